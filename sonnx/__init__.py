@@ -1,0 +1,8 @@
+"""The checker, prover and reference executor for SONNX, the safety-related profile of ONNX."""
+
+from pathlib import Path
+
+if not (Path(__file__).parent / "restrictions").is_dir():  # an editable checkout: the data stand beside the package
+    __path__.append(str(Path(__file__).parent.parent))
+
+del Path

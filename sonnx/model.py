@@ -1,0 +1,197 @@
+"""What a model file states, as frozen data.
+
+`parse.py` makes these from bytes; nothing here knows protobuf.  Names are text as the file has it
+(bytes that are no UTF-8 stand as lone surrogates, see PEP 383); nothing is judged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Dimension = int | str | None
+"""A number, a symbol, or nothing stated."""
+
+Shape = tuple[Dimension, ...]
+
+WIDTH = {
+    "float": 4, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "int32": 4, "int64": 8, "bool": 1,
+    "float16": 2, "double": 8, "uint32": 4, "uint64": 8, "complex64": 8, "complex128": 16, "bfloat16": 2,
+    "float8e4m3fn": 1, "float8e4m3fnuz": 1, "float8e5m2": 1, "float8e5m2fnuz": 1, "float8e8m0": 1,
+    "uint4": 0.5, "int4": 0.5, "float4e2m1": 0.5, "uint2": 0.25, "int2": 0.25,
+}  # fmt: skip
+"""Bytes per element of each element type of fixed width (ONNX IR, TensorProto.raw_data)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """The type of a value: kind, element type, shape.
+
+    `kind` is one of: tensor, sparse tensor, sequence, optional, map, opaque, not stated.
+    `element` is the ONNX name of the element type, None where it is undefined or not stated.
+    `shape` is None where the shape field is absent; () is rank 0.
+    `holds_sparse` is true where a sparse tensor type stands anywhere inside.
+    """
+
+    kind: str = "not stated"
+    element: str | None = None
+    shape: Shape | None = None
+    holds_sparse: bool = False
+
+
+NOT_STATED = Type()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A graph input, a graph output, or an entry of value_info."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """The description of values that stand in another file; numbers as written, None where absent or no number."""
+
+    location: str
+    offset: int | None
+    length: int | None
+    entries: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A constant tensor: an initializer or the value of an attribute.
+
+    `data` is the little-endian row-major layout of TensorProto.raw_data, whichever field the file uses, and is
+    read only when a rule needs the values; `stored` names the data fields that are present in the file.
+    """
+
+    name: str
+    element: str | None
+    dims: tuple[int, ...]
+    stored: tuple[str, ...] = ()
+    data: memoryview | None = field(default=None, compare=False, repr=False)
+    strings: tuple[bytes, ...] = field(default=(), repr=False)
+    count: int | None = None
+    """Elements in a typed data field, None where raw_data, strings or external data are used."""
+    external: External | None = None
+    segment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SparseTensor:
+    """A sparse tensor; only that it is there matters to the profile."""
+
+    name: str
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of a node; `kind` is the declared one in lower case (int, ints, tensor, graph, …, undefined).
+
+    `reference` is the name of a function's attribute it takes its value from; `fields` are the value fields present.
+    """
+
+    name: str
+    kind: str
+    value: AttributeValue
+    reference: str = ""
+    fields: tuple[str, ...] = ()
+
+
+Item: TypeAlias = "int | float | str | Tensor | SparseTensor | Type | Graph"
+AttributeValue: TypeAlias = "Item | tuple[Item, ...] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An application of an operator; an empty input or output name is an omitted optional."""
+
+    name: str
+    operator: str
+    domain: str
+    overload: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A main graph or the graph of an attribute (a branch, a body)."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    value_info: tuple[Value, ...]
+    initializers: tuple[Tensor, ...]
+    sparse_initializers: tuple[SparseTensor, ...]
+    nodes: tuple[Node, ...]
+    annotations: int = 0
+    """Entries of quantization_annotation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A model-local function; inputs and outputs have names only."""
+
+    name: str
+    domain: str
+    overload: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: tuple[str, ...]
+    defaults: tuple[Attribute, ...]
+    value_info: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    imports: tuple[Import, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An operator set a model or function imports; None where no version is written."""
+
+    domain: str
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Content the ONNX format of the installed onnx package does not define."""
+
+    place: str
+    number: int
+    """The protobuf field number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model file."""
+
+    ir_version: int | None
+    imports: tuple[Import, ...]
+    graph: Graph
+    functions: tuple[Function, ...] = ()
+    training: tuple[tuple[str, Graph], ...] = ()
+    """The graphs of training_info with their places."""
+    training_count: int = 0
+    """Entries of training_info."""
+    unknown: tuple[Unknown, ...] = ()
+    configurations: int = 0
+    """Device configurations of the model and of its nodes."""
+    producer: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
+    """The graphs among a node's attributes, each with the place below the node."""
+    for attribute in node.attributes:
+        values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+        for index, value in enumerate(values):
+            if isinstance(value, Graph):
+                suffix = f"[{index}]" if isinstance(attribute.value, tuple) else ""
+                yield f"{attribute.name}{suffix}", value
