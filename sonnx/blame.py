@@ -1,0 +1,167 @@
+"""The reading that explains a failure: which part does not hold, with the values it was judged on.
+
+`X[1].shape[0] = 3, needs == X[0].shape[0] = 2`.  It is asked only after a rule failed or could not be decided, walks
+the same expression over the same facts, and keeps beside every value the text it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sonnx.domain import Expression, Thunk, Word
+from sonnx.facts import Cause, Facts, OutOfFuel, Tensor, Unknown
+
+LONGEST = 8
+"""Items of a list shown in a message."""
+
+
+class Said(NamedTuple):
+    """A value, the text that names it, and for a condition why it does not hold."""
+
+    value: Any
+    text: str
+    why: str = ""
+
+
+def why(expression: Expression, environment: Mapping[str, Any]) -> str:
+    """Half a sentence: what the model states where the expression does not hold, "" where nothing can be said."""
+    said = {name: Said(value, name) for name, value in environment.items()}
+    try:
+        found: Said = expression.evaluate(Blame(), said)
+    except OutOfFuel:
+        return "the lists are too long to be judged"
+    if isinstance(found.value, Unknown):
+        return found.value.reason
+    return found.why
+
+
+def show(value: Any) -> str:
+    """A fact as the messages print it: lists in brackets, strings in double quotes, an unknown with its reason."""
+    if isinstance(value, Unknown):
+        return f"'{value.symbol}'" if value.symbol else "not known"
+    if isinstance(value, tuple) and not isinstance(value, Tensor):
+        items = [show(item) for item in value[:LONGEST]]
+        more = f", … ({len(value)} in all)" if len(value) > LONGEST else ""
+        return f"[{', '.join(items)}{more}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _with_value(said: Said) -> str:
+    shown = show(said.value)
+    return shown if said.text == shown else f"{said.text} = {shown}"
+
+
+class Blame:
+    """The domain of said values, see `domain.Domain`; judging is left to `Facts`."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+
+    def constant(self, value: int | str) -> Said:
+        return Said(value, show(value))
+
+    def listing(self, items: Sequence[Said]) -> Said:
+        return Said(tuple(item.value for item in items), f"[{', '.join(item.text for item in items)}]")
+
+    def field(self, value: Said, name: str) -> Said:
+        return Said(self.facts.field(value.value, name), f"{value.text}.{name}")
+
+    def item(self, sequence: Said, index: Said) -> Said:
+        return Said(self.facts.item(sequence.value, index.value), f"{sequence.text}[{show(index.value)}]")
+
+    def part(self, sequence: Said, start: Said | None, stop: Said | None) -> Said:
+        first, last = (start and start.value), (stop and stop.value)
+        edges = f"{'' if first is None else first}:{'' if last is None else last}"
+        return Said(self.facts.part(sequence.value, first, last), f"{sequence.text}[{edges}]")
+
+    def arithmetic(self, sign: str, left: Said, right: Said) -> Said:
+        return Said(self.facts.arithmetic(sign, left.value, right.value), f"{left.text} {sign} {right.text}")
+
+    def negative(self, value: Said) -> Said:
+        return Said(self.facts.negative(value.value), f"-{value.text}")
+
+    def compare(self, sign: str, left: Said, right: Said) -> Said:
+        value = self.facts.compare(sign, left.value, right.value)
+        return Said(value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}")
+
+    def conjunction(self, parts: Sequence[Thunk]) -> Said:
+        unknown: Said | None = None
+        for part in parts:
+            said: Said = part()
+            if said.value is False:
+                return said
+            if isinstance(said.value, Unknown):
+                unknown = unknown or said
+        return unknown or Said(True, "")
+
+    def disjunction(self, parts: Sequence[Thunk]) -> Said:
+        failed: list[Said] = []
+        for part in parts:
+            said: Said = part()
+            if said.value is not False:
+                return said
+            failed.append(said)
+        return Said(False, "", " and ".join(dict.fromkeys(said.why for said in failed if said.why)))
+
+    def negation(self, value: Said) -> Said:
+        return Said(self.facts.negation(value.value), f"not {value.text}", f"{value.text} holds")
+
+    def choice(self, condition: Said, then: Thunk, otherwise: Thunk) -> Said:
+        if isinstance(condition.value, Unknown):
+            return condition
+        chosen: Said = then() if condition.value else otherwise()
+        return chosen
+
+    def quantify(self, name: str, variable: str, sequence: Said, body: Callable[[Said], Said]) -> Said:
+        if isinstance(sequence.value, Unknown):
+            return sequence
+        parts: list[Thunk] = [_apply(body, item) for item in _items(sequence)]
+        return self.conjunction(parts) if name == "all" else self.disjunction(parts)
+
+    def collect(
+        self, variable: str, sequence: Said, body: Callable[[Said], Said], where: Callable[[Said], Said] | None
+    ) -> Said:
+        value = self.facts.collect(
+            variable,
+            sequence.value,
+            lambda item: body(Said(item, variable)).value,
+            where and (lambda item: where(Said(item, variable)).value),
+        )
+        shown = body(Said(Unknown(Cause.NOT_STATED, ""), variable)).text
+        return Said(value, f"[{shown} for {variable} in {sequence.text}]")
+
+    def flatten(self, lists: Said) -> Said:
+        return Said(self.facts.flatten(lists.value), lists.text)
+
+    def function(self, name: str, arguments: Sequence[Said]) -> Said:
+        value = self.facts.function(name, [argument.value for argument in arguments])
+        text = f"{name}({', '.join(argument.text for argument in arguments)})"
+        if name == "stated" and value is False:
+            return Said(value, text, arguments[0].value.reason)
+        return Said(value, text, f"{_with_value(arguments[0])}" if name == "distinct" else f"{text} does not hold")
+
+    def word(self, word: Word, arguments: Sequence[Said]) -> Said:
+        value = self.facts.word(word, [argument.value for argument in arguments])
+        text = f"{word.name}({', '.join(argument.text for argument in arguments)})"
+        if value is not False:
+            return Said(value, text)
+        return Said(value, text, "; ".join(_with_value(argument) for argument in arguments))
+
+    def fold(self, word: Word, sequence: Said, start: Said) -> Said:
+        value = self.facts.fold(word, sequence.value, start.value)
+        return Said(value, f"reduce({word.name}, {sequence.text}, {start.text})")
+
+    def undefined(self, reason: str) -> Said:
+        return Said(self.facts.undefined(reason), "undefined")
+
+
+def _apply(body: Callable[[Said], Said], item: Said) -> Thunk:
+    return lambda: body(item)
+
+
+def _items(sequence: Said) -> list[Said]:
+    """Each item under the name `sequence[i]`; an index of a range is a number that needs no name."""
+    if sequence.text.startswith("range("):
+        return [Said(item, show(item)) for item in sequence.value]
+    return [Said(item, f"{sequence.text}[{index}]") for index, item in enumerate(sequence.value)]

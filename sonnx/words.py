@@ -1,0 +1,80 @@
+"""The words of the rules: one short function on integers and lists for each sentence of a text.
+
+The checker and the executor call these functions; the prover and the documents read the same source.  So a body is only
+`if`, `return`, `raise Undefined`, `reduce`, and expressions of the rule language (docs/rule-language.md), and a word uses
+only words above it.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+
+class Undefined(Exception):  # noqa: N818  the texts say "undefined", and it is no error of the program
+    """The text gives no value; the message says why."""
+
+
+def join(a: int, b: int) -> int:
+    """The common extent of two aligned axes (NumPy broadcasting; ONNX Broadcasting.md)."""
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    raise Undefined("the two extents differ and neither is 1")
+
+
+def aligned(shape: list[int], k: int) -> int:
+    """The extent of axis k counted from the last; an axis the shape does not have is 1 (SONNX Broadcast: leading ones)."""
+    return shape[len(shape) - 1 - k] if k < len(shape) else 1
+
+
+def along(shapes: list[list[int]], k: int) -> list[int]:
+    """The extents of all shapes on axis k counted from the last."""
+    return [aligned(shape, k) for shape in shapes]
+
+
+def widest(shapes: list[list[int]]) -> int:
+    """The largest rank: nY = max nX_m."""
+    return max([len(shape) for shape in shapes])
+
+
+def agree(extents: list[int], common: int) -> bool:
+    """RI on one axis: each extent is the common one or 1 (SONNX Max, first edition)."""
+    return all(extent == common or extent == 1 for extent in extents)
+
+
+def broadcastable(shapes: list[list[int]]) -> bool:
+    """Not E1: on every axis, counted from the last, each extent is the largest one or 1.
+
+    SONNX Max, second edition, E1; first edition, RI, RJ, …; Broadcast, E1.
+    """
+    return all(agree(along(shapes, k), max(along(shapes, k))) for k in range(widest(shapes)))
+
+
+def alike(numbers: list[int]) -> bool:
+    """All numbers are equal."""
+    return all(number == numbers[0] for number in numbers)
+
+
+def stretched(extents: list[int]) -> list[int]:
+    """The extents that are not 1."""
+    return [extent for extent in extents if extent != 1]
+
+
+def onnx_broadcastable(shapes: list[list[int]]) -> bool:
+    """On every axis, counted from the last, the extents that are not 1 are equal (ONNX Broadcasting.md, NumPy)."""
+    return all(alike(stretched(along(shapes, k))) for k in range(widest(shapes)))
+
+
+def broadcast(shapes: list[list[int]]) -> list[int]:
+    """The shape all inputs are brought to: on every axis the join of the extents."""
+    return [reduce(join, along(shapes, widest(shapes) - 1 - i), 1) for i in range(widest(shapes))]
+
+
+def normal(axis: int, rank: int) -> int:
+    """An axis of [-rank, rank - 1] counted from the first."""
+    if 0 <= axis and axis < rank:
+        return axis
+    if axis < 0 and -rank <= axis:
+        return axis + rank
+    raise Undefined("the axis is outside [-rank, rank - 1]")
