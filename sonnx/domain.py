@@ -54,6 +54,14 @@ class Expression:
     text: str
     names: frozenset[str]
     run: Run = field(compare=False, repr=False)
+    over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
+    """What an outermost all(...) ranges over: its text and its value."""
+
+    def over_nothing(self, domain: Domain, environment: Environment) -> str:
+        """The text of the empty list an outermost all(...) ranges over, "" where there is none."""
+        if self.over is None or self.over[1](domain, environment) != ():
+            return ""
+        return self.over[0]
 
     def evaluate(self, domain: Domain, environment: Environment) -> Value:
         """The value of the expression in this reading."""

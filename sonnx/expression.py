@@ -42,7 +42,14 @@ def parse(text: str) -> Expression:
         raise RuleError(f"{text!r} is no expression: {error}") from error
     walker = _Walker(text, words())
     run = walker.walk(tree.body, frozenset())
-    return Expression(text, frozenset(walker.free), run)
+    return Expression(text, frozenset(walker.free), run, _ranged_over(walker, tree.body))
+
+
+def _ranged_over(walker: _Walker, tree: ast.expr) -> tuple[str, Run] | None:
+    match tree:
+        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[clause, *_])]):
+            return ast.unparse(clause.iter), walker.walk(clause.iter, frozenset())
+    return None
 
 
 class _Walker:
@@ -188,7 +195,7 @@ class _Walker:
         if not isinstance(clause.target, ast.Name) or clause.is_async:
             raise self.refuse(f"loop over several variables (for {ast.unparse(clause.target)})")
         variable = clause.target.id
-        if variable in bound or variable in self.free or variable in FUNCTIONS or variable in self.known:
+        if variable in bound or variable in FUNCTIONS or variable in self.known:
             raise RuleError(f"the loop variable {variable} hides another name: {self.text!r}")
         return variable, self.walk(clause.iter, bound), bound | {variable}
 

@@ -15,7 +15,7 @@ from math import prod
 from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 from typing import Any, NamedTuple
 
-from sonnx.expression import Thunk, Word
+from sonnx.domain import Thunk, Word
 from sonnx.words import Undefined
 
 
@@ -29,11 +29,15 @@ class Cause(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A fact that is not known, with the reason as half a sentence; `symbol` names a dimension that is one."""
+    """A fact that is not known, with the reason as half a sentence.
+
+    `symbol` names a dimension that is one; `because` is the slug of the rule that fails where the fact is missing.
+    """
 
     cause: Cause
     reason: str
     symbol: str = ""
+    because: str = ""
 
 
 class Tensor(NamedTuple):
@@ -75,7 +79,7 @@ def strongest(values: Sequence[Any]) -> Unknown | None:
     if not unknown:
         return None
     found = reduce(stronger, unknown)
-    return Unknown(found.cause, found.reason) if found.symbol else found
+    return Unknown(found.cause, found.reason, because=found.because) if found.symbol else found
 
 
 def undefined(reason: str) -> Unknown:

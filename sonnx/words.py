@@ -73,8 +73,8 @@ def broadcast(shapes: list[list[int]]) -> list[int]:
 
 def normal(axis: int, rank: int) -> int:
     """An axis of [-rank, rank - 1] counted from the first."""
-    if 0 <= axis and axis < rank:
+    if 0 <= axis < rank:
         return axis
-    if axis < 0 and -rank <= axis:
+    if -rank <= axis < 0:
         return axis + rank
     raise Undefined("the axis is outside [-rank, rank - 1]")

@@ -1,0 +1,164 @@
+"""Judging one call of an operator: its place in the profile, its signature, and the operator's own rules.
+
+Everything here is a function of a `Call` and of facts without names, so that equal calls are judged once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sonnx import graph_rules
+from sonnx.facts import Facts, Tensor as TensorFacts, Unknown
+from sonnx.graph_rules import Call, Defect
+from sonnx.identifier import Tag
+from sonnx.inforce import InForce
+from sonnx.judging import Answer, Outcome, judge, outcome, relying
+from sonnx.node_facts import NOTHING_STATED, environment, evaluate
+from sonnx.profile import Rule
+from sonnx.quoting import escape
+from sonnx.signature import Signature, demanded
+from sonnx.verdict import Verdict
+
+Inputs = Sequence[TensorFacts | None]
+OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
+
+
+def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
+    """The function of graph_rules.py that decides a rule of graph.toml."""
+    function: Callable[..., Iterable[Defect]] = getattr(graph_rules, rule.slug.replace("-", "_"))
+    return function
+
+
+def judge_call(call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce) -> tuple[Outcome, list[TensorFacts]]:
+    """All answers about a call, and the facts of its outputs after it."""
+    answers = [_graph_answer(rule, call) for rule in in_force.deciding("node")]
+    declared = [NOTHING_STATED if each is None else each for each in outputs]
+    if call.signature is None:
+        return outcome(answers), declared
+    names = environment(call.signature, call.attributes, inputs, outputs)
+    _complete_types(call.signature, names)
+    answers += _parameter_answers(call, call.signature, in_force)
+    answers += _input_answers(call, call.signature, in_force)
+    answers += _group_answers(call.signature, names, in_force)
+    own = list(_own_answers(call.signature, names, in_force))
+    closed = {answer.rule.name for answer in own if answer.verdict in OPEN}
+    return outcome([*answers, *own]), _computed(call.signature, names, declared, closed)
+
+
+def _graph_answer(rule: Rule, call: Call) -> Answer:
+    if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
+        text = f"the rules of {escape(call.operator)} are not written yet: nothing else is said about the node"
+        return Answer(rule, Verdict.NOT_CHECKED, text)
+    defects = [defect.actual for defect in decide(rule)(call)]
+    if not defects:
+        return Answer(rule, Verdict.PASS)
+    return Answer(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
+
+
+def _parameter_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
+    given = {formal.name for formal, connected in zip(made.inputs, call.inputs, strict=False) if connected}
+    written = given | {attribute.name for attribute in call.attributes}
+    for rule, demand in in_force.about("parameter"):
+        for parameter in made.parameters:
+            absent = made.absent[parameter.name]
+            facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
+            answer = judge(rule, demand, {"parameter": facts})
+            meaning = f"{parameter.name} is not written; its absence means {absent.text if absent else 'nothing'}"
+            yield _with_tags(_saying(answer, meaning), parameter.tags)
+
+
+def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
+    values = {parameter.name for parameter in made.values}
+    for rule, demand in in_force.about("input"):
+        for index, formal in enumerate(made.inputs):
+            if formal.optional and not formal.exempt and formal.name not in values:
+                connected = index < len(call.inputs) and call.inputs[index]
+                answer = judge(rule, demand, {"input": {"connected": connected}})
+                yield _saying(answer, f"the optional input {formal.name} is omitted")
+
+
+def _group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+    for rule, demand in in_force.about("group"):
+        for members in made.groups.values():
+            tensors = _members(members, names)
+            if len(tensors) > 1:
+                answer = judge(rule, demand, {"group": tuple(tensors.values())})
+                yield _naming(answer, list(tensors))
+
+
+def _members(members: Iterable[str], names: Mapping[str, Any]) -> dict[str, TensorFacts]:
+    """The tensors of a type group by the letter of each; inputs and outputs that are left out are none."""
+    found: dict[str, TensorFacts] = {}
+    for name in members:
+        value = names[name]
+        if isinstance(value, TensorFacts):
+            found |= {name: value} if names.get(f"given({name})", True) else {}
+        else:
+            found |= {f"{name}[{index}]": item for index, item in enumerate(value)}
+    return found
+
+
+def _naming(answer: Answer, letters: list[str]) -> Answer:
+    """The answer about `group[i]` in the letters of the operator."""
+    actual = answer.actual
+    for index in range(len(letters) - 1, -1, -1):
+        actual = actual.replace(f"group[{index}]", letters[index])
+    return replace(answer, actual=actual, letters=tuple(letter for letter in letters if letter in actual))
+
+
+def _own_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+    causes: dict[str, str] = {}
+    for rule in made.rules:
+        cause = next((causes[name] for name in rule.relies if name in causes), "")
+        demand = demanded(rule, made.text, in_force.editions)
+        answer = relying(rule, cause) if cause or demand is None else judge(rule, demand, names)
+        if answer.verdict in OPEN:
+            causes[rule.name] = answer.cause or rule.slug
+        yield answer
+
+
+def _complete_types(made: Signature, names: dict[str, Any]) -> None:
+    """An output without a declared element type has the one its operator gives it."""
+    for output in made.outputs:
+        tensor = names[output.name]
+        if isinstance(tensor.type, Unknown):
+            known = [each.type for each in _members(made.groups.get(output.type, ()), names).values()]
+            element = next((each for each in known if not isinstance(each, Unknown)), tensor.type)
+            names[output.name] = tensor._replace(type=element if output.type in made.groups else output.type)
+
+
+def _computed(
+    made: Signature, names: Mapping[str, Any], declared: list[TensorFacts], closed: set[str]
+) -> list[TensorFacts]:
+    """The facts of the outputs: what is declared, and where nothing is, what the operator computes."""
+    result = list(declared)
+    for index, output in enumerate(made.outputs[: len(declared)]):
+        shape = declared[index].shape
+        if output.name in made.shapes and closed.isdisjoint(output.relies):
+            shape = _filled(shape, evaluate(made.shapes[output.name], Facts(), names))
+        result[index] = declared[index]._replace(type=names[output.name].type, shape=shape)
+    return result
+
+
+def _filled(stated: Any, computed: Any) -> Any:
+    """A declared shape, each dimension without a number replaced by the computed one."""
+    if isinstance(computed, Unknown):
+        return stated
+    if isinstance(stated, Unknown):
+        return computed
+    if len(stated) != len(computed):
+        return stated
+    return tuple([b if isinstance(a, Unknown) else a for a, b in zip(stated, computed, strict=True)])
+
+
+def _saying(answer: Answer, actual: str) -> Answer:
+    return replace(answer, actual=actual, letters=()) if answer.verdict is Verdict.FAIL else answer
+
+
+def _with_tags(answer: Answer, tags: tuple[Tag, ...]) -> Answer:
+    """The answer with the tags the operator's text gives the parameter, before those of the general rule."""
+    if answer.verdict is not Verdict.FAIL or not tags:
+        return answer
+    return replace(answer, rule=replace(answer.rule, tags=(*tags, *answer.rule.tags)))

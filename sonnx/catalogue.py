@@ -1,0 +1,288 @@
+"""The profile as data: restrictions/ read into frozen objects, each operator file only when it is asked for.
+
+An unknown key, a missing key or a value of another kind is a `CatalogueError`; what one file cannot tell (dangling tags,
+slugs used twice, texts of wrong kinds) is found by `validation.py`, which the tests and `sonnx selfcheck` run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, TypeVar
+
+from sonnx.data import folder
+from sonnx.domain import Expression
+from sonnx.expression import parse
+from sonnx.identifier import Tag
+from sonnx.profile import (
+    Edition,
+    Editions,
+    Erratum,
+    Input,
+    Operator,
+    Output,
+    Parameter,
+    Rule,
+    Text,
+    Versioned,
+    expand,
+)
+
+T = TypeVar("T")
+
+
+class CatalogueError(ValueError):
+    """The data in restrictions/ are not of the format; the message names file and key."""
+
+
+class Table:
+    """One TOML table, from which every key must be taken."""
+
+    def __init__(self, data: Mapping[str, Any], place: str) -> None:
+        if not isinstance(data, Mapping):
+            raise CatalogueError(f"{place} is no table")
+        self.data, self.place = dict(data), place
+
+    def take(self, key: str, kind: type[T], default: T | None = None) -> T:
+        """The value of a key, which must be of a kind; without a default it must be there."""
+        value = self.data.pop(key, default)
+        if value is None:
+            raise CatalogueError(f"{self.place} lacks {key}")
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise CatalogueError(f"{self.place}.{key} is {value!r}, not of kind {kind.__name__}")
+        return value
+
+    def maybe(self, key: str, kind: type[T]) -> T | None:
+        """The value of a key, None where it is absent."""
+        return self.take(key, kind) if key in self.data else None
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of strings, empty where the key is absent."""
+        values = self.take(key, list, [])
+        if not all(isinstance(value, str) for value in values):
+            raise CatalogueError(f"{self.place}.{key} is no list of strings")
+        return tuple(values)
+
+    def expression(self, key: str) -> Expression | None:
+        """A text of the rule language, None where the key is absent."""
+        text = self.maybe(key, str)
+        return None if text is None else parse(text)
+
+    def tags(self, key: str = "tags") -> tuple[Tag, ...]:
+        """A list of tags, empty where the key is absent."""
+        return tuple(_simple(Tag, Table(tag, f"{self.place}.{key}")) for tag in self.take(key, list, []))
+
+    def tables(self, key: str) -> Iterator[tuple[str, Table]]:
+        """The named tables below a key, in the order of the file."""
+        for name, data in self.take(key, dict, {}).items():
+            yield name, Table(data, f"{self.place}.{key}.{name}")
+
+    def versioned(self, key: str) -> dict[int, Any]:
+        """A value that may stand alone (from version 1 on) or by version."""
+        value = self.data.pop(key, {})
+        return _by_version(value, f"{self.place}.{key}") if isinstance(value, Mapping) else {1: value}
+
+    def end(self) -> None:
+        """Every key must have been taken."""
+        if self.data:
+            raise CatalogueError(f"{self.place} has unknown {', '.join(sorted(self.data))}")
+
+
+def _by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
+    if not all(key.isdecimal() for key in data):
+        raise CatalogueError(f"{place} is keyed by version numbers, not by {', '.join(data)}")
+    return {int(key): data[key] for key in sorted(data, key=int)}
+
+
+def _simple(made: type[T], table: Table, **given: Any) -> T:
+    """A dataclass of strings, numbers, truths, lists of strings and tags, each field under its own key."""
+    values = dict(given)
+    for each in fields(made):  # type: ignore[arg-type]
+        if each.name in values or each.name not in table.data:
+            continue
+        if str(each.type) == "tuple[Tag, ...]":
+            values[each.name] = table.tags(each.name)
+        elif str(each.type) == "tuple[str, ...]":
+            values[each.name] = table.names(each.name)
+        else:
+            kinds: dict[str, type] = {"int": int, "bool": bool}
+            values[each.name] = table.take(each.name, kinds.get(str(each.type).removesuffix(" | None"), str))
+    missing = [each.name for each in fields(made) if each.default is MISSING and each.name not in values]  # type: ignore[arg-type]
+    if missing:
+        raise CatalogueError(f"{table.place} lacks {', '.join(missing)}")
+    table.end()
+    return made(**values)
+
+
+def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
+    table = Table(data, place)
+    slug = f"{operator}.{table.take('name', str)}" if operator else table.take("slug", str)
+    table.place = slug
+    return _simple(
+        Rule,
+        table,
+        slug=slug,
+        subject="node" if operator else table.take("subject", str),
+        kind=table.take("class", str),
+        require=table.expression("require"),
+        onnx=table.expression("onnx"),
+        when=table.expression("when"),
+    )
+
+
+def _input(name: str, table: Table) -> Input:
+    return _simple(Input, table, name=name, onnx=table.take("onnx", str, name))
+
+
+def _output(name: str, table: Table) -> Output:
+    shape = {version: parse(text) for version, text in table.versioned("shape").items()}
+    return _simple(Output, table, name=name, onnx=table.take("onnx", str, name), shape=shape)
+
+
+def _parameter(name: str, table: Table) -> Parameter:
+    absent = {version: None if text == "none" else parse(text) for version, text in table.versioned("absent").items()}
+    return _simple(Parameter, table, name=name, absent=absent)
+
+
+def _operator(data: Mapping[str, Any], place: str) -> Operator:
+    table = Table(data, place)
+    name = table.take("operator", str)
+    versions = Table(table.take("versions", dict), f"{place}.versions")
+    operator = Operator(
+        name=name,
+        summary=table.take("summary", str),
+        formula=table.take("formula", str),
+        source=table.take("source", str),
+        specified=versions.take("specified", int),
+        equivalent=_by_version(versions.take("equivalent", dict, {}), f"{place}.versions.equivalent"),
+        types={
+            variable: {since: tuple(names) for since, names in _by_version(each.data, each.place).items()}
+            for variable, each in table.tables("types")
+        },
+        profile={
+            variable: {text: tuple(names) for text, names in each.data.items()}
+            for variable, each in table.tables("profile")
+        },
+        inputs=tuple(_input(*item) for item in table.tables("inputs")),
+        outputs=tuple(_output(*item) for item in table.tables("outputs")),
+        parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
+        define=_defines(table),
+        rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
+    )
+    versions.end()
+    table.end()
+    return operator
+
+
+def _defines(table: Table) -> dict[str, Versioned[Expression]]:
+    defines = Table(table.take("define", dict, {}), f"{table.place}.define")
+    return {
+        name: {since: parse(text) for since, text in defines.versioned(name).items()} for name in list(defines.data)
+    }
+
+
+def _read(name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder("restrictions") / name).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogueError(f"{name} is no TOML: {error}") from error
+
+
+def _rules(name: str) -> tuple[Rule, ...]:
+    return tuple(_rule(data, f"{name}.rule[{i}]", "") for i, data in enumerate(_read(name).get("rule", [])))
+
+
+@cache
+def editions() -> Editions:
+    """The texts and editions."""
+    table = Table(_read("editions.toml"), "editions.toml")
+    known = Table(table.take("onnx", dict), "editions.toml.onnx")
+    texts = [_simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
+    families = {name: tuple(names) for name, names in table.take("families", dict).items()}
+    made: dict[str, Edition] = {}
+    for data in table.take("edition", list):
+        edition = _edition(Table(data, f"edition {data.get('name')}"), made, families)
+        made[edition.name] = edition
+    result = Editions(
+        default=table.take("default", str),
+        operator_set=known.take("operator_set", int),
+        ir_version=known.take("ir_version", int),
+        families=families,
+        texts={text.name: text for text in texts},
+        editions=made,
+    )
+    known.end()
+    table.end()
+    return result
+
+
+def _edition(table: Table, made: Mapping[str, Edition], families: Mapping[str, tuple[str, ...]]) -> Edition:
+    name, parent = table.take("name", str), table.maybe("parent", str)
+    base = made[parent] if parent else Edition("", "", "", (), False, {}, frozenset(), frozenset())
+    specified, drafts = (_by_operator(table.take(key, dict, {})) for key in ("specified", "draft"))
+    removed = frozenset(table.names("removed"))
+    kept = {operator: text for operator, text in base.operators.items() if operator not in removed}
+    edition = Edition(
+        name=name,
+        title=table.take("title", str),
+        general=table.take("general", str),
+        element_types=expand(table.names("element_types"), families),
+        consolidated=table.take("consolidated", bool, False),
+        operators={**kept, **specified, **drafts},
+        drafts=(base.drafts - specified.keys()) | drafts.keys(),
+        planned=(base.planned | frozenset(table.names("planned"))) - specified.keys() - drafts.keys(),
+    )
+    table.end()
+    return edition
+
+
+def _by_operator(by_text: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {operator: text for text, operators in by_text.items() for operator in operators}
+
+
+@cache
+def general_rules() -> tuple[Rule, ...]:
+    """The rules of general.toml."""
+    return _rules("general.toml")
+
+
+@cache
+def graph_rules() -> tuple[Rule, ...]:
+    """The rules of graph.toml."""
+    return _rules("graph.toml")
+
+
+@cache
+def errata() -> Mapping[str, Erratum]:
+    """The defects of the texts, by id."""
+    entries = [_simple(Erratum, Table(data, f"erratum {data.get('id')}")) for data in _read("errata.toml")["erratum"]]
+    return {entry.id: entry for entry in entries}
+
+
+@cache
+def _files() -> Mapping[str, str]:
+    """Operator file names by the operator's name in lower case."""
+    return {entry.stem: entry.name for entry in (folder("restrictions") / "operators").glob("*.toml")}
+
+
+@cache
+def operator(name: str) -> Operator | None:
+    """The operator of that name, None where no file describes it.
+
+    The name is looked up among the files that are there; it never becomes a path.
+    """
+    file = _files().get(name.lower())
+    if file is None:
+        return None
+    found = _operator(_read(f"operators/{file}"), file)
+    return found if found.name == name else None
+
+
+def operators() -> tuple[Operator, ...]:
+    """Every operator described, by name; reads every file."""
+    found = [_operator(_read(f"operators/{file}"), file) for file in sorted(_files().values())]
+    return tuple(sorted(found, key=lambda each: each.name))
+
+

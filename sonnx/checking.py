@@ -1,0 +1,261 @@
+"""The check: every rule in force, for every subject of a model.
+
+One walk over the scopes of a model.  The facts of a value are its declaration where that states a number, else what the
+operator's own shape expression computes.  Equal declarations and equal calls on equal facts are judged once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sonnx import catalogue
+from sonnx.calls import decide, judge_call
+from sonnx.facts import Tensor as TensorFacts
+from sonnx.graph_rules import Call, Defect
+from sonnx.inforce import InForce
+from sonnx.judging import Outcome, judge, outcome
+from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type
+from sonnx.node_facts import NOTHING_STATED, attribute_fact, constant_facts, declared_facts, is_sparse
+from sonnx.quoting import escape, quote
+from sonnx.scope import Scope, function_key, imports_of, scopes, standard
+from sonnx.signature import Signature, signature
+from sonnx.tally import Tally
+from sonnx.verdict import Report, Verdict, Where
+
+SPARSE = Type("sparse tensor", None, None, True)
+
+
+def judge_model(model: Model, name: str, edition: str, *, strict_versions: bool = False) -> Report:
+    """The report on a model under an edition; `name` is what the report calls the file."""
+    return _Check(model, InForce(catalogue.editions().editions[edition], strict_versions)).run(name)
+
+
+class _Check:
+    """One walk; what it reads is frozen, what it writes is the tally and its memory of equal subjects."""
+
+    def __init__(self, model: Model, in_force: InForce) -> None:
+        self.model, self.in_force = model, in_force
+        self.tally = Tally(in_force)
+        self.functions = {function_key(function) for function in model.functions}
+        self.signatures: dict[tuple[str, int], Signature] = {}
+        self.nodes = 0
+        self.of_type: dict[Type, Outcome] = {}
+        self.facts_of: dict[Type, TensorFacts] = {NOT_STATED: NOTHING_STATED}
+        self.of_call: dict[Any, tuple[Outcome, list[TensorFacts], Signature | None]] = {}
+
+    def run(self, name: str) -> Report:
+        for rule in self.in_force.deciding("model"):
+            self._decide(rule, Where("", "model"), self.model, self.in_force.editions)
+        for index, function in enumerate(self.model.functions):
+            self._function(function, f"function[{index}]")
+        used: set[str] = set()
+        for scope in scopes(self.model):
+            self._scope(scope)
+            used.update([node.domain for node in scope.graph.nodes])
+        for place, graph in self.model.training:
+            self._values(Scope(escape(place), graph, {}))
+        self._note(used)
+        return self.tally.report(name, self.nodes, self.signatures.values())
+
+    def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
+        """Ask a rule of graph.toml: one pass for the subject, or one failure for each defect."""
+        found: Defect | None = None
+        for found in decide(rule)(*subject):
+            place = "/".join(filter(None, (where.place, found.place))) or "model"
+            kind, name = ("value", found.name) if found.name else (where.kind, where.name)
+            self.tally.fail(rule, found.actual, Where(place, kind, name))
+        if found is None:
+            self.tally.succeed(rule)
+
+    def _function(self, function: Function, place: str) -> None:
+        where = Where(place, "function", function.name)
+        for rule in self.in_force.deciding("function"):
+            self._decide(rule, where, function)
+        for attribute in function.defaults:
+            self._attribute(attribute, place)
+
+    def _scope(self, scope: Scope) -> None:
+        where = Where(scope.place, "graph", scope.graph.name)
+        for rule in self.in_force.deciding("graph"):
+            self._decide(rule, where, scope)
+        facts = self._values(scope)
+        self._default_inputs(scope)
+        for index, node in enumerate(scope.graph.nodes):
+            self._node(scope, index, node, facts)
+
+    # Values: by their declarations
+
+    def _values(self, scope: Scope) -> dict[str, TensorFacts]:
+        """Judge each value of a scope once; the facts known before the first node."""
+        graph, facts = scope.graph, dict[str, TensorFacts]()
+        for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
+            for index, value in enumerate(listed):
+                if value.name not in facts:
+                    facts[value.name] = self._declared(value.type)
+                    self._value(scope, value.type, f"{kind}[{index}]", value.name)
+        for index, tensor in enumerate(graph.initializers):
+            self._value(scope, Type("tensor", tensor.element, tensor.dims), f"initializer[{index}]", tensor.name)
+            self._tensor(tensor, f"{scope.place}/initializer[{index}]")
+            facts[tensor.name] = self._constant(scope, tensor)
+        for index, sparse in enumerate(graph.sparse_initializers):
+            self._value(scope, SPARSE, f"sparse_initializer[{index}]", sparse.name)
+        for index, node in enumerate(graph.nodes):
+            for name in node.outputs:
+                if name not in facts and name:
+                    facts[name] = NOTHING_STATED
+                    self._value(scope, NOT_STATED, f"node[{index}]", name)
+            for attribute in node.attributes:
+                self._attribute(attribute, scope.node_place(index))
+        if scope.function is not None:
+            self._function_values(scope, len(facts))
+        return facts
+
+    def _constant(self, scope: Scope, tensor: Tensor) -> TensorFacts:
+        """An initializer that is also a graph input may be replaced by the caller from IR version 4 on."""
+        facts = constant_facts(tensor)
+        replaceable = tensor.name in scope.graph_inputs and (self.model.ir_version or 0) >= 4
+        return facts._replace(values=NOTHING_STATED.values) if replaceable else facts
+
+    def _declared(self, type_: Type) -> TensorFacts:
+        found = self.facts_of.get(type_)
+        if found is None:
+            found = self.facts_of[type_] = declared_facts(type_)
+        return found
+
+    def _judged(self, type_: Type) -> Outcome:
+        found = self.of_type.get(type_)
+        if found is None:
+            names = {"value": self._declared(type_), "element_types": self.in_force.edition.element_types}
+            answers = [judge(rule, demand, names) for rule, demand in self.in_force.about("value")]
+            found = self.of_type[type_] = outcome(answers)
+        return found
+
+    def _value(self, scope: Scope, type_: Type, place: str, name: str) -> None:
+        """Values of a function have the types of each call; they are judged together, sparse ones apart."""
+        if scope.function is None or type_.holds_sparse:
+            self.tally.use(self._judged(type_), Where(f"{scope.place}/{place}", "value", name))
+
+    def _function_values(self, scope: Scope, number: int) -> None:
+        text = f"{number} values of the function have the types and shapes of each call"
+        failing = [answer for answer in self._judged(NOT_STATED).loud if answer.verdict is Verdict.FAIL]
+        for answer in failing:
+            self.tally.fail(answer.rule, text, Where(scope.place, "function", scope.graph.name))
+
+    def _attribute(self, attribute: Attribute, place: str) -> None:
+        here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
+        if is_sparse(attribute):
+            self.tally.use(self._judged(SPARSE), here)
+        for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
+            if isinstance(value, Tensor):
+                self._tensor(value, here.place)
+
+    def _tensor(self, tensor: Tensor, place: str) -> None:
+        for rule in self.in_force.deciding("tensor"):
+            self._decide(rule, Where(place, "tensor", tensor.name), tensor)
+        if tensor.external is not None:
+            self.tally.note("values that stand outside the file are not read; their descriptions are judged")
+
+    def _default_inputs(self, scope: Scope) -> None:
+        """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""
+        both = [tensor.name for tensor in scope.graph.initializers if tensor.name in scope.graph_inputs]
+        if both and (self.model.ir_version or 0) < 4:
+            self.tally.note("graph inputs with an initializer are constants, because the IR version is below 4")
+            return
+        for name in both:
+            for rule, demand in self.in_force.about("parameter"):
+                judged = judge(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
+                if judged.verdict is Verdict.FAIL:
+                    text = f"the graph input {quote(name)} has an initializer as its default"
+                    self.tally.fail(rule, text, Where(f"{scope.place}/initializer", "value", name))
+
+    # Nodes: by their calls
+
+    def _node(self, scope: Scope, index: int, node: Node, facts: dict[str, TensorFacts]) -> None:
+        self.nodes += 1
+        domain = standard(node.domain)
+        inputs = tuple([self._look_up(scope, facts, name) if name else None for name in node.inputs])
+        outputs = tuple([facts[name] if name else None for name in node.outputs])
+        key = (
+            node.operator, domain, node.overload, scope.imports.get(domain, "not imported"), scope.function is None,
+            inputs, outputs, node.attributes and _attribute_key(node),
+        )  # fmt: skip
+        found = self.of_call.get(key)
+        if found is None:
+            call = self._call(scope, node, domain)
+            found = self.of_call[key] = (*judge_call(call, inputs, outputs, self.in_force), call.signature)
+        made, computed, made_of = found
+        if made.loud:
+            operator_set = scope.imports.get(domain)
+            where = Where(scope.node_place(index), "node", node.name, node.operator, operator_set)
+            self.tally.use(made, where, node, made_of)
+        else:
+            self.tally.uses[made] += 1
+        facts.update(zip(node.outputs, computed, strict=False))
+
+    def _look_up(self, scope: Scope, facts: dict[str, TensorFacts], name: str) -> TensorFacts:
+        found = facts.get(name)
+        outer = scope.outer
+        while found is None and outer is not None:
+            type_ = outer.declared.get(name)
+            found = self._declared(type_) if type_ is not None else None
+            outer = outer.outer
+        return NOTHING_STATED if found is None else found
+
+    def _call(self, scope: Scope, node: Node, domain: str) -> Call:
+        calls_function = (domain, node.operator, node.overload) in self.functions
+        edition = self.in_force.edition
+        status = "" if domain or calls_function else edition.status(node.operator)
+        described = catalogue.operator(node.operator) if status in ("specified", "draft") else None
+        operator_set = scope.imports.get(domain)
+        version = described.version_at(operator_set) if described and operator_set is not None else None
+        made = signature(node.operator, version, edition.name) if version is not None else None
+        if made is not None:
+            self.signatures[made.operator, made.version] = made
+        return Call(
+            operator=node.operator,
+            domain=domain,
+            version=version,
+            attributes=node.attributes,
+            inputs=tuple(map(bool, node.inputs)),
+            outputs=tuple(map(bool, node.outputs)),
+            known=described,
+            signature=made,
+            status=status,
+            imported=domain in scope.imports or calls_function,
+            in_function=scope.function is not None,
+            calls_function=calls_function,
+            strict=self.in_force.strict,
+        )
+
+    # Notes
+
+    def _note(self, used: set[str]) -> None:
+        for text in _notes(self.model, used, self.signatures.values()):
+            self.tally.note(text)
+        if self.in_force.edition.consolidated:
+            name = self.in_force.edition.name
+            self.tally.note(f"edition {name} is consolidated by this tool from the published texts")
+
+
+def _attribute_key(node: Node) -> tuple[Any, ...]:
+    return tuple([(a.name, a.kind, attribute_fact(a), a.reference, a.fields) for a in node.attributes])
+
+
+def _notes(model: Model, used: set[str], made: Any) -> Iterator[str]:
+    """What is passed over, and which version stands for which."""
+    for each in made:
+        described = catalogue.operator(each.operator)
+        if described is not None and each.version in described.equivalent:
+            reason = described.equivalent[each.version]
+            yield f"{each.operator}-{each.version} stands for {each.operator}-{described.specified}: {reason}"
+    for domain in imports_of(model.imports):
+        if domain and domain not in used:
+            yield f"the operator set {quote(domain)} is imported and not used"
+    annotations = sum(scope.graph.annotations for scope in scopes(model))
+    if annotations:
+        yield f"{annotations} quantization annotations are not judged: they change no value"
+    if model.configurations:
+        yield f"{model.configurations} device configurations are not judged: they change no value"
+
+

@@ -1,0 +1,154 @@
+"""From a node to the names its rules speak of: inputs, outputs, parameters and what is defined from them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sonnx.facts import Cause, Facts, OutOfFuel, Tensor as TensorFacts, Unknown
+from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
+from sonnx.signature import Signature
+
+LARGEST = 4096
+"""Elements of a constant that rules read; a larger one is not a parameter of any operator."""
+
+RUN_TIME = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+NO_TYPE = Unknown(Cause.NOT_STATED, "the element type is not declared", because="explicit-type")
+NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="explicit-shape")
+NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
+NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
+NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
+
+
+def dimension(value: Dimension, index: int) -> int | Unknown:
+    """A dimension as a fact."""
+    if isinstance(value, int):
+        if value >= 0:
+            return value
+        return Unknown(Cause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
+    stated = "is not stated" if value is None else f"is the symbol {value!r}"
+    return Unknown(Cause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
+
+
+def declared_facts(type_: Type) -> TensorFacts:
+    """What a declaration states of a tensor."""
+    element = NO_TYPE if type_.element is None else type_.element
+    shape = NO_SHAPE if type_.shape is None else tuple([dimension(d, i) for i, d in enumerate(type_.shape)])
+    return TensorFacts(element, shape, RUN_TIME, type_.kind, type_.holds_sparse)
+
+
+def constant_facts(tensor: Tensor) -> TensorFacts:
+    """What a constant states: its type, its dimensions, and its values where they are few whole numbers."""
+    element = NO_TYPE if tensor.element is None else tensor.element
+    return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), whole_numbers(tensor))
+
+
+_CODES = {"int64": "q", "int32": "i", "uint64": "Q", "uint32": "I", "int16": "h", "uint16": "H", "int8": "b", "uint8": "B"}
+
+
+def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
+    """The values of an integer constant."""
+    code = _CODES.get(tensor.element or "")
+    if tensor.external is not None:
+        return Unknown(Cause.NOT_STATED, "the value stands outside the file and is not read")
+    if code is None or tensor.data is None:
+        empty = code is not None and 0 in tensor.dims
+        return () if empty else Unknown(Cause.NOT_STATED, "the value is no list of whole numbers")
+    count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
+    if rest or count > LARGEST:
+        return Unknown(Cause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read")
+    return struct.unpack(f"<{count}{code}", tensor.data)
+
+
+def attribute_fact(attribute: Attribute) -> Any:
+    """The value of an attribute as a fact."""
+    if attribute.reference:
+        return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} is given by the caller")
+    value = attribute.value
+    if isinstance(value, Tensor):
+        return constant_facts(value)
+    if isinstance(value, int | str | float) or (isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)):
+        return value
+    return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} has no value", because="attribute-kind")
+
+
+def environment(
+    signature: Signature,
+    attributes: Sequence[Attribute],
+    inputs: Sequence[TensorFacts | None],
+    outputs: Sequence[TensorFacts | None],
+) -> dict[str, Any]:
+    """Every name the rules of a signature may use; None among inputs and outputs is one left out."""
+    names: dict[str, Any] = {}
+    for formals, actuals in ((signature.inputs, inputs), (signature.outputs, outputs)):
+        for index, formal in enumerate(formals):
+            if getattr(formal, "variadic", False):
+                names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
+                continue
+            actual = actuals[index] if index < len(actuals) else None
+            names[formal.name] = NOT_CONNECTED if actual is None else actual
+            names[f"given({formal.name})"] = actual is not None
+    _parameters(names, signature, attributes)
+    facts = Facts()
+    for name, expression in signature.define.items():
+        names[name] = evaluate(expression, facts, names)
+    return names
+
+
+def evaluate(expression: Any, facts: Facts, names: Mapping[str, Any]) -> Any:
+    """The value of an expression, unknown where it would visit too much."""
+    try:
+        return expression.evaluate(facts, names)
+    except OutOfFuel:
+        return Unknown(Cause.NOT_STATED, "the lists are too long to be judged")
+
+
+def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequence[Attribute]) -> None:
+    written = {attribute.name: attribute for attribute in attributes}
+    for parameter in signature.values:
+        tensor, given = names.pop(parameter.name), names[f"given({parameter.name})"]
+        names[f"written({parameter.name})"] = given
+        names[f"{parameter.name}_input"] = tensor
+        names[f"constant({parameter.name})"] = given and not isinstance(tensor.values, Unknown)
+        if given:
+            names[parameter.name] = _read_value(tensor, parameter.kind)
+    for parameter in signature.attributes:
+        attribute = written.get(parameter.name)
+        names[f"written({parameter.name})"] = attribute is not None
+        if attribute is not None:
+            names[parameter.name] = _of_kind(attribute, parameter.kind)
+    for parameter in (*signature.attributes, *signature.values):
+        if not names[f"written({parameter.name})"]:
+            absent = signature.absent[parameter.name]
+            nothing = Unknown(Cause.UNDEFINED, f"{parameter.name} is not written", because="required-parameter" if parameter.required else "")
+            names[parameter.name] = nothing if absent is None else evaluate(absent, Facts(), names)
+
+
+def _of_kind(attribute: Attribute, kind: str) -> Any:
+    """The value, unknown where the attribute is of another kind: then its own rule fails."""
+    if attribute.reference or attribute.kind == kind:
+        return attribute_fact(attribute)
+    return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind")
+
+
+def _read_value(tensor: TensorFacts, kind: str) -> Any:
+    """The value of a parameter that is an input: a list for a kind in the plural, else its only element."""
+    values = tensor.values
+    if kind.endswith("s"):
+        known_length = isinstance(tensor.shape, tuple) and len(tensor.shape) == 1 and isinstance(tensor.shape[0], int)
+        if isinstance(values, Unknown) and known_length and tensor.shape[0] <= LARGEST:  # type: ignore[index, operator]
+            return (values,) * tensor.shape[0]  # type: ignore[index, operator]
+        return values
+    if isinstance(values, Unknown):
+        return values
+    return values[0] if len(values) == 1 else Unknown(Cause.UNDEFINED, f"{len(values)} values stand where one is asked for")
+
+
+def is_sparse(attribute: Attribute) -> bool:
+    """Whether the attribute holds a sparse tensor or a type of one."""
+    values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+    fields = ("sparse_tensor", "sparse_tensors")
+    return any(field in fields for field in attribute.fields) or any(
+        isinstance(value, SparseTensor) or (isinstance(value, Type) and value.holds_sparse) for value in values
+    )

@@ -1,0 +1,199 @@
+"""The profile as frozen objects: rules, operators, texts, editions, errata.
+
+`catalogue.py` reads them from restrictions/; docs/profile-format.md describes the files field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sonnx.domain import Expression
+from sonnx.identifier import Tag
+
+T = TypeVar("T")
+Versioned = Mapping[int, T]
+"""A value from each version on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: what it demands, of what, in which editions and versions, and why.
+
+    `require` is None where a function of `graph_rules.py` decides.  `onnx` is what ONNX itself demands, where that is less.
+    """
+
+    slug: str
+    subject: str
+    kind: str
+    """validity (ONNX demands it), restriction or error-condition (the profile does)."""
+    statement: str
+    because: str
+    remedy: str
+    source: str
+    require: Expression | None = None
+    onnx: Expression | None = None
+    when: Expression | None = None
+    relies: tuple[str, ...] = ()
+    since: int = 1
+    before: int | None = None
+    introduced: str = "onnx"
+    withdrawn: str | None = None
+    tags: tuple[Tag, ...] = ()
+    errata: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The slug without its operator."""
+        return self.slug.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input of an operator; `type` is a type variable or an element type."""
+
+    name: str
+    type: str
+    onnx: str
+    variadic: bool = False
+    optional: bool = False
+    since: int = 1
+    before: int | None = None
+    exempt: str = ""
+    """Why it may be omitted in the profile, with its place; "" where it may not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output of an operator, its type and its shape from each version on."""
+
+    name: str
+    type: str
+    onnx: str
+    shape: Versioned[Expression]
+    because: str
+    relies: tuple[str, ...] = ()
+    optional: bool = False
+    since: int = 1
+    before: int | None = None
+    tags: tuple[Tag, ...] = ()
+    type_tags: tuple[Tag, ...] = ()
+    errata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value an operator takes as an attribute, or from version `input` on as a constant input.
+
+    `absent` is what its absence means from each version on, None where it means nothing.
+    """
+
+    name: str
+    kind: str
+    absent: Versioned[Expression | None]
+    required: bool = False
+    input: int | None = None
+    since: int = 1
+    before: int | None = None
+    tags: tuple[Tag, ...] = ()
+    errata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator file."""
+
+    name: str
+    summary: str
+    formula: str
+    source: str
+    specified: int
+    equivalent: Mapping[int, str]
+    types: Mapping[str, Versioned[tuple[str, ...]]]
+    profile: Mapping[str, Mapping[str, tuple[str, ...]]]
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    parameters: tuple[Parameter, ...]
+    define: Mapping[str, Versioned[Expression]]
+    rules: tuple[Rule, ...]
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The ONNX versions the file knows, ascending."""
+        return tuple(sorted({self.specified, *self.equivalent}))
+
+    def version_at(self, operator_set: int) -> int | None:
+        """The version in force at an operator set, None before the first."""
+        return max((version for version in self.versions if version <= operator_set), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A published text the rules come from."""
+
+    name: str
+    title: str
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erratum:
+    """A defect or ambiguity of a text, and what this tool does about it."""
+
+    id: str
+    document: tuple[str, ...]
+    place: str
+    defect: str
+    counterexample: str
+    reading: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """An edition of the profile: which text each operator takes, and the rest."""
+
+    name: str
+    title: str
+    general: str
+    element_types: tuple[str, ...]
+    consolidated: bool
+    operators: Mapping[str, str]
+    """Operator to text, for those the edition specifies."""
+    drafts: frozenset[str]
+    planned: frozenset[str]
+
+    def status(self, operator: str) -> str:
+        """specified, draft, planned, or "" where the edition does not name the operator."""
+        if operator in self.operators:
+            return "draft" if operator in self.drafts else "specified"
+        return "planned" if operator in self.planned else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Editions:
+    """The file editions.toml."""
+
+    default: str
+    operator_set: int
+    ir_version: int
+    families: Mapping[str, tuple[str, ...]]
+    texts: Mapping[str, Text]
+    editions: Mapping[str, Edition]
+
+    def in_force(self, rule: Rule, text: str) -> bool:
+        """Whether a text, or one before it from which it inherits, demands the rule."""
+        order = list(self.texts)
+        after = order.index(rule.introduced) <= order.index(text)
+        return after and (rule.withdrawn is None or order.index(text) < order.index(rule.withdrawn))
+
+
+def at(values: Versioned[T], version: int) -> T | None:
+    """The value in force at a version, None before the first."""
+    known = [since for since in values if since <= version]
+    return values[max(known)] if known else None
+
+
+def expand(names: Sequence[str], families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Element types with each family name replaced by its members."""
+    return tuple(member for name in names for member in families.get(name, (name,)))

@@ -1,0 +1,125 @@
+"""Where names live: the main graph, graphs nested in nodes, the bodies of model-local functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sonnx.model import NOT_STATED, Function, Graph, Import, Model, Node, Type, Value, subgraphs
+from sonnx.quoting import escape
+
+STANDARD = ("", "ai.onnx")
+"""The two names of the standard domain."""
+
+
+def standard(domain: str) -> str:
+    """The domain, with the standard one under its shorter name."""
+    return "" if domain == STANDARD[1] else domain
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One list of nodes with the names it sees; a function body is read as a graph whose values have no types."""
+
+    place: str
+    graph: Graph
+    imports: Mapping[str, int | None]
+    outer: Scope | None = None
+    position: int = 0
+    """The index of the node around this graph."""
+    function: Function | None = None
+
+    @cached_property
+    def defined_at(self) -> Mapping[str, int]:
+        """The index of the first node that defines a name; -1 for graph inputs and initializers."""
+        found: dict[str, int] = {}
+        for index in range(len(self.graph.nodes) - 1, -1, -1):
+            found.update(dict.fromkeys(self.graph.nodes[index].outputs, index))
+        given = (*self.graph.inputs, *self.graph.initializers, *self.graph.sparse_initializers)
+        found.update(dict.fromkeys([each.name for each in given], -1))
+        found.pop("", None)
+        return found
+
+    @cached_property
+    def declared(self) -> Mapping[str, Type]:
+        """The declared type of each name; inputs and outputs of the graph before value_info."""
+        given = (*self.graph.value_info, *self.graph.outputs, *self.graph.inputs)
+        return {value.name: value.type for value in given}
+
+    @cached_property
+    def graph_inputs(self) -> frozenset[str]:
+        """The names of the graph's inputs."""
+        return frozenset(value.name for value in self.graph.inputs)
+
+    def visible(self, name: str, position: int) -> bool:
+        """Whether a node at a position may use the name, from this graph or one around it."""
+        at = self.defined_at.get(name)
+        if at is not None and at < position:
+            return True
+        return self.outer is not None and self.outer.visible(name, self.position)
+
+    def node_place(self, index: int) -> str:
+        """The path of a node."""
+        return f"{self.place}/node[{index}]"
+
+
+def imports_of(entries: Iterable[Import]) -> dict[str, int | None]:
+    """Domain to version; of a domain imported twice the first, which its own rule reports."""
+    found: dict[str, int | None] = {}
+    for entry in entries:
+        found.setdefault(standard(entry.domain), entry.version)
+    return found
+
+
+def function_key(function: Function) -> tuple[str, str, str]:
+    """What a node must name to call the function."""
+    return standard(function.domain), function.name, function.overload
+
+
+def scopes(model: Model) -> Iterator[Scope]:
+    """Every scope of a model, a graph before those nested in it, functions after the main graph."""
+    imports = imports_of(model.imports)
+    yield from _nested(Scope("graph", model.graph, imports))
+    for function in model.functions:
+        title = ":".join(filter(None, (function.domain, function.name, function.overload)))
+        body = Scope(
+            f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function
+        )
+        yield from _nested(body)
+
+
+def _nested(root: Scope) -> Iterator[Scope]:
+    waiting = [root]
+    while waiting:
+        scope = waiting.pop()
+        yield scope
+        inner = [
+            Scope(f"{scope.node_place(index)}/{escape(name)}", graph, scope.imports, scope, index, scope.function)
+            for index, node in enumerate(scope.graph.nodes)
+            if node.attributes
+            for name, graph in subgraphs(node)
+        ]
+        waiting.extend(reversed(inner))
+
+
+def _as_graph(function: Function) -> Graph:
+    inputs, outputs = (
+        tuple(Value(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
+    )
+    types = {value.name: value.type for value in function.value_info}
+    outputs = tuple(Value(value.name, types.get(value.name, NOT_STATED)) for value in outputs)
+    return Graph(function.name, inputs, outputs, function.value_info, (), (), function.nodes)
+
+
+def captured(node: Node) -> set[str]:
+    """The names the graphs inside a node take from around it."""
+    found: set[str] = set()
+    waiting = [graph for _, graph in subgraphs(node)] if node.attributes else []
+    while waiting:
+        graph = waiting.pop()
+        for inner in graph.nodes:
+            found.update(inner.inputs)
+            waiting.extend(nested for _, nested in subgraphs(inner))
+        found.update(value.name for value in graph.outputs)
+    return found

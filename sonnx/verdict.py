@@ -1,0 +1,126 @@
+"""Verdicts, findings and the report of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sonnx.identifier import Tag
+from sonnx.profile import Rule
+
+
+class Verdict(StrEnum):
+    """The answer of one rule for one subject, and of a whole check."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+    ASSUMED = "assumed"
+    NOT_APPLICABLE = "not-applicable"
+    NOT_CHECKED = "not-checked"
+    DEVIATED = "deviated"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The place of a finding: a path in the file, and what stands there.
+
+    `kind` is node, value, graph, function, tensor or model; `operator` and `version` are set for nodes.
+    """
+
+    place: str
+    kind: str
+    name: str = ""
+    operator: str = ""
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One answer that is not a pass.
+
+    `actual` is what the model states; `requires` what is demanded; `breaks_onnx` is true where the model is no valid ONNX
+    there; `cause` is the slug of the failure without which this rule could be decided; `operands` say which value of
+    the model each letter of `actual` is.
+    """
+
+    rule: str
+    verdict: Verdict
+    where: Where
+    actual: str
+    requires: str
+    breaks_onnx: bool = False
+    tags: tuple[Tag, ...] = ()
+    cause: str = ""
+    operands: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many subjects got one answer from one rule, with the reason where the answer needs one."""
+
+    rule: str
+    verdict: Verdict
+    reason: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much was judged.
+
+    `known` rules are in the edition for the operators that occur, `applicable` had a subject, `evaluated` were decided for each of them.
+    """
+
+    known: int
+    applicable: int
+    evaluated: int
+    nodes: int
+    nodes_in_profile: int
+    nodes_not_checked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdict on one model, with everything it rests on."""
+
+    name: str
+    edition: str
+    edition_title: str
+    consolidated: bool
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    counts: tuple[Count, ...]
+    coverage: Coverage
+    notes: tuple[str, ...]
+    rules: Mapping[str, Rule]
+    """Every rule a finding or count names, by slug."""
+    partial: str = ""
+    """What selected the rules, "" where all were judged."""
+    bound: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def roots(self) -> tuple[Finding, ...]:
+        """The findings that are not folded into another one."""
+        return tuple(finding for finding in self.findings if not finding.cause)
+
+    def number(self, verdict: Verdict) -> int:
+        """How many answers are of a verdict."""
+        return sum(count.number for count in self.counts if count.verdict is verdict)
+
+    def exit_code(self, accept_assumptions: bool = False) -> int:
+        """0 conforming, 1 a rule fails, 3 not decided (docs/versioning.md)."""
+        if self.verdict is Verdict.FAIL:
+            return 1
+        open_assumption = self.verdict is Verdict.ASSUMED and not accept_assumptions
+        return 3 if self.partial or open_assumption or self.verdict in _OPEN else 0
+
+
+_OPEN = (Verdict.UNDECIDED, Verdict.NOT_CHECKED)
+_WORST = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED, Verdict.DEVIATED)
+
+
+def overall(verdicts: set[Verdict]) -> Verdict:
+    """The verdict on the whole: the worst of all answers."""
+    return next((verdict for verdict in _WORST if verdict in verdicts), Verdict.PASS)
