@@ -1,0 +1,120 @@
+"""The values of a constant tensor, in the layout of TensorProto.raw_data whichever field holds them.
+
+Reads a parsed TensorProto through its attributes only; `parse.py` alone knows protobuf.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sonnx import wire
+from sonnx.model import DATA_FIELD, WIDTH, External, Tensor
+from sonnx.wire import Message
+
+Text = Callable[[Any], str]
+
+CODE = {
+    "int8": "b", "uint8": "B", "bool": "B", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uint32": "I",
+    "uint64": "Q", "float16": "H", "bfloat16": "H",
+}  # fmt: skip
+"""How `array` writes an entry of a typed data field; 8-bit floats and packed smaller types are bytes."""
+
+EXTERNAL = 1
+"""TensorProto.DataLocation"""
+
+_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "external_data")
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What it takes to read tensors of one file: its bytes, its element type names, its way to read text."""
+
+    source: memoryview
+    elements: Mapping[int, str | None]
+    text: Text
+
+    def element(self, number: int) -> str | None:
+        """The name of an element type, None for undefined."""
+        return self.elements.get(number, f"type {number}")
+
+    def tensor(self, message: Message) -> Tensor:
+        """The tensor a TensorProto describes."""
+        element, away = self.element(message.data_type), message.data_location == EXTERNAL
+        stored = tuple(name for name in _FIELDS if getattr(message, name))
+        data, count, misfit, strings = None, None, None, ()
+        if message.HasField("raw_data"):
+            stored += ("raw_data",)
+            data = None if away else wire.resolve(message.raw_data, self.source)
+        elif element == "string":
+            strings = tuple(message.string_data[:])
+            count = len(strings) if strings else None
+        elif not away and DATA_FIELD.get(element or "") in stored:
+            data, count, misfit = typed(message, element or "")
+        return Tensor(
+            name=self.text(message.name),
+            element=element,
+            dims=tuple(message.dims[:]),
+            stored=stored,
+            data=data,
+            strings=strings,
+            count=count,
+            external=self._external(message) if away else None,
+            segment=message.HasField("segment"),
+            misfit=misfit,
+        )
+
+    def _external(self, message: Message) -> External:
+        entries = tuple((self.text(entry.key), self.text(entry.value)) for entry in message.external_data)
+        last = dict(entries)  # of several entries with one key ONNX takes the last
+        return External(last.get("location", ""), number(last.get("offset")), number(last.get("length")), entries)
+
+
+def number(text: str | None) -> int | None:
+    """The decimal number a text states; None where it is none, or exceeds what any file has."""
+    return int(text) if text and re.fullmatch("-?[0-9]{1,20}", text) else None
+
+
+def typed(message: Message, element: str) -> tuple[memoryview, int, tuple[int, int] | None]:
+    """The data, the number of elements and the first misfit of the typed field of this element type."""
+    name = DATA_FIELD[element]
+    entries = getattr(message, name)
+    if name in ("float_data", "double_data"):
+        return _packed(message, name), len(entries) // (2 if element.startswith("complex") else 1), None
+    per_entry = int(1 / WIDTH[element]) if WIDTH[element] < 1 else 1
+    data, misfit = integers(entries[:], element)
+    return data, len(entries) * per_entry, misfit
+
+
+def _packed(message: Message, name: str) -> memoryview:
+    """The field as protobuf writes it, which is the layout wanted.
+
+    Through Python floats a signalling NaN would lose its bits, and it would take thirty times as long.
+    """
+    written = memoryview(message.SerializePartialToString())
+    return wire.find(written, message.DESCRIPTOR.fields_by_name[name].number)
+
+
+def integers(entries: Sequence[int], element: str) -> tuple[memoryview, tuple[int, int] | None]:
+    """Entries in the width of the element type, little-endian; those that do not fit leave their low bits."""
+    code = CODE.get(element, "B")
+    try:
+        values, misfit = array(code, entries), None
+    except OverflowError:
+        values, misfit = _truncated(entries, code)
+    if element == "bool" and misfit is None and any(value > 1 for value in set(values)):
+        misfit = next((index, value) for index, value in enumerate(values) if value > 1)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return memoryview(values.tobytes()), misfit
+
+
+def _truncated(entries: Sequence[int], code: str) -> tuple[array[int], tuple[int, int]]:
+    bits = 8 * array(code).itemsize
+    low = -(1 << bits - 1) if code.islower() else 0
+    fitting = array(code, ((value - low) % (1 << bits) + low for value in entries))
+    return fitting, next((index, value) for index, value in enumerate(entries) if value != fitting[index])
