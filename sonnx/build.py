@@ -6,8 +6,10 @@ iterating over them takes twice the time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
 
 from sonnx.model import (
     NOT_STATED,
@@ -25,7 +27,8 @@ from sonnx.model import (
     Unknown,
     Value,
 )
-from sonnx.tensors import Reader
+from sonnx.quick import maker
+from sonnx.tensors import Reader, decoded
 from sonnx.wire import Message
 
 VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", "type_proto": "tp"}
@@ -48,9 +51,31 @@ _TYPE_KIND = {
 _INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
 
-def decoded(text: str | bytes) -> str:
-    """Text as the file has it; protobuf hands out bytes where a string is not UTF-8."""
-    return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
+_make_node, _make_value = maker(Node), maker(Value)
+
+_OWN_TEXTS = attrgetter("name", "operator", "domain", "overload")
+_NAME, _INPUTS, _OUTPUTS = attrgetter("name"), attrgetter("inputs"), attrgetter("outputs")
+
+
+def _is_text(parts: Iterable[str]) -> bool:
+    """Whether all are texts, not the bytes protobuf hands out otherwise; one pass in C instead of a test for each."""
+    try:
+        "".join(parts)
+    except TypeError:
+        return False
+    return True
+
+
+def _decoded_node(node: Node) -> Node:
+    return replace(
+        node,
+        name=decoded(node.name),
+        operator=decoded(node.operator),
+        domain=decoded(node.domain),
+        overload=decoded(node.overload),
+        inputs=tuple(map(decoded, node.inputs)),
+        outputs=tuple(map(decoded, node.outputs)),
+    )
 
 
 @dataclass(slots=True)
@@ -62,7 +87,7 @@ class _Tally:
 class Builder:
     """Reads the messages of one file, equal types and attributes once.
 
-    `kinds` names the attribute kinds by number, `reader` reads texts and tensors.
+    `kinds` names the attribute kinds by number, `reader` reads tensors.
     """
 
     reader: Reader
@@ -74,7 +99,6 @@ class Builder:
 
     def model(self, message: Message, unknown: tuple[Unknown, ...]) -> Model:
         """The whole file."""
-        text = self.reader.text
         graph = self.graph(message.graph)
         functions = tuple(map(self.function, message.functions[:]))
         training = tuple(
@@ -92,19 +116,18 @@ class Builder:
             training_count=len(message.training_info),
             unknown=unknown,
             configurations=len(message.configuration) + self.tally.configurations,
-            producer=text(message.producer_name),
-            metadata=tuple((text(entry.key), text(entry.value)) for entry in message.metadata_props),
+            producer=decoded(message.producer_name),
+            metadata=tuple((decoded(entry.key), decoded(entry.value)) for entry in message.metadata_props),
         )
 
     def imports(self, messages: Sequence[Message]) -> tuple[Import, ...]:
         """Operator sets, in the order of the file."""
-        text = self.reader.text
-        return tuple(Import(text(one.domain), one.version if one.HasField("version") else None) for one in messages)
+        return tuple(Import(decoded(one.domain), one.version if one.HasField("version") else None) for one in messages)
 
     def graph(self, message: Message) -> Graph:
         """A graph with all graphs below it."""
         return Graph(
-            name=self.reader.text(message.name),
+            name=decoded(message.name),
             inputs=self.values(message.input),
             outputs=self.values(message.output),
             value_info=self.values(message.value_info),
@@ -116,14 +139,13 @@ class Builder:
 
     def function(self, message: Message) -> Function:
         """A model-local function."""
-        text = self.reader.text
         return Function(
-            name=text(message.name),
-            domain=text(message.domain),
-            overload=text(message.overload),
-            inputs=tuple(map(text, message.input[:])),
-            outputs=tuple(map(text, message.output[:])),
-            attributes=tuple(map(text, message.attribute[:])),
+            name=decoded(message.name),
+            domain=decoded(message.domain),
+            overload=decoded(message.overload),
+            inputs=tuple(map(decoded, message.input[:])),
+            outputs=tuple(map(decoded, message.output[:])),
+            attributes=tuple(map(decoded, message.attribute[:])),
             defaults=tuple(map(self.attribute, message.attribute_proto[:])),
             value_info=self.values(message.value_info),
             nodes=self.nodes(message.node),
@@ -132,26 +154,30 @@ class Builder:
 
     def nodes(self, messages: Sequence[Message]) -> tuple[Node, ...]:
         """Nodes in the order of the file."""
-        return tuple(map(self.node, messages[:]))
+        nodes = tuple(map(self.node, messages[:]))
+        parts = chain(map(_OWN_TEXTS, nodes), map(_INPUTS, nodes), map(_OUTPUTS, nodes))
+        return nodes if _is_text(chain.from_iterable(parts)) else tuple(map(_decoded_node, nodes))
 
     def node(self, message: Message) -> Node:
-        """One application of an operator."""
-        text = self.reader.text
+        """One application of an operator, its texts as protobuf hands them out."""
         self.tally.configurations += len(message.device_configurations)
-        return Node(
-            text(message.name),
-            text(message.op_type),
-            text(message.domain),
-            text(message.overload),
-            tuple(map(text, message.input[:])),
-            tuple(map(text, message.output[:])),
-            tuple(map(self.attribute, message.attribute[:])),
+        return _make_node(
+            message.name,
+            message.op_type,
+            message.domain,
+            message.overload,
+            tuple(message.input[:]),
+            tuple(message.output[:]),
+            tuple(map(self.attribute, message.attribute[:])) if message.attribute else (),
         )
 
     def values(self, messages: Sequence[Message]) -> tuple[Value, ...]:
         """Values with their types, in the order of the file."""
-        text, type_of = self.reader.text, self.type
-        return tuple(Value(text(message.name), type_of(message.type)) for message in messages[:])
+        type_of = self.type
+        values = tuple(_make_value(message.name, type_of(message.type)) for message in messages[:])
+        if _is_text(map(_NAME, values)):
+            return values
+        return tuple(replace(value, name=decoded(value.name)) for value in values)
 
     def type(self, message: Message) -> Type:
         """The type; equal types are mostly one object, so that comparing them is cheap."""
@@ -178,11 +204,11 @@ class Builder:
         which = message.WhichOneof("value")
         if which == "dim_value":
             return int(message.dim_value)
-        return self.reader.text(message.dim_param) or None if which else None
+        return decoded(message.dim_param) or None if which else None
 
     def sparse(self, message: Message) -> SparseTensor:
         """A sparse tensor; its name is that of its values."""
-        return SparseTensor(self.reader.text(message.values.name), tuple(message.dims[:]))
+        return SparseTensor(decoded(message.values.name), tuple(message.dims[:]))
 
     def attribute(self, message: Message) -> Attribute:
         """An attribute; equal ones are one object (a convolutional network repeats the same few)."""
@@ -196,14 +222,13 @@ class Builder:
         return found
 
     def _attribute(self, message: Message, kind: str) -> Attribute:
-        text = self.reader.text
         present = (descriptor.name for descriptor, _ in message.ListFields())
         fields = tuple(name for name in present if name not in _NO_VALUE_FIELDS)
-        reference = text(message.ref_attr_name)
+        reference = decoded(message.ref_attr_name)
         name = VALUE_FIELD.get(kind, kind)
         absent = name not in fields and (reference or kind in NO_DEFAULT)
         value = None if absent or kind == "undefined" else self.value(kind, getattr(message, name))
-        return Attribute(text(message.name), kind, value, reference, fields)
+        return Attribute(decoded(message.name), kind, value, reference, fields)
 
     def value(self, kind: str, stated: Message) -> AttributeValue:
         """The value of an attribute of this kind: one item, or a tuple of them."""

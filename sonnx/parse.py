@@ -14,18 +14,17 @@ import mmap
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any
 
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from sonnx import wire
-from sonnx.build import Builder, decoded
+from sonnx.build import Builder
 from sonnx.likeness import likeness
 from sonnx.model import Model, Unknown
 from sonnx.tensors import Reader
@@ -61,22 +60,11 @@ def _read(source: memoryview, name: str) -> Model:
         raise Unreadable(f"{name} has no graph{_looks_like(source, short)}")
     unknown = _unknown(message, short)
     with _no_collection():
-        return _built(message, source, unknown)
+        return _builder(source).model(message, unknown)
 
 
-def _built(message: Message, source: memoryview, unknown: tuple[Unknown, ...]) -> Model:
-    """The model; `sys.intern` first, because names occur many times and later look-ups compare them.
-
-    It refuses the bytes that protobuf hands out for text that is no UTF-8: then all is read again, more slowly.
-    """
-    try:
-        return _builder(source, sys.intern).model(message, unknown)
-    except TypeError:
-        return _builder(source, decoded).model(message, unknown)
-
-
-def _builder(source: memoryview, text: Callable[[Any], str]) -> Builder:
-    return Builder(Reader(source, element_names(), text), attribute_kinds())
+def _builder(source: memoryview) -> Builder:
+    return Builder(Reader(source, element_names()), attribute_kinds())
 
 
 # ------------------------------------------------------------------ bytes

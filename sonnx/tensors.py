@@ -8,15 +8,12 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sonnx import wire
 from sonnx.model import DATA_FIELD, WIDTH, External, Tensor
 from sonnx.wire import Message
-
-Text = Callable[[Any], str]
 
 CODE = {
     "int8": "b", "uint8": "B", "bool": "B", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uint32": "I",
@@ -30,13 +27,17 @@ EXTERNAL = 1
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "external_data")
 
 
+def decoded(text: str | bytes) -> str:
+    """Text as the file has it; protobuf hands out bytes where a string is not UTF-8."""
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What it takes to read tensors of one file: its bytes, its element type names, its way to read text."""
+    """What it takes to read tensors of one file: its bytes, and the element types by number."""
 
     source: memoryview
     elements: Mapping[int, str | None]
-    text: Text
 
     def element(self, number: int) -> str | None:
         """The name of an element type, None for undefined."""
@@ -56,7 +57,7 @@ class Reader:
         elif not away and DATA_FIELD.get(element or "") in stored:
             data, count, misfit = typed(message, element or "")
         return Tensor(
-            name=self.text(message.name),
+            name=decoded(message.name),
             element=element,
             dims=tuple(message.dims[:]),
             stored=stored,
@@ -69,7 +70,7 @@ class Reader:
         )
 
     def _external(self, message: Message) -> External:
-        entries = tuple((self.text(entry.key), self.text(entry.value)) for entry in message.external_data)
+        entries = tuple((decoded(entry.key), decoded(entry.value)) for entry in message.external_data)
         last = dict(entries)  # of several entries with one key ONNX takes the last
         return External(last.get("location", ""), number(last.get("offset")), number(last.get("length")), entries)
 
