@@ -6,16 +6,14 @@ iterating over them takes twice the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
 
 from sonnx.model import (
-    NOT_STATED,
     Attribute,
     AttributeValue,
-    Dimension,
     Function,
     Graph,
     Import,
@@ -23,12 +21,11 @@ from sonnx.model import (
     Model,
     Node,
     SparseTensor,
-    Type,
     Unknown,
-    Value,
 )
 from sonnx.quick import maker
-from sonnx.tensors import Reader, decoded
+from sonnx.tensors import Reader
+from sonnx.value_types import Types, decoded, is_text
 from sonnx.wire import Message
 
 VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", "type_proto": "tp"}
@@ -39,31 +36,10 @@ NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
 
 _NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
 
-_TYPE_KIND = {
-    "tensor_type": "tensor",
-    "sparse_tensor_type": "sparse tensor",
-    "sequence_type": "sequence",
-    "optional_type": "optional",
-    "map_type": "map",
-    "opaque_type": "opaque",
-}
-
-_INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
-
-
-_make_node, _make_value = maker(Node), maker(Value)
+_make_node = maker(Node)
 
 _OWN_TEXTS = attrgetter("name", "operator", "domain", "overload")
-_NAME, _INPUTS, _OUTPUTS = attrgetter("name"), attrgetter("inputs"), attrgetter("outputs")
-
-
-def _is_text(parts: Iterable[str]) -> bool:
-    """Whether all are texts, not the bytes protobuf hands out otherwise; one pass in C instead of a test for each."""
-    try:
-        "".join(parts)
-    except TypeError:
-        return False
-    return True
+_INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
 
 
 def _decoded_node(node: Node) -> Node:
@@ -90,10 +66,9 @@ class Builder:
     `kinds` names the attribute kinds by number, `reader` reads tensors.
     """
 
-    reader: Reader
     kinds: Mapping[int, str]
-    types: dict[bytes, Type] = field(default_factory=lambda: {b"": NOT_STATED})
-    same: dict[Type, Type] = field(default_factory=dict)
+    reader: Reader
+    types: Types
     attributes: dict[bytes, Attribute] = field(default_factory=dict)
     tally: _Tally = field(default_factory=_Tally)
 
@@ -128,9 +103,9 @@ class Builder:
         """A graph with all graphs below it."""
         return Graph(
             name=decoded(message.name),
-            inputs=self.values(message.input),
-            outputs=self.values(message.output),
-            value_info=self.values(message.value_info),
+            inputs=self.types.values(message.input),
+            outputs=self.types.values(message.output),
+            value_info=self.types.values(message.value_info),
             initializers=tuple(map(self.reader.tensor, message.initializer[:])),
             sparse_initializers=tuple(map(self.sparse, message.sparse_initializer[:])),
             nodes=self.nodes(message.node),
@@ -147,7 +122,7 @@ class Builder:
             outputs=tuple(map(decoded, message.output[:])),
             attributes=tuple(map(decoded, message.attribute[:])),
             defaults=tuple(map(self.attribute, message.attribute_proto[:])),
-            value_info=self.values(message.value_info),
+            value_info=self.types.values(message.value_info),
             nodes=self.nodes(message.node),
             imports=self.imports(message.opset_import),
         )
@@ -156,7 +131,7 @@ class Builder:
         """Nodes in the order of the file."""
         nodes = tuple(map(self.node, messages[:]))
         parts = chain(map(_OWN_TEXTS, nodes), map(_INPUTS, nodes), map(_OUTPUTS, nodes))
-        return nodes if _is_text(chain.from_iterable(parts)) else tuple(map(_decoded_node, nodes))
+        return nodes if is_text(chain.from_iterable(parts)) else tuple(map(_decoded_node, nodes))
 
     def node(self, message: Message) -> Node:
         """One application of an operator, its texts as protobuf hands them out."""
@@ -170,41 +145,6 @@ class Builder:
             tuple(message.output[:]),
             tuple(map(self.attribute, message.attribute[:])) if message.attribute else (),
         )
-
-    def values(self, messages: Sequence[Message]) -> tuple[Value, ...]:
-        """Values with their types, in the order of the file."""
-        type_of = self.type
-        values = tuple(_make_value(message.name, type_of(message.type)) for message in messages[:])
-        if _is_text(map(_NAME, values)):
-            return values
-        return tuple(replace(value, name=decoded(value.name)) for value in values)
-
-    def type(self, message: Message) -> Type:
-        """The type; equal types are mostly one object, so that comparing them is cheap."""
-        key = message.SerializeToString()
-        found = self.types.get(key)
-        if found is None:
-            found = self._type(message)
-            found = self.types[key] = self.same.setdefault(found, found)
-        return found
-
-    def _type(self, message: Message) -> Type:
-        which = message.WhichOneof("value")
-        if which is None:
-            return NOT_STATED
-        kind, inner = _TYPE_KIND.get(which, which), getattr(message, which)
-        if which in ("tensor_type", "sparse_tensor_type"):
-            shape = tuple(map(self.dimension, inner.shape.dim[:])) if inner.HasField("shape") else None
-            return Type(kind, self.reader.element(inner.elem_type), shape, which == "sparse_tensor_type")
-        within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
-        return Type(kind, holds_sparse=within.holds_sparse)
-
-    def dimension(self, message: Message) -> Dimension:
-        """A number, a symbol, or None; the empty symbol states nothing."""
-        which = message.WhichOneof("value")
-        if which == "dim_value":
-            return int(message.dim_value)
-        return decoded(message.dim_param) or None if which else None
 
     def sparse(self, message: Message) -> SparseTensor:
         """A sparse tensor; its name is that of its values."""
@@ -251,4 +191,4 @@ class Builder:
             case "graph":
                 return self.graph(stated)
             case _:
-                return self.type(stated)
+                return self.types.type(stated)

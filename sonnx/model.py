@@ -20,6 +20,7 @@ WIDTH = {
     "float16": 2, "double": 8, "uint32": 4, "uint64": 8, "complex64": 8, "complex128": 16, "bfloat16": 2,
     "float8e4m3fn": 1, "float8e4m3fnuz": 1, "float8e5m2": 1, "float8e5m2fnuz": 1, "float8e8m0": 1,
     "uint4": 0.5, "int4": 0.5, "float4e2m1": 0.5, "uint2": 0.25, "int2": 0.25,
+    "float6e2m3": 0.75, "float6e3m2": 0.75,
 }  # fmt: skip
 """Bytes per element of each element type of fixed width (ONNX IR, TensorProto.raw_data)."""
 

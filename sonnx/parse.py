@@ -28,6 +28,7 @@ from sonnx.build import Builder
 from sonnx.likeness import likeness
 from sonnx.model import Model, Unknown
 from sonnx.tensors import Reader
+from sonnx.value_types import Types
 from sonnx.wire import Message
 
 _GENERATED = "onnx.onnx_ml_pb2"
@@ -57,14 +58,15 @@ def _read(source: memoryview, name: str) -> Model:
     short = _cut(source, name)
     message = _parsed(short, source, name)
     if not message.HasField("graph"):
-        raise Unreadable(f"{name} has no graph{_looks_like(source, short)}")
+        raise Unreadable(f"{name} {_likeness(source) or 'has no graph'}")
     unknown = _unknown(message, short)
     with _no_collection():
         return _builder(source).model(message, unknown)
 
 
 def _builder(source: memoryview) -> Builder:
-    return Builder(Reader(source, element_names()), attribute_kinds())
+    elements = element_names()
+    return Builder(attribute_kinds(), Reader(source, elements), Types(elements))
 
 
 # ------------------------------------------------------------------ bytes
@@ -156,14 +158,14 @@ def _cut(source: memoryview, name: str) -> bytes:
     try:
         return wire.cut(source, _layout())
     except wire.Malformed as error:
-        raise Unreadable(f"{name} {likeness(source) or error}") from None
+        raise Unreadable(f"{name} {_likeness(source) or error}") from None
 
 
 def _parsed(short: bytes, source: memoryview, name: str) -> Message:
     try:
         return generated().ModelProto.FromString(short)
     except DecodeError as error:
-        raise Unreadable(f"{name} {likeness(source) or _reason(source, error)}") from None
+        raise Unreadable(f"{name} {_likeness(source) or _reason(source, error)}") from None
 
 
 def _reason(source: memoryview, error: DecodeError) -> str:
@@ -175,22 +177,21 @@ def _reason(source: memoryview, error: DecodeError) -> str:
     return f"is no ONNX model: {str(error).rpartition(': ')[2]}"
 
 
-def _looks_like(source: memoryview, short: bytes) -> str:
-    """What a message without a graph may be instead: the first kind of message that defines all its fields."""
+def _likeness(source: memoryview) -> str:
+    """What the bytes are instead of a model: another format, or the first message that defines all fields."""
     if known := likeness(source):
-        return f"; it {known}"
-    for kind in ("GraphProto", "TensorProto", "NodeProto", "FunctionProto", "ValueInfoProto", "TypeProto"):
-        try:
-            message = getattr(generated(), kind).FromString(short)
-        except DecodeError:
-            continue
-        if _stated(message) and not _has_unknown(message):
-            return f"; it reads like a {kind}, not a ModelProto"
-    return ""
+        return known
+    kinds = ("GraphProto", "TensorProto", "NodeProto", "FunctionProto", "ValueInfoProto", "TypeProto")
+    return next((f"is a {kind}, not a ModelProto" for kind in kinds if _reads_as(source, kind)), "")
 
 
-def _stated(message: Message) -> bool:
-    return len(message.ListFields()) > 1
+def _reads_as(source: memoryview, kind: str) -> bool:
+    made = getattr(generated(), kind)
+    try:
+        message = made.FromString(wire.cut(source, wire.layout(made.DESCRIPTOR)))
+    except (wire.Malformed, DecodeError):
+        return False
+    return len(message.ListFields()) > 1 and not _has_unknown(message)
 
 
 # ------------------------------------------------------------------ content the format does not define

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sonnx import wire
 from sonnx.model import DATA_FIELD, WIDTH, External, Tensor
+from sonnx.value_types import decoded, element_name
 from sonnx.wire import Message
 
 CODE = {
@@ -21,15 +22,13 @@ CODE = {
 }  # fmt: skip
 """How `array` writes an entry of a typed data field; 8-bit floats and packed smaller types are bytes."""
 
+LARGEST = {"bool": 1, "float6e2m3": 63, "float6e3m2": 63}
+"""The largest entry of those that use less than the width `array` writes."""
+
 EXTERNAL = 1
 """TensorProto.DataLocation"""
 
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "external_data")
-
-
-def decoded(text: str | bytes) -> str:
-    """Text as the file has it; protobuf hands out bytes where a string is not UTF-8."""
-    return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +38,9 @@ class Reader:
     source: memoryview
     elements: Mapping[int, str | None]
 
-    def element(self, number: int) -> str | None:
-        """The name of an element type, None for undefined."""
-        return self.elements.get(number, f"type {number}")
-
     def tensor(self, message: Message) -> Tensor:
         """The tensor a TensorProto describes."""
-        element, away = self.element(message.data_type), message.data_location == EXTERNAL
+        element, away = element_name(self.elements, message.data_type), message.data_location == EXTERNAL
         stored = tuple(name for name in _FIELDS if getattr(message, name))
         data, count, misfit, strings = None, None, None, ()
         if message.HasField("raw_data"):
@@ -86,9 +81,8 @@ def typed(message: Message, element: str) -> tuple[memoryview, int, tuple[int, i
     entries = getattr(message, name)
     if name in ("float_data", "double_data"):
         return _packed(message, name), len(entries) // (2 if element.startswith("complex") else 1), None
-    per_entry = int(1 / WIDTH[element]) if WIDTH[element] < 1 else 1
     data, misfit = integers(entries[:], element)
-    return data, len(entries) * per_entry, misfit
+    return data, len(entries) * {0.5: 2, 0.25: 4}.get(WIDTH[element], 1), misfit
 
 
 def _packed(message: Message, name: str) -> memoryview:
@@ -107,11 +101,19 @@ def integers(entries: Sequence[int], element: str) -> tuple[memoryview, tuple[in
         values, misfit = array(code, entries), None
     except OverflowError:
         values, misfit = _truncated(entries, code)
-    if element == "bool" and misfit is None and any(value > 1 for value in set(values)):
-        misfit = next((index, value) for index, value in enumerate(values) if value > 1)
+    if misfit is None and element in LARGEST:
+        misfit = next(((index, value) for index, value in enumerate(values) if value > LARGEST[element]), None)
     if sys.byteorder == "big":
         values.byteswap()
-    return memoryview(values.tobytes()), misfit
+    data = values.tobytes()
+    return memoryview(_six_bits(data) if element.startswith("float6") else data), misfit
+
+
+def _six_bits(entries: bytes) -> bytes:
+    """The low six bits of each entry, four in three bytes, the first in the lowest bits."""
+    padded = bytes(entry & 63 for entry in entries) + bytes(-len(entries) % 4)
+    groups = (a | b << 6 | c << 12 | d << 18 for a, b, c, d in zip(*[iter(padded)] * 4, strict=True))
+    return b"".join(group.to_bytes(3, "little") for group in groups)[: (len(entries) * 3 + 3) // 4]
 
 
 def _truncated(entries: Sequence[int], code: str) -> tuple[array[int], tuple[int, int]]:

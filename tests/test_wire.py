@@ -199,7 +199,10 @@ for _ in range(50):
         (b"\x08" + b"\xff" * 12, "a number of more than 10 bytes ends at byte 11"),
         (b"\x3a\x05aa", "a field of 5 bytes reaches 3 bytes beyond the end of its ModelProto at byte 0"),
         (b"\x3a" + b"\xff" * 9 + b"\x7f", "beyond the end of its ModelProto at byte 0"),
-        (b"\x3a\x04\x0a\x09aa\x08\x01", "a field of 9 bytes reaches 7 bytes beyond the end of its GraphProto at byte 2"),
+        (
+            b"\x3a\x04\x0a\x09aa\x08\x01",
+            "a field of 9 bytes reaches 7 bytes beyond the end of its GraphProto at byte 2",
+        ),
         (b"\x3a\x02\x09a\x08\x01\x08\x01", "reaches 7 bytes beyond the end of its GraphProto at byte 4"),
         (b"\x00\x00", "no field number 0, at byte 0"),
         (b"\x0e", "wire type 6"),
@@ -217,15 +220,16 @@ def test_what_is_wrong_and_where(data, words):
 
 def test_depth_is_where_protobuf_refuses():
     inner = b""
-    for level in range(40):
+    levels = 0
+    while True:
         data = field(GRAPH, inner)
         try:
             pb.ModelProto.FromString(data)
         except DecodeError:
             break
         wire.check(memoryview(data), MODEL)
-        inner = field(1, field(5, field(6, inner)))
-    assert level == 34
+        inner, levels = field(1, field(5, field(6, inner))), levels + 1
+    assert levels == 34
     with pytest.raises(wire.Malformed, match="nested deeper"):
         wire.check(memoryview(data), MODEL)
 
