@@ -20,8 +20,17 @@ WIDTH = {
     "float16": 2, "double": 8, "uint32": 4, "uint64": 8, "complex64": 8, "complex128": 16, "bfloat16": 2,
     "float8e4m3fn": 1, "float8e4m3fnuz": 1, "float8e5m2": 1, "float8e5m2fnuz": 1, "float8e8m0": 1,
     "uint4": 0.5, "int4": 0.5, "float4e2m1": 0.5, "uint2": 0.25, "int2": 0.25,
+    "float6e2m3": 0.75, "float6e3m2": 0.75,
 }  # fmt: skip
 """Bytes per element of each element type of fixed width (ONNX IR, TensorProto.raw_data)."""
+
+
+DATA_FIELD = {
+    "float": "float_data", "complex64": "float_data", "double": "double_data", "complex128": "double_data",
+    "int64": "int64_data", "uint32": "uint64_data", "uint64": "uint64_data", "string": "string_data",
+}  # fmt: skip
+DATA_FIELD |= dict.fromkeys(WIDTH.keys() - DATA_FIELD.keys(), "int32_data")
+"""The typed data field the values of each element type stand in, if not in raw_data (onnx.proto, TensorProto)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +38,8 @@ class Type:
     """The type of a value: kind, element type, shape.
 
     `kind` is one of: tensor, sparse tensor, sequence, optional, map, opaque, not stated.
-    `element` is the ONNX name of the element type, None where it is undefined or not stated.
+    `element` is the ONNX name of the element type in lower case, None where it is undefined or not stated, "type 99"
+    where ONNX names no type of that number.
     `shape` is None where the shape field is absent; () is rank 0.
     `holds_sparse` is true where a sparse tensor type stands anywhere inside.
     """
@@ -66,7 +76,9 @@ class Tensor:
     """A constant tensor: an initializer or the value of an attribute.
 
     `data` is the little-endian row-major layout of TensorProto.raw_data, whichever field the file uses, and is
-    read only when a rule needs the values; `stored` names the data fields that are present in the file.
+    read only when a rule needs the values; `stored` names the data fields that are present in the file.  It is None
+    for strings, for external data, and where the field of the element type (`DATA_FIELD`) is absent.
+    `external` is set where data_location says so; entries without that show in `stored` only.
     """
 
     name: str
@@ -76,9 +88,12 @@ class Tensor:
     data: memoryview | None = field(default=None, compare=False, repr=False)
     strings: tuple[bytes, ...] = field(default=(), repr=False)
     count: int | None = None
-    """Elements in a typed data field, None where raw_data, strings or external data are used."""
+    """Elements the entries of the typed data field make (complex: two entries each; 4-bit: two per entry; 2-bit: four),
+    None where raw_data or external data are used or the field is absent."""
     external: External | None = None
     segment: bool = False
+    misfit: tuple[int, int] | None = None
+    """Index and value of the first entry of the typed data field that the element type cannot hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,8 @@ class Attribute:
     """An attribute of a node; `kind` is the declared one in lower case (int, ints, tensor, graph, …, undefined).
 
     `reference` is the name of a function's attribute it takes its value from; `fields` are the value fields present.
+    `value` is what the field of the declared kind says; where that is absent: 0, "" or () as protobuf has it, None for
+    a kind without such a default, for a reference, and for kind "undefined".
     """
 
     name: str
@@ -164,6 +181,7 @@ class Unknown:
     """Content the ONNX format of the installed onnx package does not define."""
 
     place: str
+    """The message it stands in, as `graph/node[4]`; `model` is the whole."""
     number: int
     """The protobuf field number."""
 

@@ -1,0 +1,220 @@
+"""Cuts the weights out of a model file before protobuf reads it.
+
+A model file is a protobuf message: a sequence of fields, each a tag (field number and wire type) and a value
+(https://protobuf.dev/programming-guides/encoding).  `cut` copies it field by field, replaces each long `raw_data`
+payload of a tensor by a short token in the same place, and rewrites the lengths around it.  Nothing else is
+interpreted, no field is dropped and none changes its place, so protobuf's own rules (the last of two payloads wins,
+two graphs merge, unknown fields are kept) decide on the copy as they would on the file.
+
+Why a file cannot forge a token: every payload of at least `TOKEN_LENGTH` bytes is replaced, so that after the cut a
+payload of exactly `TOKEN_LENGTH` bytes is always one that `cut` wrote.  `resolve` therefore asks for the length only.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Message: TypeAlias = Any
+"""A protobuf message or descriptor; their classes are made at run time, so no type checker knows them."""
+
+TOKEN_LENGTH = 512
+"""Bytes of a token.  Shorter submessages hold no payload to cut and are copied unread: a node costs its tag only."""
+
+DEPTH = 100
+"""Levels of messages in messages that protobuf reads; about 32 nested If."""
+
+LIMIT = 2**31
+"""Bytes protobuf does not read any more."""
+
+_VARINT, _EIGHT_BYTES, _BYTES, _GROUP, _GROUP_END, _FOUR_BYTES = range(6)
+
+
+class Malformed(ValueError):  # noqa: N818  (an adjective, as Unreadable)
+    """The bytes are no protobuf message: what is wrong, and at which byte of the file."""
+
+    def __init__(self, what: str, offset: int) -> None:
+        super().__init__(f"{what} at byte {offset}")
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Where a message holds messages: tag -> their layout, or None for a tensor's payload."""
+
+    name: str
+    fields: dict[int, Layout | None] = field(default_factory=dict, repr=False)
+
+
+def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layout:
+    """The layout of a message and of all it can hold, from its protobuf descriptor."""
+    known = {} if known is None else known
+    if descriptor.full_name not in known:
+        made = known[descriptor.full_name] = Layout(descriptor.name)
+        for one in descriptor.fields:
+            if one.message_type is not None:
+                made.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
+            elif one.full_name == "onnx.TensorProto.raw_data":
+                made.fields[one.number << 3 | _BYTES] = None
+    return known[descriptor.full_name]
+
+
+def cut(buffer: memoryview, message: Layout) -> bytes:
+    """A copy of the message with a token in place of each long payload.
+
+    Raises:
+        Malformed: where the bytes cannot be a message, or the copy exceeds what protobuf reads.
+    """
+    pieces = _guarded(buffer, message, TOKEN_LENGTH) or [buffer]
+    size = _size(pieces)
+    if size >= LIMIT:
+        raise Malformed(f"holds {size} bytes besides its raw_data, more than the {LIMIT} protobuf reads,", 0)
+    return b"".join(pieces)
+
+
+def check(buffer: memoryview, message: Layout) -> None:
+    """Descends into every submessage, however short, to say what is wrong with one that protobuf refuses.
+
+    Raises:
+        Malformed: at the first byte that cannot be.
+    """
+    _guarded(buffer, message, 0)
+
+
+def resolve(payload: bytes, source: memoryview) -> memoryview:
+    """The payload a parsed tensor stands for: the part of the file a token names, else the bytes themselves."""
+    if len(payload) != TOKEN_LENGTH:
+        return memoryview(payload)
+    offset, length = struct.unpack_from("<QQ", payload)
+    return source[offset : offset + length]
+
+
+def find(buffer: memoryview, number: int) -> memoryview:
+    """The value of the only length-delimited field of this number in a message protobuf wrote; empty if absent."""
+    position = 0
+    while position < len(buffer):
+        tag, position = _varint(buffer, position)
+        after = _after(buffer, position, tag)
+        if tag == number << 3 | _BYTES:
+            return buffer[_varint(buffer, position)[1] : after]
+        position = after
+    return buffer[:0]
+
+
+def _guarded(buffer: memoryview, message: Layout, least: int) -> list[memoryview | bytes]:
+    try:
+        return _rewritten(buffer, 0, len(buffer), message, 0, least)
+    except IndexError:  # reading past the buffer: not checked byte by byte, because that would double the time
+        raise Malformed("ends inside a field", len(buffer)) from None
+
+
+def _rewritten(
+    buffer: memoryview, position: int, end: int, message: Layout, depth: int, least: int
+) -> list[memoryview | bytes]:
+    """The pieces of one message with its payloads cut; none if there was nothing to cut.
+
+    This loop runs once per node and value of a model, hence the one-byte cases in line.
+    """
+    if depth > DEPTH:
+        raise Malformed(f"is nested deeper than {DEPTH} levels", position)
+    pieces: list[memoryview | bytes] = []
+    kept, fields = position, message.fields
+    while position < end:
+        start = position
+        tag = buffer[position]
+        position += 1
+        if tag > 127:
+            tag, position = _varint(buffer, start)
+        if tag & 7 != _BYTES or tag < 8:
+            position = _after(buffer, position, tag)
+            continue
+        head = position
+        size = buffer[position]
+        position += 1
+        if size > 127:
+            size, position = _varint(buffer, head)
+        after = position + size
+        if after > end:
+            raise Malformed(_beyond(message, size, after - end), start)
+        if size >= least and tag in fields:
+            inner = fields[tag]
+            changed = _rewritten(buffer, position, after, inner, depth + 1, least) if inner else _token(position, size)
+            if changed:
+                pieces += buffer[kept:head], _written(_size(changed)), *changed
+                kept = after
+        position = after
+    if position > end:
+        raise Malformed(_beyond(message, None, position - end), end)
+    return [*pieces, buffer[kept:end]] if pieces else pieces
+
+
+def _beyond(message: Layout, size: int | None, excess: int) -> str:
+    what = "a field" if size is None else f"a field of {size} bytes"
+    return f"is cut short or damaged: {what} reaches {excess} bytes beyond the end of its {message.name}"
+
+
+def _token(offset: int, length: int) -> list[memoryview | bytes]:
+    return [struct.pack("<QQ", offset, length).ljust(TOKEN_LENGTH, b"\0")]
+
+
+def _size(pieces: list[memoryview | bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _after(buffer: memoryview, position: int, tag: int) -> int:
+    """The position after the value at this one, of the wire type in the tag; it may lie beyond the buffer."""
+    if tag < 8:
+        raise Malformed("is no protobuf message: there is no field number 0,", position - 1)
+    match tag & 7:
+        case 0:
+            return _varint(buffer, position)[1]
+        case 1:
+            return position + 8
+        case 2:
+            size, position = _varint(buffer, position)
+            return position + size
+        case 3:
+            return _after_group(buffer, position, tag)
+        case 5:
+            return position + 4
+        case kind:
+            raise Malformed(f"is no protobuf message: a field of wire type {kind} cannot stand", position - 1)
+
+
+def _after_group(buffer: memoryview, position: int, tag: int) -> int:
+    """The position after the group that starts here (proto2 has groups, ONNX uses none)."""
+    opened = [tag >> 3]
+    while opened:
+        tag, position = _varint(buffer, position)
+        if tag & 7 == _GROUP:
+            opened.append(tag >> 3)
+            if len(opened) > DEPTH:
+                raise Malformed(f"is nested deeper than {DEPTH} levels", position)
+        elif tag & 7 != _GROUP_END:
+            position = _after(buffer, position, tag)
+        elif opened.pop() != tag >> 3:
+            raise Malformed("is no protobuf message: another group ends than the one that started", position - 1)
+    return position
+
+
+def _varint(buffer: memoryview, position: int) -> tuple[int, int]:
+    """The number at this position, seven bits a byte, lowest first, and the position after it."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, position
+    raise Malformed("is no protobuf message: a number of more than 10 bytes ends", position)
+
+
+def _written(value: int) -> bytes:
+    """The shortest encoding of a number, the inverse of `_varint`."""
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
