@@ -6,3 +6,9 @@ if not (Path(__file__).parent / "restrictions").is_dir():  # an editable checkou
     __path__.append(str(Path(__file__).parent.parent))
 
 del Path
+
+from sonnx.api import check  # noqa: E402  the path above comes first
+from sonnx.parse import Unreadable  # noqa: E402
+from sonnx.verdict import Finding, Report, Verdict  # noqa: E402
+
+__all__ = ["Finding", "Report", "Unreadable", "Verdict", "check"]

@@ -129,7 +129,10 @@ class Blame:
             where and (lambda item: where(Said(item, variable)).value),
         )
         shown = body(Said(Unknown(Cause.NOT_STATED, ""), variable)).text
-        return Said(value, f"[{shown} for {variable} in {sequence.text}]")
+        text = f"[{shown} for {variable} in {sequence.text}]"
+        if where is None and shown.startswith(f"{variable}.") and shown[len(variable) + 1 :].isidentifier():
+            text = f"{sequence.text}.{shown[len(variable) + 1 :]}"
+        return Said(value, text)
 
     def flatten(self, lists: Said) -> Said:
         return Said(self.facts.flatten(lists.value), lists.text)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sonnx.model import WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type
+from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type
 from sonnx.profile import Editions, Operator
 from sonnx.quoting import quote
-from sonnx.scope import Scope, captured, standard
+from sonnx.scope import Scope, captured, scopes, standard
 from sonnx.signature import Signature
 
 
@@ -232,8 +232,11 @@ def tensor_data(tensor: Tensor) -> Iterator[Defect]:
         yield Defect("the tensor is stored in segments")
     if len(tensor.stored) > 1:
         yield Defect(f"values stand in {' and '.join(tensor.stored)}")
-    if tensor.problem:
-        yield Defect(tensor.problem)
+    wrong = [name for name in tensor.stored if name not in ("raw_data", DATA_FIELD[tensor.element])]
+    if wrong:
+        yield Defect(f"values of type {tensor.element} stand in {' and '.join(wrong)}")
+    elif tensor.misfit is not None:
+        yield Defect(f"entry {tensor.misfit[0]} is {tensor.misfit[1]}, which {tensor.element} cannot hold")
     elif len(tensor.stored) <= 1 and tensor.external is None:
         yield from _stored_size(tensor)
 
@@ -474,10 +477,6 @@ def _peel(edges: list[set[int]]) -> set[int]:
 
 def _names(model: Model) -> Iterator[tuple[str, str]]:
     """The names that do not print, each with its place; all others are passed over quickly."""
-    waiting = [("graph", model.graph.nodes, model.graph)]
-    del waiting
-    from sonnx.scope import scopes
-
     for index, entry in enumerate(model.imports):
         yield from _unprintable(f"opset_import[{index}]", (entry.domain,))
     for scope in scopes(model):

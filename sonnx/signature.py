@@ -225,3 +225,15 @@ def _shapes(base: Signature) -> Iterator[Rule]:
             tags=output.tags,
             errata=output.errata,
         )
+
+
+def every_rule(described: Operator) -> tuple[Rule, ...]:
+    """Every rule of an operator in any version and edition, derived ones included, each once."""
+    known = editions()
+    found: dict[str, Rule] = {}
+    for edition in known.editions.values():
+        text = edition.operators.get(described.name)
+        for version in described.versions if text else ():
+            rules = resolve(described, version, text or "", known, edition.name).rules
+            found |= {rule.slug: rule for rule in rules if rule.slug not in found}
+    return (*described.rules, *(rule for rule in found.values() if rule.slug not in {r.slug for r in described.rules}))

@@ -13,6 +13,10 @@ from sonnx.signature import Signature
 from sonnx.verdict import Count, Coverage, Finding, Report, Verdict, Where, overall
 
 
+SHOWN = 8
+"""Inputs of a repeated kind that a finding names."""
+
+
 class Tally:
     """The answers of one check as they come."""
 
@@ -95,7 +99,8 @@ def _operands(letters: tuple[str, ...], node: Node | None, made: Signature | Non
     if node is None or made is None or not letters:
         return ()
     known = _letters(node, made)
-    return tuple((letter, known[letter]) for letter in letters if letter in known)
+    whole = [f"{letter}[{index}]" for letter in letters for index in range(SHOWN)]
+    return tuple((letter, known[letter]) for letter in dict.fromkeys((*letters, *whole)) if letter in known)
 
 
 def _letters(node: Node, made: Signature) -> Mapping[str, str]:
