@@ -75,7 +75,7 @@ def seconds(action) -> float:
 
 
 def process(code: str, path: Path) -> tuple[float, float]:
-    """Wall seconds and peak MB of a whole process, which reports its peak itself: the kernel adds that of its parent."""
+    """Wall seconds and peak MB of a whole process, as it reports itself: the kernel counts its parent in."""
     start = time.perf_counter()
     result = subprocess.run([sys.executable, "-c", code + PEAK, str(path)], capture_output=True, check=True)
     return time.perf_counter() - start, int(result.stdout) / 1024

@@ -85,7 +85,8 @@ class Types:
         rest = written[2 + size :]
         found = self.rests.get(rest)
         if found is None:
-            found = self.rests[rest] = self.type(message.type)
+            found = self._type(message.type)
+            found = self.rests[rest] = self.same.setdefault(found, found)
         return _make_value(name, found)
 
     def type(self, message: Message) -> Type:
