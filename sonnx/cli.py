@@ -14,9 +14,7 @@ from sonnx.binding import UnknownSymbol
 from sonnx.files import write_whole
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
-from sonnx.report import json as json_report
 from sonnx.report import text as text_report
-from sonnx.report.json import tool_version
 from sonnx.selecting import UnknownRule
 from sonnx.verdict import Report
 
@@ -39,6 +37,8 @@ class _Version(argparse.Action):
     """Asks for the version only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        from sonnx.report.json import tool_version
+
         print(f"sonnx {tool_version()}")
         parser.exit()
 
@@ -117,6 +117,8 @@ def _check(options: argparse.Namespace) -> int:
                 print(f"sonnx: {escape(str(reason))}", file=sys.stderr)
     codes = {report.exit_code(options.accept_assumptions) for report in reports} | ({USAGE} if unreadable else set())
     if options.format == "json":
+        from sonnx.report import json as json_report
+
         text = json_report.render(reports, unreadable, options.accept_assumptions)
     else:
         text = "\n".join(text_report.render(report) for report in reports)
