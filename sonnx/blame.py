@@ -128,8 +128,7 @@ class Blame:
             lambda item: body(Said(item, variable)).value,
             where and (lambda item: where(Said(item, variable)).value),
         )
-        shown = body(Said(Unknown(Cause.NOT_STATED, ""), variable)).text
-        text = f"[{shown} for {variable} in {sequence.text}]"
+        shown, text = body(Said(Unknown(Cause.NOT_STATED, ""), variable)).text, show(value)
         if where is None and shown.startswith(f"{variable}.") and shown[len(variable) + 1 :].isidentifier():
             text = f"{sequence.text}.{shown[len(variable) + 1 :]}"
         return Said(value, text)
