@@ -7,6 +7,7 @@ operator's own shape expression computes.  Equal declarations and equal calls on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from sonnx import catalogue
@@ -18,7 +19,7 @@ from sonnx.judging import Outcome, judge, outcome
 from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type
 from sonnx.node_facts import NOTHING_STATED, attribute_fact, constant_facts, declared_facts, is_sparse
 from sonnx.quoting import escape, quote
-from sonnx.scope import Scope, function_key, imports_of, scopes, standard
+from sonnx.scope import Scope, function_key, imports_of, nested, scopes, standard
 from sonnx.signature import Signature, signature
 from sonnx.tally import Tally
 from sonnx.verdict import Report, Verdict, Where
@@ -42,6 +43,7 @@ class _Check:
         self.nodes = 0
         self.of_type: dict[Type, Outcome] = {}
         self.facts_of: dict[Type, TensorFacts] = {NOT_STATED: NOTHING_STATED}
+        self.facts_in: dict[int, dict[str, TensorFacts]] = {}
         self.of_call: dict[Any, tuple[Outcome, list[TensorFacts], Signature | None]] = {}
 
     def run(self, name: str) -> Report:
@@ -54,7 +56,8 @@ class _Check:
             self._scope(scope)
             used.update([node.domain for node in scope.graph.nodes])
         for place, graph in self.model.training:
-            self._values(Scope(escape(place), graph, {}))
+            for scope in nested(Scope(escape(place), graph, {})):
+                self._values(scope)
         self._note(used)
         return self.tally.report(name, self.nodes, self.signatures.values())
 
@@ -79,7 +82,7 @@ class _Check:
         where = Where(scope.place, "graph", scope.graph.name)
         for rule in self.in_force.deciding("graph"):
             self._decide(rule, where, scope)
-        facts = self._values(scope)
+        facts = self.facts_in[id(scope)] = self._values(scope)
         self._default_inputs(scope)
         for index, node in enumerate(scope.graph.nodes):
             self._node(scope, index, node, facts)
@@ -99,7 +102,9 @@ class _Check:
             self._tensor(tensor, f"{scope.place}/initializer[{index}]")
             facts[tensor.name] = self._constant(scope, tensor)
         for index, sparse in enumerate(graph.sparse_initializers):
-            self._value(scope, SPARSE, f"sparse_initializer[{index}]", sparse.name)
+            type_ = Type("sparse tensor", sparse.element, sparse.dims, True)
+            self._value(scope, type_, f"sparse_initializer[{index}]", sparse.name)
+            facts.setdefault(sparse.name, self._declared(type_))
         for index, node in enumerate(graph.nodes):
             for name in node.outputs:
                 if name not in facts and name:
@@ -131,6 +136,12 @@ class _Check:
             found = self.of_type[type_] = outcome(answers)
         return found
 
+    @cached_property
+    def of_sparse(self) -> Outcome:
+        """What is said of an attribute that holds a sparse tensor: an attribute is no value, no other rule speaks of it."""
+        judged = self._judged(SPARSE)
+        return outcome([answer for answer in judged.loud if answer.rule.slug == "no-sparse-tensor"])
+
     def _value(self, scope: Scope, type_: Type, place: str, name: str) -> None:
         """Values of a function have the types of each call; they are judged together, sparse ones apart."""
         if scope.function is None or type_.holds_sparse:
@@ -145,7 +156,7 @@ class _Check:
     def _attribute(self, attribute: Attribute, place: str) -> None:
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
         if is_sparse(attribute):
-            self.tally.use(self._judged(SPARSE), here)
+            self.tally.use(self.of_sparse, here)
         for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
             if isinstance(value, Tensor):
                 self._tensor(value, here.place)
@@ -197,8 +208,7 @@ class _Check:
         found = facts.get(name)
         outer = scope.outer
         while found is None and outer is not None:
-            type_ = outer.declared.get(name)
-            found = self._declared(type_) if type_ is not None else None
+            found = self.facts_in[id(outer)].get(name)
             outer = outer.outer
         return NOTHING_STATED if found is None else found
 
