@@ -8,6 +8,7 @@ from typing import Any
 
 from sonnx.facts import Cause, Facts, OutOfFuel, Tensor as TensorFacts, Unknown
 from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
+from sonnx.quoting import quote
 from sonnx.signature import Signature
 
 LARGEST = 4096
@@ -28,7 +29,7 @@ def dimension(value: Dimension, index: int) -> int | Unknown:
         if value >= 0:
             return value
         return Unknown(Cause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
-    stated = "is not stated" if value is None else f"is the symbol {value!r}"
+    stated = "is not stated" if value is None else f"is the symbol {quote(value)}"
     return Unknown(Cause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
 
 
