@@ -138,7 +138,7 @@ class _Check:
 
     @cached_property
     def of_sparse(self) -> Outcome:
-        """What is said of an attribute that holds a sparse tensor: an attribute is no value, no other rule speaks of it."""
+        """What is said of an attribute that holds a sparse tensor: it is no value, so no other rule speaks of it."""
         judged = self._judged(SPARSE)
         return outcome([answer for answer in judged.loud if answer.rule.slug == "no-sparse-tensor"])
 

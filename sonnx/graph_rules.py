@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type
 from sonnx.profile import Editions, Operator
-from sonnx.quoting import quote
+from sonnx.quoting import escape, quote
 from sonnx.scope import Scope, captured, scopes, standard
 from sonnx.signature import Signature
 
@@ -134,6 +134,8 @@ def names_defined_once(scope: Scope) -> Iterator[Defect]:
         for name, number in Counter(names).items():
             if name and number > 1:
                 yield Defect(f"{number} entries of kind {kind} define {quote(name)}", "", name)
+            elif name and outer is not None and outer.visible(name, scope.position):
+                yield Defect(f"the {kind} {quote(name)} is already defined in a graph around this one", "", name)
     first: dict[str, str] = dict.fromkeys(initializers, "an initializer") | dict.fromkeys(inputs, "a graph input")
     for index, node in enumerate(graph.nodes):
         for name in filter(None, node.outputs):
@@ -175,15 +177,16 @@ def outputs_produced(scope: Scope) -> Iterator[Defect]:
 
 
 def no_dead_node(scope: Scope) -> Iterator[Defect]:
-    wanted = {value.name for value in scope.graph.outputs}
-    for index in range(len(scope.graph.nodes) - 1, -1, -1):
-        node = scope.graph.nodes[index]
-        if wanted.isdisjoint(node.outputs):
-            continue
-        wanted.update(node.inputs)
-        if node.attributes:
-            wanted |= captured(node)
-    for index, node in enumerate(scope.graph.nodes):
+    nodes = scope.graph.nodes
+    wanted = {value.name for value in scope.graph.outputs} - {""}
+    passed: list[int] = []
+    for index in range(len(nodes) - 1, -1, -1):
+        if wanted.isdisjoint(nodes[index].outputs):
+            passed.append(index)
+        else:
+            _want(nodes[index], wanted)
+    _want_unsorted([nodes[index] for index in passed], wanted)
+    for index, node in enumerate(nodes):
         if wanted.isdisjoint(name for name in node.outputs if name):
             yield Defect("no graph output depends on the node", f"node[{index}]", node.name)
 
@@ -208,7 +211,7 @@ def consistent_declarations(scope: Scope) -> Iterator[Defect]:
     graph = scope.graph
     declared: dict[str, Type] = {}
     for value in (*graph.inputs, *graph.outputs, *graph.value_info):
-        if declared.setdefault(value.name, value.type) != value.type and value.name:
+        if value.name and not _agree(declared.setdefault(value.name, value.type), value.type):
             difference = f"{_show(declared[value.name])} and {_show(value.type)}"
             yield Defect(f"{quote(value.name)} is declared as {difference}", "", value.name)
     for tensor in graph.initializers:
@@ -387,6 +390,28 @@ def output_count(call: Call) -> Iterator[Defect]:
 # Helpers
 
 
+def _want(node: Node, wanted: set[str]) -> None:
+    wanted.update(node.inputs)
+    if node.attributes:
+        wanted |= captured(node)
+    wanted.discard("")
+
+
+def _want_unsorted(passed: list[Node], wanted: set[str]) -> None:
+    """Where nodes are not sorted, a node passed over may be wanted by one before it, and so on."""
+    makers: dict[str, list[Node]] = {}
+    for node in passed:
+        for name in node.outputs:
+            makers.setdefault(name, []).append(node)
+    waiting = [name for name in makers if name in wanted]
+    while waiting:
+        for node in makers.pop(waiting.pop(), ()):
+            more: set[str] = set()
+            _want(node, more)
+            waiting.extend(more - wanted)
+            wanted |= more
+
+
 def _bounds(inputs: tuple[object, ...]) -> tuple[int, int | None]:
     """The least and largest number of inputs; how often a repeated input may stand is a rule of its operator."""
     least = max([i + 1 for i, each in enumerate(inputs) if not (each.optional or each.variadic)], default=0)  # type: ignore[attr-defined]
@@ -436,10 +461,23 @@ def _fits(tensor: Tensor, declaration: Type) -> bool:
     )
 
 
+def _agree(left: Type, right: Type) -> bool:
+    """Whether nothing contradicts: what is not stated, or stated as a symbol, contradicts nothing."""
+    if left == right or "not stated" in (left.kind, right.kind):
+        return True
+    if left.kind != right.kind or (left.element != right.element and None not in (left.element, right.element)):
+        return False
+    if left.shape is None or right.shape is None:
+        return left.kind in ("tensor", "sparse tensor")  # types that hold others are compared as a whole
+    pairs = zip(left.shape, right.shape, strict=False)
+    numbers = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
+    return len(left.shape) == len(right.shape) and all(a == b for a, b in numbers)
+
+
 def _show(type_: Type) -> str:
     if type_.shape is None:
         return f"{type_.element or type_.kind} without shape"
-    return f"{type_.element or type_.kind} [{', '.join('?' if d is None else str(d) for d in type_.shape)}]"
+    return f"{type_.element or type_.kind} [{', '.join('?' if d is None else escape(str(d)) for d in type_.shape)}]"
 
 
 def _cyclic(scope: Scope) -> set[int]:
@@ -479,6 +517,11 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
     """The names that do not print, each with its place; all others are passed over quickly."""
     for index, entry in enumerate(model.imports):
         yield from _unprintable(f"opset_import[{index}]", (entry.domain,))
+    for index, function in enumerate(model.functions):
+        defaults = tuple(attribute.name for attribute in function.defaults)
+        domains = tuple(entry.domain for entry in function.imports)
+        own = (function.domain, function.overload, *function.attributes, *defaults, *domains)
+        yield from _unprintable(f"function[{index}]", own)
     for scope in scopes(model):
         graph = scope.graph
         yield from _unprintable(scope.place, (graph.name,))
@@ -486,6 +529,9 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
             if not "".join([value.name for value in values]).isprintable():
                 for index, value in enumerate(values):
                     yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
+        for value in {id(each.type): each for each in (*graph.inputs, *graph.outputs, *graph.value_info)}.values():
+            symbols = tuple(dimension for dimension in value.type.shape or () if isinstance(dimension, str))
+            yield from _unprintable(f"{scope.place}/{escape(value.name)}", symbols)
         for index, node in enumerate(graph.nodes):
             if not "".join(_node_names(node)).isprintable():
                 yield from _unprintable(scope.node_place(index), _node_names(node))
