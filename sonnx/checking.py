@@ -225,6 +225,7 @@ class _Check:
         return Call(
             operator=node.operator,
             domain=domain,
+            operator_set=operator_set,
             version=version,
             attributes=node.attributes,
             inputs=tuple(map(bool, node.inputs)),

@@ -32,6 +32,7 @@ class Call:
 
     operator: str
     domain: str
+    operator_set: int | None
     version: int | None
     attributes: tuple[Attribute, ...]
     inputs: tuple[bool, ...]
@@ -92,11 +93,13 @@ def printable_name(model: Model, editions: Editions) -> Iterator[Defect]:
         yield Defect(f"the name is {quote(name)}", place, name)
 
 
+def no_model_local_function(model: Model, editions: Editions) -> Iterator[Defect]:
+    for index, function in enumerate(model.functions):
+        text = f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model"
+        yield Defect(text, f"function[{index}]")
+
+
 # Functions
-
-
-def no_model_local_function(function: Function) -> Iterator[Defect]:
-    yield Defect(f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model")
 
 
 def function_overrides_operator(function: Function) -> Iterator[Defect]:
@@ -233,6 +236,8 @@ def tensor_data(tensor: Tensor) -> Iterator[Defect]:
         return
     if tensor.segment:
         yield Defect("the tensor is stored in segments")
+    if tensor.external is not None:
+        return
     if len(tensor.stored) > 1:
         yield Defect(f"values stand in {' and '.join(tensor.stored)}")
     wrong = [name for name in tensor.stored if name not in ("raw_data", DATA_FIELD[tensor.element])]
@@ -240,7 +245,7 @@ def tensor_data(tensor: Tensor) -> Iterator[Defect]:
         yield Defect(f"values of type {tensor.element} stand in {' and '.join(wrong)}")
     elif tensor.misfit is not None:
         yield Defect(f"entry {tensor.misfit[0]} is {tensor.misfit[1]}, which {tensor.element} cannot hold")
-    elif len(tensor.stored) <= 1 and tensor.external is None:
+    elif len(tensor.stored) <= 1:
         yield from _stored_size(tensor)
 
 
@@ -270,8 +275,9 @@ def external_data(tensor: Tensor) -> Iterator[Defect]:
     for key in ("offset", "length"):
         if key in dict(external.entries) and (getattr(external, key) is None or getattr(external, key) < 0):
             yield Defect(f"{key} is {quote(dict(external.entries)[key])}, no number of bytes")
-    if tensor.stored:
-        yield Defect(f"the tensor is stored outside the file and also in {' and '.join(tensor.stored)}")
+    inside = [name for name in tensor.stored if name != "external_data"]
+    if inside:
+        yield Defect(f"the tensor is stored outside the file and also in {' and '.join(inside)}")
     width = WIDTH.get(tensor.element or "")
     if external.length is not None and width is not None and all(extent >= 0 for extent in tensor.dims):
         elements = 1
@@ -310,10 +316,10 @@ def operator_in_profile(call: Call) -> Iterator[Defect]:
 
 def operator_version(call: Call) -> Iterator[Defect]:
     known = call.known
-    if known is None or not call.imported:
+    if known is None or call.operator_set is None:
         return
     if call.version is None:
-        yield Defect(f"{known.name} has no version in this operator set")
+        yield Defect(f"operator set {call.operator_set} has no {known.name}")
     elif call.strict and call.version != known.specified:
         yield Defect(f"version {call.version} is in force; the text specifies {known.specified}")
 
