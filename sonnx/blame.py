@@ -59,7 +59,7 @@ class Blame:
     def __init__(self) -> None:
         self.facts = Facts()
 
-    def constant(self, value: int | str) -> Said:
+    def constant(self, value: int | float | str) -> Said:
         return Said(value, show(value))
 
     def listing(self, items: Sequence[Said]) -> Said:

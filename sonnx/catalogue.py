@@ -169,6 +169,8 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         outputs=tuple(_output(*item) for item in table.tables("outputs")),
         parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
         define=_defines(table),
+        one_type=tuple(tuple(names) for names in table.take("one_type", list, [])),
+        errata=table.names("errata"),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )
     versions.end()

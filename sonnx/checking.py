@@ -6,7 +6,7 @@ operator's own shape expression computes.  Equal declarations and equal calls on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -279,7 +279,7 @@ class _Check:
         calls_function = (domain, node.operator, node.overload) in self.functions
         edition = self.in_force.edition
         status = "" if domain or calls_function else edition.status(node.operator)
-        described = catalogue.operator(node.operator) if status in ("specified", "draft") else None
+        described = catalogue.operator(node.operator) if status else None
         operator_set = scope.imports.get(domain)
         version = described.version_at(operator_set) if described and operator_set is not None else None
         made = signature(node.operator, version, edition.name) if version is not None else None
@@ -305,17 +305,19 @@ class _Check:
     # Notes
 
     def _note(self, used: set[str]) -> None:
-        for text in _notes(self.model, used, self.signatures.values()):
+        for text in _notes(self.model, used, self.signatures.values(), self.in_force.edition.drafts):
             self.tally.note(text)
         if self.in_force.edition.consolidated:
             name = self.in_force.edition.name
             self.tally.note(f"edition {name} is consolidated by this tool from the published texts")
 
 
-def _notes(model: Model, used: set[str], made: Any) -> Iterator[str]:
+def _notes(model: Model, used: set[str], made: Iterable[Signature], drafts: frozenset[str]) -> Iterator[str]:
     """What is passed over, and which version stands for which."""
     for each in made:
         described = catalogue.operator(each.operator)
+        if described is not None and each.operator in drafts:
+            yield f"{each.operator} is specified as a draft: {', '.join(described.errata) or 'its text is incomplete'}"
         if described is not None and each.version in described.equivalent:
             reason = described.equivalent[each.version]
             yield f"{each.operator}-{each.version} stands for {each.operator}-{described.specified}: {reason}"

@@ -329,6 +329,15 @@ def known_attribute(call: Call) -> Iterator[Defect]:
             yield Defect(f"the attribute {quote(attribute.name)} is unknown to version {call.version}; {has}")
 
 
+def required_attribute(call: Call) -> Iterator[Defect]:
+    if call.signature is None:
+        return
+    written = {attribute.name for attribute in call.attributes}
+    for parameter in call.signature.attributes:
+        if parameter.required_at(call.signature.version) and parameter.name not in written:
+            yield Defect(f"the attribute {quote(parameter.name)} is not written")
+
+
 def attribute_once(call: Call) -> Iterator[Defect]:
     for name, number in Counter(attribute.name for attribute in call.attributes).items():
         if number > 1:
