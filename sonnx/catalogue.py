@@ -157,6 +157,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         source=table.take("source", str),
         specified=versions.take("specified", int),
         equivalent=_by_version(versions.take("equivalent", dict, {}), f"{place}.versions.equivalent"),
+        refused=_by_version(versions.take("refused", dict, {}), f"{place}.versions.refused"),
         types={
             variable: {since: tuple(names) for since, names in _by_version(each.data, each.place).items()}
             for variable, each in table.tables("types")

@@ -315,6 +315,8 @@ def operator_version(call: Call) -> Iterator[Defect]:
         return
     if call.version is None:
         yield Defect(f"operator set {call.operator_set} has no {known.name}")
+    elif call.version in known.refused:
+        yield Defect(f"version {call.version} is in force, the text specifies {known.specified}: {known.refused[call.version]}")
     elif call.strict and call.version != known.specified:
         yield Defect(f"version {call.version} is in force; the text specifies {known.specified}")
 

@@ -117,6 +117,8 @@ class Operator:
     source: str
     specified: int
     equivalent: Mapping[int, str]
+    refused: Mapping[int, str]
+    """Versions that mean something else than the specified one, each with what to convert to."""
     types: Mapping[str, Versioned[tuple[str, ...]]]
     profile: Mapping[str, Mapping[str, tuple[str, ...]]]
     inputs: tuple[Input, ...]
@@ -131,7 +133,7 @@ class Operator:
     @property
     def versions(self) -> tuple[int, ...]:
         """The ONNX versions the file knows, ascending."""
-        return tuple(sorted({self.specified, *self.equivalent}))
+        return tuple(sorted({self.specified, *self.equivalent, *self.refused}))
 
     def version_at(self, operator_set: int) -> int | None:
         """The version in force at an operator set, None before the first."""
