@@ -87,7 +87,7 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
 
 def _group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
     for rule, demand in in_force.about("group"):
-        for members in made.groups.values():
+        for members in (*made.groups.values(), *made.one_type):
             tensors = _members(members, names)
             if len(tensors) > 1:
                 answer = judge(rule, demand, {"group": tuple(tensors.values())})
@@ -121,7 +121,8 @@ def _own_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -
         demand = demanded(rule, made.text, in_force.editions)
         answer = relying(rule, cause) if cause or demand is None else judge(rule, demand, names)
         if answer.verdict in OPEN:
-            causes[rule.name] = answer.cause or rule.slug
+            in_force_too = answer.cause in in_force.slugs or "." in answer.cause
+            causes[rule.name] = answer.cause if in_force_too else rule.slug
         yield answer
 
 
@@ -129,10 +130,17 @@ def _complete_types(made: Signature, names: dict[str, Any]) -> None:
     """An output without a declared element type has the one its operator gives it."""
     for output in made.outputs:
         tensor = names[output.name]
-        if isinstance(tensor.type, Unknown):
+        if output.constant and isinstance(names[output.constant], TensorFacts):
+            tensor = tensor._replace(type=_stated(tensor.type, names[output.constant].type))
+            names[output.name] = tensor
+        if isinstance(tensor.type, Unknown) and output.type:
             known = [each.type for each in _members(made.groups.get(output.type, ()), names).values()]
             element = next((each for each in known if not isinstance(each, Unknown)), tensor.type)
             names[output.name] = tensor._replace(type=element if output.type in made.groups else output.type)
+
+
+def _stated(stated: Any, computed: Any) -> Any:
+    return computed if isinstance(stated, Unknown) else stated
 
 
 def _computed(
@@ -142,6 +150,11 @@ def _computed(
     result = list(declared)
     for index, output in enumerate(made.outputs[: len(declared)]):
         shape = declared[index].shape
+        known = names.get(output.constant)
+        if isinstance(known, TensorFacts):
+            shape = _filled(shape, known.shape)
+            result[index] = TensorFacts(names[output.name].type, shape, known.values)
+            continue
         if output.name in made.shapes and closed.isdisjoint(output.relies):
             shape = _filled(shape, evaluate(made.shapes[output.name], Facts(), names))
         result[index] = declared[index]._replace(type=names[output.name].type, shape=shape)

@@ -157,6 +157,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         source=table.take("source", str),
         specified=versions.take("specified", int),
         equivalent=_by_version(versions.take("equivalent", dict, {}), f"{place}.versions.equivalent"),
+        refused=_by_version(versions.take("refused", dict, {}), f"{place}.versions.refused"),
         types={
             variable: {since: tuple(names) for since, names in _by_version(each.data, each.place).items()}
             for variable, each in table.tables("types")
@@ -169,6 +170,8 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         outputs=tuple(_output(*item) for item in table.tables("outputs")),
         parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
         define=_defines(table),
+        one_type=tuple(tuple(names) for names in table.take("one_type", list, [])),
+        errata=table.names("errata"),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )
     versions.end()

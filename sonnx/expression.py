@@ -22,7 +22,7 @@ FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "
 """Functions every reading knows, with their number of arguments at most."""
 ASKED = frozenset({"written", "given", "constant"})
 """Facts about a name rather than about its value: the environment answers them under the text of the call."""
-FIELDS = frozenset({"shape", "rank", "type", "kind", "holds_sparse", "written", "value_when_absent", "connected"})
+FIELDS = frozenset({"shape", "rank", "type", "values", "kind", "holds_sparse", "written", "value_when_absent", "connected"})
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -73,8 +73,8 @@ class _Walker:
 
     def walk_Constant(self, tree: ast.Constant, bound: frozenset[str]) -> Run:  # noqa: N802
         value = tree.value
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise self.refuse(f"constant {value!r}; it has whole numbers and strings")
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise self.refuse(f"constant {value!r}; it has numbers and strings")
         return lambda domain, environment: domain.constant(value)
 
     def walk_Name(self, tree: ast.Name, bound: frozenset[str]) -> Run:  # noqa: N802

@@ -41,11 +41,11 @@ class Unknown:
 
 
 class Tensor(NamedTuple):
-    """What is known of a tensor: element type, shape, and for a constant of whole numbers its values."""
+    """What is known of a tensor: element type, shape, and for a constant its values (a list, or what `read`s one)."""
 
     type: str | Unknown
     shape: tuple[int | Unknown, ...] | Unknown
-    values: tuple[int | Unknown, ...] | Unknown = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+    values: Any = Unknown(Cause.RUN_TIME, "the value is known at run time only")
     kind: str = "tensor"
     holds_sparse: bool = False
 
@@ -62,7 +62,7 @@ class OutOfFuel(Exception):  # noqa: N818  a bound of the tool, answered by "und
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
-_PLAIN = frozenset({int, str, bool})
+_PLAIN = frozenset({int, str, bool, float})
 """Types of known values that Python itself compares as the language does."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
 
@@ -113,7 +113,7 @@ class Facts:
         if self.fuel < 0:
             raise OutOfFuel
 
-    def constant(self, value: int | str) -> int | str:
+    def constant(self, value: int | float | str) -> int | float | str:
         return value
 
     def listing(self, items: Sequence[Any]) -> tuple[Any, ...]:
@@ -124,7 +124,8 @@ class Facts:
             return value
         if name == "rank":
             return value.shape if isinstance(value.shape, Unknown) else len(value.shape)
-        return value[name] if isinstance(value, Mapping) else getattr(value, name)
+        found = value[name] if isinstance(value, Mapping) else getattr(value, name)
+        return found.read() if name == "values" and hasattr(found, "read") else found
 
     def item(self, sequence: Any, index: Any) -> Any:
         unknown = strongest((sequence, index))

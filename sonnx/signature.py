@@ -35,6 +35,7 @@ class Signature:
     absent: Mapping[str, Expression | None]
     define: Mapping[str, Expression]
     groups: Mapping[str, tuple[str, ...]]
+    one_type: tuple[tuple[str, ...], ...]
     rules: tuple[Rule, ...]
 
     @property
@@ -54,7 +55,7 @@ class Signature:
 def signature(name: str, version: int, edition: str) -> Signature | None:
     """The signature of an operator, None where no file describes it or the edition does not name it."""
     described, known = operator(name), editions()
-    text = known.editions[edition].operators.get(name)
+    text = known.editions[edition].text_of(name)
     return None if described is None or text is None else resolve(described, version, text, known, edition)
 
 
@@ -77,7 +78,8 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
         values=tuple(each for each in parameters if each.input is not None and version >= each.input),
         absent={each.name: at(each.absent, version) for each in parameters},
         define={name: found for name, values in described.define.items() if (found := at(values, version)) is not None},
-        groups=_groups(inputs, outputs, described.types),
+        groups=_groups(inputs, outputs, described),
+        one_type=described.one_type if text != "onnx" else (),
         rules=written,
     )
     derived = [*_types(base, described, types), *_shapes(base)]
@@ -105,12 +107,13 @@ def demanded(rule: Rule, text: str, known: Editions) -> Expression | None:
     return rule.require if known.in_force(rule, text) else rule.onnx
 
 
-def _groups(
-    inputs: tuple[Input, ...], outputs: tuple[Output, ...], types: Mapping[str, Versioned[tuple[str, ...]]]
-) -> dict[str, tuple[str, ...]]:
-    return {
-        variable: tuple(each.name for each in (*inputs, *outputs) if each.type == variable) for variable in types
+def _groups(inputs: tuple[Input, ...], outputs: tuple[Output, ...], described: Operator) -> dict[str, tuple[str, ...]]:
+    present = [each.name for each in (*inputs, *outputs)]
+    groups = {
+        variable: tuple(each.name for each in (*inputs, *outputs) if each.type == variable)
+        for variable in described.types
     }
+    return {variable: members for variable, members in groups.items() if members and set(members) <= set(present)}
 
 
 def _latest(values: Mapping[str, T], text: str, known: Editions) -> T | None:
@@ -164,7 +167,7 @@ def _types(
         )
     values = {parameter.name for parameter in base.values}
     for formal in (*base.inputs, *base.outputs):
-        if formal.type not in base.groups and formal.name not in values:
+        if formal.type and formal.type not in base.groups and formal.name not in values:
             yield _fixed_type(base, described, formal.name, formal.type, getattr(formal, "type_tags", ()))
     for parameter in base.values:
         yield from _value_input(base, described, parameter)
@@ -234,7 +237,7 @@ def every_rule(described: Operator) -> tuple[Rule, ...]:
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
     versions = sorted(described.versions, key=lambda version: version != described.specified)
     for edition in order:
-        text = edition.operators.get(described.name)
+        text = edition.text_of(described.name)
         for version in versions if text else ():
             for rule in resolve(described, version, text or "", known, edition.name).rules:
                 found.setdefault(rule.slug, rule)

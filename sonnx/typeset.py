@@ -94,7 +94,7 @@ def _mathml(mark: Mark) -> str:
 class Typeset:
     """The domain of marks, see `domain.Domain`."""
 
-    def constant(self, value: int | str) -> Mark:
+    def constant(self, value: int | float | str) -> Mark:
         return Mark("mtext", f'"{value}"') if isinstance(value, str) else Mark("mn", str(value))
 
     def listing(self, items: Sequence[Mark]) -> Mark:

@@ -132,6 +132,8 @@ def _operator(described: Operator) -> str:
     lines += [f"  version   {described.specified} is specified"]
     for version, reason in sorted(described.equivalent.items(), reverse=True):
         lines += _wrapped("", f"{version} is equivalent: {reason}", 12)
+    for version, reason in sorted(described.refused.items(), reverse=True):
+        lines += _wrapped("", f"{version} is refused: {reason}", 12)
     known = catalogue.editions()
     texts = [f"{name} ({edition.operators[described.name]})" for name, edition in known.editions.items() if described.name in edition.operators]
     lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
