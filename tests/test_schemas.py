@@ -19,6 +19,7 @@ from sonnx import catalogue, cli
 from sonnx.cases import cases
 from sonnx.domain import RuleError
 from sonnx.report import json as json_report
+from sonnx.validation import problems
 
 ROOT = Path(__file__).parent.parent
 RESTRICTIONS = ROOT / "restrictions"
@@ -29,12 +30,15 @@ REGISTRY: Registry = Registry().with_resources(
     [(name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
 )
 NOT_USED_YET = {
+    ".errata": "no operator with rules is a draft",
+    ".one_type": "no text of an operator with rules asks for one type beyond ONNX",
+    "versions.refused": "every version of the operators with rules means the same",
     "input.before": "no operator with rules has lost an input",
     "input.exempt": "the profile exempts no optional input of an operator with rules",
     "output.since": "no operator with rules has gained an output",
     "output.before": "no operator with rules has lost an output",
     "output.optional": "no operator with rules has an optional output",
-    "parameter.required": "no operator with rules has an attribute that ONNX requires",
+    "output.constant": "no operator with rules has an output that is known before the model runs",
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
     "rule.withdrawn": "no rule is withdrawn yet",
 }
@@ -225,9 +229,10 @@ LEFT_TO_VALIDATION = [
 
 
 @pytest.mark.parametrize(("file", "old", "new"), LEFT_TO_VALIDATION)
-def test_the_schema_refuses_what_the_loader_leaves_to_validation(copy: Path, file: str, old: str, new: str) -> None:
+def test_what_the_loader_leaves_to_validation_is_refused_twice(copy: Path, file: str, old: str, new: str) -> None:
     broken(copy, file, old, new)
     assert not validator(schema_of(file)).is_valid(load(file, copy))
+    assert list(problems())
 
 
 # ------------------------------------------------------------------ what the commands print
