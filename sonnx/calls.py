@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from sonnx import graph_rules
-from sonnx.facts import Facts, Tensor as TensorFacts, Unknown
+from sonnx.facts import Facts, Unknown
+from sonnx.facts import Tensor as TensorFacts
 from sonnx.graph_rules import Call, Defect
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce

@@ -329,5 +329,3 @@ def _notes(model: Model, used: set[str], made: Iterable[Signature], drafts: froz
         yield f"{annotations} quantization annotations are not judged: they change no value"
     if model.configurations:
         yield f"{model.configurations} device configurations are not judged: they change no value"
-
-

@@ -1,20 +1,20 @@
 """The rules of graph.toml, one function each, named as the rule: no-dead-node is `no_dead_node`.
 
-A function gets its subject (a model, a function, a scope, a tensor or a `Call`) and yields what is wrong: a `Defect` says
-what stands where.  It judges nothing else; which rules are in force is decided elsewhere.
+A function gets its subject (a model, a function, a scope, a tensor or a `Call`) and yields what is wrong: a `Defect`
+says what stands where.  It judges nothing else; which rules are in force is decided elsewhere.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 from sonnx.blame import show
 from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type, byte_size
-from sonnx.profile import Editions, Operator
+from sonnx.profile import Editions, Formal, Operator
 from sonnx.quoting import escape, quote
 from sonnx.scope import Scope, captured, scopes, standard
 from sonnx.signature import Signature
@@ -66,7 +66,9 @@ def operator_set_imported_once(model: Model, editions: Editions) -> Iterator[Def
         for domain, number in seen.items():
             if number > 1:
                 versions = ", ".join(str(entry.version) for entry in imports if standard(entry.domain) == domain)
-                yield Defect(f"the operator set {quote(domain)} is imported {number} times, with versions {versions}", place)
+                yield Defect(
+                    f"the operator set {quote(domain)} is imported {number} times, with versions {versions}", place
+                )
         for entry in imports:
             if entry.version is None:
                 yield Defect(f"the operator set {quote(entry.domain)} is imported without a version", place)
@@ -119,8 +121,8 @@ def graph_named(scope: Scope) -> Iterator[Defect]:
 
 def values_named(scope: Scope) -> Iterator[Defect]:
     graph = scope.graph
-    for kind, values in (("input", graph.inputs), ("output", graph.outputs), ("initializer", graph.initializers)):
-        for index, value in enumerate(values):
+    for kind in ("input", "output", "initializer"):
+        for index, value in enumerate(getattr(graph, f"{kind}s")):
             if not value.name:
                 yield Defect(f"{kind} {index} has no name", f"{kind}[{index}]")
 
@@ -133,7 +135,11 @@ def names_defined_once(scope: Scope) -> Iterator[Defect]:
     seen = given | set(produced)
     outer = scope.outer
     clean = len(inputs) == len(set(inputs)) and len(initializers) == len(set(initializers))
-    if clean and outer is None and len(seen) - ("" in seen and "" in produced) == len(given) + len(produced) - produced.count(""):
+    if (
+        clean
+        and outer is None
+        and len(seen) - ("" in seen and "" in produced) == len(given) + len(produced) - produced.count("")
+    ):
         return
     for kind, names in (("graph input", inputs), ("initializer", initializers)):
         for name, number in Counter(names).items():
@@ -316,7 +322,9 @@ def operator_version(call: Call) -> Iterator[Defect]:
     if call.version is None:
         yield Defect(f"operator set {call.operator_set} has no {known.name}")
     elif call.version in known.refused:
-        yield Defect(f"version {call.version} is in force, the text specifies {known.specified}: {known.refused[call.version]}")
+        yield Defect(
+            f"version {call.version} is in force, the text specifies {known.specified}: {known.refused[call.version]}"
+        )
     elif call.strict and call.version != known.specified:
         yield Defect(f"version {call.version} is in force; the text specifies {known.specified}")
 
@@ -355,7 +363,9 @@ def attribute_kind(call: Call) -> Iterator[Defect]:
         if attribute.kind == "undefined":
             yield Defect(f"the attribute {quote(attribute.name)} states no kind")
         elif attribute.kind != kind:
-            yield Defect(f"the attribute {quote(attribute.name)} is of kind {attribute.kind}, the operator asks for {kind}")
+            yield Defect(
+                f"the attribute {quote(attribute.name)} is of kind {attribute.kind}, the operator asks for {kind}"
+            )
         elif not attribute.reference and not _holds_its_kind(attribute):
             yield Defect(
                 f"the attribute {quote(attribute.name)} of kind {attribute.kind} holds "
@@ -372,31 +382,13 @@ def attribute_reference(call: Call) -> Iterator[Defect]:
 
 
 def input_count(call: Call) -> Iterator[Defect]:
-    if call.signature is None:
-        return
-    inputs = call.signature.inputs
-    least, most = _bounds(inputs)
-    present = len(call.inputs)
-    if present < least or (most is not None and present > most):
-        yield Defect(f"the node has {_plural(present, 'input')}, the operator takes {_range(least, most)}")
-        return
-    for index, connected in enumerate(call.inputs):
-        formal = inputs[min(index, len(inputs) - 1)]
-        if not connected and not formal.optional:
-            yield Defect(f"input {index} ({formal.name}) is not connected")
+    if call.signature is not None:
+        yield from _counted(call.inputs, call.signature.inputs, "input", "takes", "is not connected")
 
 
 def output_count(call: Call) -> Iterator[Defect]:
-    if call.signature is None:
-        return
-    outputs = call.signature.outputs
-    least = max([index + 1 for index, output in enumerate(outputs) if not output.optional], default=0)
-    if not least <= len(call.outputs) <= len(outputs):
-        yield Defect(f"the node has {_plural(len(call.outputs), 'output')}, the operator gives {_range(least, len(outputs))}")
-        return
-    for index, (named, formal) in enumerate(zip(call.outputs, outputs, strict=False)):
-        if not named and not formal.optional:
-            yield Defect(f"output {index} ({formal.name}) has no name")
+    if call.signature is not None:
+        yield from _counted(call.outputs, call.signature.outputs, "output", "gives", "has no name")
 
 
 # Helpers
@@ -424,10 +416,23 @@ def _want_unsorted(passed: list[Node], wanted: set[str]) -> None:
             wanted |= more
 
 
-def _bounds(inputs: tuple[object, ...]) -> tuple[int, int | None]:
-    """The least and largest number of inputs; how often a repeated input may stand is a rule of its operator."""
-    least = max([i + 1 for i, each in enumerate(inputs) if not (each.optional or each.variadic)], default=0)  # type: ignore[attr-defined]
-    return least, None if any(each.variadic for each in inputs) else len(inputs)  # type: ignore[attr-defined]
+def _counted(
+    present: tuple[bool, ...], formals: Sequence[Formal], what: str, verb: str, missing: str
+) -> Iterator[Defect]:
+    least, most = _bounds(formals)
+    if len(present) < least or (most is not None and len(present) > most):
+        yield Defect(f"the node has {_plural(len(present), what)}, the operator {verb} {_range(least, most)}")
+        return
+    for index, there in enumerate(present):
+        formal = formals[min(index, len(formals) - 1)]
+        if not there and not formal.optional:
+            yield Defect(f"{what} {index} ({formal.name}) {missing}")
+
+
+def _bounds(formals: Sequence[Formal]) -> tuple[int, int | None]:
+    """The least and largest number that may stand; how often a repeated one may stand is a rule of its operator."""
+    least = max([i + 1 for i, each in enumerate(formals) if not (each.optional or each.variadic)], default=0)
+    return least, None if any(each.variadic for each in formals) else len(formals)
 
 
 def _range(least: int, most: int | None) -> str:
@@ -493,11 +498,9 @@ def _show(type_: Type) -> str:
 
 
 def _cyclic(scope: Scope) -> set[int]:
-    """The nodes on a cycle: what remains when nodes without waiting predecessors, and without successors, are taken away."""
+    """The nodes on a cycle: what is left when nodes that wait for none, and nodes none waits for, are taken away."""
     nodes, defined = scope.graph.nodes, scope.defined_at
-    before = [
-        {at for name in node.inputs if (at := defined.get(name, -1)) >= 0} for node in nodes
-    ]
+    before = [{at for name in node.inputs if (at := defined.get(name, -1)) >= 0} for node in nodes]
     remaining = _peel(before)
     after: list[set[int]] = [set() for _ in nodes]
     for index in remaining:
