@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from sonnx import catalogue
-from sonnx.calls import decide, judge_facts, judge_form
+from sonnx.calls import judge_facts, judge_form
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.graph_rules import Call, Defect
+from sonnx.graph_rules import Call, Defect, decide
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, Outcome, judge, outcome
 from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type

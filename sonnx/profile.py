@@ -21,7 +21,7 @@ Versioned = Mapping[int, T]
 class Rule:
     """One rule: what it demands, of what, in which editions and versions, and why.
 
-    `require` is None where a function of `graph_rules.py` decides.  `onnx` is what ONNX itself demands, where that is
+    `require` is None where a function of `graph_rules` decides.  `onnx` is what ONNX itself demands, where that is
     less.
     """
 
