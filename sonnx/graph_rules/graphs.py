@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from sonnx.graph_rules.defect import Defect, plural
-from sonnx.model import Node, Tensor, Type
+from sonnx.model import Node, SparseTensor, Tensor, Type
 from sonnx.quoting import escape, quote
 from sonnx.scope import Scope, captured
 
