@@ -84,7 +84,9 @@ class Blame:
 
     def compare(self, sign: str, left: Said, right: Said) -> Said:
         value = self.facts.compare(sign, left.value, right.value)
-        return Said(value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}")
+        return Said(
+            value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}"
+        )
 
     def conjunction(self, parts: Sequence[Thunk]) -> Said:
         unknown: Said | None = None

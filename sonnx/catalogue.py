@@ -1,7 +1,7 @@
 """The profile as data: restrictions/ read into frozen objects, each operator file only when it is asked for.
 
-An unknown key, a missing key or a value of another kind is a `CatalogueError`; what one file cannot tell (dangling tags,
-slugs used twice, texts of wrong kinds) is found by `validation.py`, which the tests and `sonnx selfcheck` run.
+An unknown key, a missing key or a value of another kind is a `CatalogueError`; what one file cannot tell (dangling
+tags, slugs used twice, texts of wrong kinds) is found by `validation.py`, which the tests and `sonnx selfcheck` run.
 """
 
 from __future__ import annotations
@@ -287,5 +287,3 @@ def operators() -> tuple[Operator, ...]:
     """Every operator described, by name; reads every file."""
     found = [_operator(_read(f"operators/{file}"), file) for file in sorted(_files().values())]
     return tuple(sorted(found, key=lambda each: each.name))
-
-

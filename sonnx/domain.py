@@ -49,7 +49,7 @@ class Domain(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """One parsed text; `names` are the names it leaves to the environment, asked facts such as written(axis) included."""
+    """One parsed text; `names` are those it leaves to the environment, questions such as written(axis) included."""
 
     text: str
     names: frozenset[str]

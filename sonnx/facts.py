@@ -56,7 +56,7 @@ FUEL = 2_000_000
 """Element visits allowed for one node, about a second."""
 
 
-class OutOfFuel(Exception):  # noqa: N818  a bound of the tool, answered by "undecided"
+class OutOfFuel(Exception):
     """The rule would visit more elements than allowed for one node."""
 
 
@@ -174,7 +174,7 @@ class Facts:
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             if isinstance(left, Unknown) and isinstance(right, Unknown) and left.symbol and left.symbol == right.symbol:
                 return True
-            return strongest((left, right)) or undefined("never reached")
+            return strongest((left, right)) or left
         if type(left) is tuple and type(right) is tuple:
             if len(left) != len(right):
                 return False
@@ -188,8 +188,9 @@ class Facts:
             return sequence
         self.spend(len(sequence))
         if type(value) in _PLAIN and _PLAIN.issuperset(map(type, sequence)):
-            return value in sequence
-        return self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
+            return bool(value in sequence)
+        found: bool | Unknown = self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
+        return found
 
     def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
         """Kleene's conjunction of values already known."""

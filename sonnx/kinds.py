@@ -159,7 +159,8 @@ class Kinds:
 
     def choice(self, condition: Kind, then: Thunk, otherwise: Thunk) -> Kind:
         _expect(condition, "bool", "the condition of if")
-        left, right = then(), otherwise()
+        left: Kind = then()
+        right: Kind = otherwise()
         if "undefined" in (left, right):
             return right if left == "undefined" else left
         return _same(left, right)

@@ -6,8 +6,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sonnx.facts import Cause, Facts, OutOfFuel, Tensor as TensorFacts, Unknown
+from sonnx.facts import Cause, Facts, OutOfFuel, Unknown
+from sonnx.facts import Tensor as TensorFacts
 from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
+from sonnx.profile import Formal
 from sonnx.quoting import quote
 from sonnx.signature import Signature
 
@@ -57,7 +59,16 @@ def _values(tensor: Tensor) -> Any:
     return whole_numbers(tensor) if short or tensor.external is not None else Stored(tensor)
 
 
-_CODES = {"int64": "q", "int32": "i", "uint64": "Q", "uint32": "I", "int16": "h", "uint16": "H", "int8": "b", "uint8": "B"}
+_CODES = {
+    "int64": "q",
+    "int32": "i",
+    "uint64": "Q",
+    "uint32": "I",
+    "int16": "h",
+    "uint16": "H",
+    "int8": "b",
+    "uint8": "B",
+}
 
 
 _FLOATS = {"float": "f", "double": "d", "float16": "e"}
@@ -97,7 +108,9 @@ def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any,
         return () if empty else Unknown(Cause.NOT_STATED, "the value is no list of numbers that rules read")
     count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
     if rest or count > most:
-        return Unknown(Cause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read")
+        return Unknown(
+            Cause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read"
+        )
     return struct.unpack(f"<{count}{code}", tensor.data)
 
 
@@ -108,7 +121,9 @@ def attribute_fact(attribute: Attribute) -> Any:
     value = attribute.value
     if isinstance(value, Tensor):
         return constant_facts(value)
-    if isinstance(value, int | str | float) or (isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)):
+    if isinstance(value, int | str | float) or (
+        isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)
+    ):
         return value
     return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} has no value", because="attribute-kind")
 
@@ -121,19 +136,23 @@ def environment(
 ) -> dict[str, Any]:
     """Every name the rules of a signature may use; None among inputs and outputs is one left out."""
     names: dict[str, Any] = {}
-    for formals, actuals in ((signature.inputs, inputs), (signature.outputs, outputs)):
-        for index, formal in enumerate(formals):
-            if getattr(formal, "variadic", False):
-                names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
-                continue
-            actual = actuals[index] if index < len(actuals) else None
-            names[formal.name] = NOT_CONNECTED if actual is None else actual
-            names[f"given({formal.name})"] = actual is not None
+    _name_tensors(names, signature.inputs, inputs)
+    _name_tensors(names, signature.outputs, outputs)
     _parameters(names, signature, attributes)
     facts = Facts()
     for name, expression in signature.define.items():
         names[name] = evaluate(expression, facts, names)
     return names
+
+
+def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Sequence[TensorFacts | None]) -> None:
+    for index, formal in enumerate(formals):
+        if formal.variadic:
+            names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
+            continue
+        actual = actuals[index] if index < len(actuals) else None
+        names[formal.name] = NOT_CONNECTED if actual is None else actual
+        names[f"given({formal.name})"] = actual is not None
 
 
 def evaluate(expression: Any, facts: Facts, names: Mapping[str, Any]) -> Any:
@@ -161,7 +180,11 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
     for parameter in (*signature.attributes, *signature.values):
         if not names[f"written({parameter.name})"]:
             absent = signature.absent[parameter.name]
-            nothing = Unknown(Cause.UNDEFINED, f"{parameter.name} is not written", because="required-attribute" if parameter.required_at(signature.version) else "")
+            nothing = Unknown(
+                Cause.UNDEFINED,
+                f"{parameter.name} is not written",
+                because="required-attribute" if parameter.required_at(signature.version) else "",
+            )
             names[parameter.name] = nothing if absent is None else evaluate(absent, Facts(), names)
 
 
@@ -169,7 +192,9 @@ def _of_kind(attribute: Attribute, kind: str) -> Any:
     """The value, unknown where the attribute is of another kind: then its own rule fails."""
     if attribute.reference or attribute.kind == kind:
         return attribute_fact(attribute)
-    return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind")
+    return Unknown(
+        Cause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind"
+    )
 
 
 def _read_value(tensor: TensorFacts, kind: str) -> Any:
@@ -182,7 +207,11 @@ def _read_value(tensor: TensorFacts, kind: str) -> Any:
         return values
     if isinstance(values, Unknown):
         return values
-    return values[0] if len(values) == 1 else Unknown(Cause.UNDEFINED, f"{len(values)} values stand where one is asked for")
+    return (
+        values[0]
+        if len(values) == 1
+        else Unknown(Cause.UNDEFINED, f"{len(values)} values stand where one is asked for")
+    )
 
 
 def is_sparse(attribute: Attribute) -> bool:

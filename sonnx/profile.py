@@ -21,7 +21,8 @@ Versioned = Mapping[int, T]
 class Rule:
     """One rule: what it demands, of what, in which editions and versions, and why.
 
-    `require` is None where a function of `graph_rules.py` decides.  `onnx` is what ONNX itself demands, where that is less.
+    `require` is None where a function of `graph_rules` decides.  `onnx` is what ONNX itself demands, where that is
+    less.
     """
 
     slug: str
@@ -74,6 +75,7 @@ class Output:
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()
+    variadic: bool = False
     optional: bool = False
     since: int = 1
     before: int | None = None
@@ -82,6 +84,9 @@ class Output:
     errata: tuple[str, ...] = ()
     constant: str = ""
     """The parameter whose tensor the output is, known before the model runs (Constant)."""
+
+
+Formal = Input | Output
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ class Mark(NamedTuple):
 
 
 _SIGNS = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "in": "∈", "not in": "∉", "*": "·", "//": "÷", "%": "mod"}
-_SPACED = frozenset("+ - · ÷ mod = ≠ < ≤ > ≥ ∈ ∉ ∧ ∨".split())
+_SPACED = frozenset(["+", "-", "·", "÷", "mod", "=", "≠", "<", "≤", ">", "≥", "∈", "∉", "∧", "∨"])
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, ATOM = 1, 2, 3, 4, 5, 6, 9
 
 
@@ -112,7 +112,9 @@ class Typeset:
 
     def arithmetic(self, sign: str, left: Mark, right: Mark) -> Mark:
         strength = ADD if sign in "+-" else MULTIPLY
-        return _row(_within(left, strength), _sign(_SIGNS.get(sign, sign)), _within(right, strength + 1), strength=strength)
+        return _row(
+            _within(left, strength), _sign(_SIGNS.get(sign, sign)), _within(right, strength + 1), strength=strength
+        )
 
     def negative(self, value: Mark) -> Mark:
         return _row(Mark("mo", "−"), _within(value, ATOM), strength=MULTIPLY)

@@ -131,9 +131,7 @@ def test_versions(described):
 @pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
 def test_types(described, version):
     schema = SCHEMAS[described.name, version]
-    stated = {
-        constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in schema.type_constraints
-    }
+    stated = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in schema.type_constraints}
     families = catalogue.editions().families
     listed = {
         variable: {f"tensor({name})" for name in expand(at(names, version), families)}
