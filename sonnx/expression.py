@@ -41,8 +41,11 @@ def parse(text: str) -> Expression:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RuleError(f"{text!r} is no expression: {error}") from error
     walker = _Walker(text, words())
-    run = walker.walk(tree.body, frozenset())
-    return Expression(text, frozenset(walker.free), run, _ranged_over(walker, tree.body))
+    try:
+        run = walker.walk(tree.body, frozenset())
+        return Expression(text, frozenset(walker.free), run, _ranged_over(walker, tree.body))
+    except RecursionError:
+        raise RuleError(f"{text[:40]!r}… is nested too deeply") from None
 
 
 def _ranged_over(walker: _Walker, tree: ast.expr) -> tuple[str, Run] | None:

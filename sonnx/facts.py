@@ -294,9 +294,9 @@ class Facts:
 
     def word(self, word: Word, arguments: Sequence[Any]) -> Any:
         """The function itself where all is known, else its source: that decides what does not need the unknown part."""
+        self.spend(_size(arguments))  # first: looking for what is unknown visits every item as well
         if first_unknown(tuple(arguments)) is not None:
             return word.interpret(self, arguments)
-        self.spend(_size(arguments))
         try:
             return _frozen(word.function(*arguments))
         except _UNDEFINED as reason:
