@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sonnx.catalogue import general_rules, operators
+from sonnx.catalogue import editions, general_rules, operators
 from sonnx.domain import RuleError
 from sonnx.expression import parse, words
 from sonnx.facts import Cause, Facts, OutOfFuel, Tensor, Unknown, first_unknown
@@ -143,7 +143,7 @@ def test_a_verdict_on_part_of_the_facts_stands(text, views):
 
 @pytest.mark.parametrize("text", OTHER_TEXTS)
 @PROFILE
-@given(numbers=st.lists(st.integers(-3, 4), min_size=3, max_size=3), mask=st.lists(st.booleans(), min_size=3, max_size=3))
+@given(numbers=st.tuples(*[st.integers(-3, 4)] * 3), mask=st.tuples(*[st.booleans()] * 3))
 def test_a_verdict_on_part_of_the_numbers_stands(text, numbers, mask):
     names = parse(text).names
     full = {name: number for name, number in zip("nmk", numbers, strict=True) if name in names}
@@ -390,7 +390,7 @@ RULE_TEXTS = sorted({
     for expression in (rule.require, rule.onnx, rule.when)
     if expression is not None
 })  # fmt: skip
-PIECES = ["(", ")", "[", "]", "for", " in ", "if", "x", "shape", ".", "and", "not", "0", "==", "lambda", ":", ",", "*", "**"]
+PIECES = ["(", ")", "[", "]", "for", " in ", "if", "x", ".", "and", "not", "0", "==", "lambda", ":", ",", "*", "**"]
 
 
 @PROFILE
@@ -407,14 +407,17 @@ def test_mutated_rules_parse_or_are_refused(data):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("lambda: 1", "Lambda"), ("x ** 2", "Pow"), ("x / 2", "Div"), ("x is y", "is"), ("1.5", "1.5"), ("True", "True"),
-        ("x[::2]", "step"), ("len(*x)", "starred"), ("f(x)", "word f"), ("x.secret", ".secret"), ("len", "function as a value"),
+        ("lambda: 1", "Lambda"), ("x ** 2", "Pow"), ("x / 2", "Div"), ("x is y", "is"), ("1.5", "1.5"),
+        ("True", "True"),
+        ("x[::2]", "step"), ("len(*x)", "starred"), ("f(x)", "word f"), ("x.secret", ".secret"),
+        ("len", "function as a value"),
         ("all(x for x, y in z)", "several variables"), ("~x", "Invert"), ("{1: 2}", "Dict"), ("f'{x}'", "JoinedStr"),
-        ("x.f()", "call of x.f"), ("(y := 1)", "NamedExpr"), ("all(join for join in x)", "join"), ("len(x, y)", "len takes"),
+        ("x.f()", "call of x.f"), ("(y := 1)", "NamedExpr"), ("all(join for join in x)", "join"),
+        ("len(x, y)", "len takes"),
     ],
 )  # fmt: skip
 def test_a_refusal_names_the_construct(text, named):
-    with pytest.raises(RuleError, match=".*") as refused:
+    with pytest.raises(RuleError) as refused:
         parse(text)
     assert named in str(refused.value)
     assert text in str(refused.value)
@@ -429,6 +432,4 @@ def test_every_text_is_what_it_was_parsed_from():
 def test_resolving_is_pure():
     for described in operators():
         made = signature(described.name, described.specified, "2026-11")
-        from sonnx.catalogue import editions
-
         assert resolve(described, described.specified, made.text, editions(), "2026-11").rules == made.rules
