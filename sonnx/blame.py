@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sonnx.domain import Expression, Thunk, Word
 from sonnx.facts import Cause, Facts, OutOfFuel, Tensor, Unknown
-from sonnx.quoting import escape, quote
+from sonnx.quoting import escape, number, quote
 
 LONGEST = 8
 """Items of a list shown in a message."""
@@ -45,7 +45,9 @@ def show(value: Any) -> str:
         items = [show(item) for item in value[:LONGEST]]
         more = f", … ({len(value)} in all)" if len(value) > LONGEST else ""
         return f"[{', '.join(items)}{more}]"
-    return f'"{escape(value)}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return f'"{escape(value)}"'
+    return number(value) if type(value) is int else str(value)
 
 
 def _with_value(said: Said) -> str:
@@ -59,7 +61,7 @@ class Blame:
     def __init__(self) -> None:
         self.facts = Facts()
 
-    def constant(self, value: int | str) -> Said:
+    def constant(self, value: int | float | str) -> Said:
         return Said(value, show(value))
 
     def listing(self, items: Sequence[Said]) -> Said:
@@ -73,7 +75,7 @@ class Blame:
 
     def part(self, sequence: Said, start: Said | None, stop: Said | None) -> Said:
         first, last = (start and start.value), (stop and stop.value)
-        edges = f"{'' if first is None else first}:{'' if last is None else last}"
+        edges = f"{'' if first is None else show(first)}:{'' if last is None else show(last)}"
         return Said(self.facts.part(sequence.value, first, last), f"{sequence.text}[{edges}]")
 
     def arithmetic(self, sign: str, left: Said, right: Said) -> Said:
@@ -84,7 +86,9 @@ class Blame:
 
     def compare(self, sign: str, left: Said, right: Said) -> Said:
         value = self.facts.compare(sign, left.value, right.value)
-        return Said(value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}")
+        return Said(
+            value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}"
+        )
 
     def conjunction(self, parts: Sequence[Thunk]) -> Said:
         unknown: Said | None = None

@@ -5,16 +5,16 @@ Everything here is a function of a `Call` and of facts without names, so that eq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sonnx import graph_rules
-from sonnx.facts import Facts, Tensor as TensorFacts, Unknown
-from sonnx.graph_rules import Call, Defect
+from sonnx.facts import Facts, Unknown
+from sonnx.facts import Tensor as TensorFacts
+from sonnx.graph_rules import Call, decide
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
-from sonnx.judging import Answer, Outcome, judge, outcome, relying
+from sonnx.judging import Answer, judge, relying
 from sonnx.node_facts import NOTHING_STATED, environment, evaluate
 from sonnx.profile import Rule
 from sonnx.quoting import escape
@@ -25,26 +25,28 @@ Inputs = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
 
 
-def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
-    """The function of graph_rules.py that decides a rule of graph.toml."""
-    function: Callable[..., Iterable[Defect]] = getattr(graph_rules, rule.slug.replace("-", "_"))
-    return function
-
-
-def judge_call(call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce) -> tuple[Outcome, list[TensorFacts]]:
-    """All answers about a call, and the facts of its outputs after it."""
+def judge_form(call: Call, in_force: InForce) -> list[Answer]:
+    """The answers that need no facts of the tensors: profile, version, attributes, counts."""
     answers = [_graph_answer(rule, call) for rule in in_force.deciding("node")]
+    if call.signature is not None:
+        answers += _parameter_answers(call, call.signature, in_force)
+        answers += _input_answers(call, call.signature, in_force)
+    return answers
+
+
+def judge_facts(
+    call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce
+) -> tuple[list[Answer], list[TensorFacts]]:
+    """The answers about the tensors of a call, and the facts of its outputs after it."""
     declared = [NOTHING_STATED if each is None else each for each in outputs]
     if call.signature is None:
-        return outcome(answers), declared
+        return [], declared
     names = environment(call.signature, call.attributes, inputs, outputs)
     _complete_types(call.signature, names)
-    answers += _parameter_answers(call, call.signature, in_force)
-    answers += _input_answers(call, call.signature, in_force)
-    answers += _group_answers(call.signature, names, in_force)
     own = list(_own_answers(call.signature, names, in_force))
     closed = {answer.rule.name for answer in own if answer.verdict in OPEN}
-    return outcome([*answers, *own]), _computed(call.signature, names, declared, closed)
+    computed = _computed(call.signature, names, declared, closed)
+    return [*_group_answers(call.signature, names, in_force), *own], computed
 
 
 def _graph_answer(rule: Rule, call: Call) -> Answer:
@@ -79,7 +81,7 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
 
 def _group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
     for rule, demand in in_force.about("group"):
-        for members in made.groups.values():
+        for members in (*made.groups.values(), *made.one_type):
             tensors = _members(members, names)
             if len(tensors) > 1:
                 answer = judge(rule, demand, {"group": tuple(tensors.values())})
@@ -122,10 +124,17 @@ def _complete_types(made: Signature, names: dict[str, Any]) -> None:
     """An output without a declared element type has the one its operator gives it."""
     for output in made.outputs:
         tensor = names[output.name]
-        if isinstance(tensor.type, Unknown):
+        if output.constant and isinstance(names[output.constant], TensorFacts):
+            tensor = tensor._replace(type=_stated(tensor.type, names[output.constant].type))
+            names[output.name] = tensor
+        if isinstance(tensor.type, Unknown) and output.type:
             known = [each.type for each in _members(made.groups.get(output.type, ()), names).values()]
             element = next((each for each in known if not isinstance(each, Unknown)), tensor.type)
             names[output.name] = tensor._replace(type=element if output.type in made.groups else output.type)
+
+
+def _stated(stated: Any, computed: Any) -> Any:
+    return computed if isinstance(stated, Unknown) else stated
 
 
 def _computed(
@@ -135,6 +144,11 @@ def _computed(
     result = list(declared)
     for index, output in enumerate(made.outputs[: len(declared)]):
         shape = declared[index].shape
+        known = names.get(output.constant)
+        if isinstance(known, TensorFacts):
+            shape = _filled(shape, known.shape)
+            result[index] = TensorFacts(names[output.name].type, shape, known.values)
+            continue
         if output.name in made.shapes and closed.isdisjoint(output.relies):
             shape = _filled(shape, evaluate(made.shapes[output.name], Facts(), names))
         result[index] = declared[index]._replace(type=names[output.name].type, shape=shape)

@@ -8,21 +8,23 @@ of `domain.Domain`.  docs/rule-language.md describes the language for people who
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from sonnx import words as _words
-from sonnx.domain import Domain, Environment, Expression, Run, RuleError, Thunk, Value, Word
+from sonnx.domain import Domain, Environment, Expression, RuleError, Run, Thunk, Value, Word
 
 FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "all": 1, "any": 1, "distinct": 1,
              "stated": 1}  # fmt: skip
 """Functions every reading knows, with their number of arguments at most."""
 ASKED = frozenset({"written", "given", "constant"})
 """Facts about a name rather than about its value: the environment answers them under the text of the call."""
-FIELDS = frozenset({"shape", "rank", "type", "kind", "holds_sparse", "written", "value_when_absent", "connected"})
+FIELDS = frozenset(
+    {"shape", "rank", "type", "values", "kind", "holds_sparse", "written", "value_when_absent", "connected"}
+)
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -43,7 +45,7 @@ def parse(text: str) -> Expression:
     walker = _Walker(text, words())
     try:
         run = walker.walk(tree.body, frozenset())
-        return Expression(text, frozenset(walker.free), run, _ranged_over(walker, tree.body))
+        return Expression(text, frozenset(walker.free), run, tuple(walker.used), _ranged_over(walker, tree.body))
     except RecursionError:
         raise RuleError(f"{text[:40]!r}… is nested too deeply") from None
 
@@ -62,6 +64,7 @@ class _Walker:
         self.text = text
         self.known = known
         self.free: set[str] = set()
+        self.used: dict[str, None] = {}
 
     def refuse(self, construct: str) -> RuleError:
         return RuleError(f"the rule language has no {construct}: {self.text!r}")
@@ -75,8 +78,8 @@ class _Walker:
 
     def walk_Constant(self, tree: ast.Constant, bound: frozenset[str]) -> Run:  # noqa: N802
         value = tree.value
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise self.refuse(f"constant {value!r}; it has whole numbers and strings")
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise self.refuse(f"constant {value!r}; it has numbers and strings")
         return lambda domain, environment: domain.constant(value)
 
     def walk_Name(self, tree: ast.Name, bound: frozenset[str]) -> Run:  # noqa: N802
@@ -185,9 +188,7 @@ class _Walker:
         variable, sequence, inner_names = self._clause(clauses[0], bound)
         where = self._where(clauses[0], inner_names)
         deeper = len(clauses) > 1
-        body = (
-            self._quantified(name, clauses[1:], element, inner_names) if deeper else self.walk(element, inner_names)
-        )
+        body = self._quantified(name, clauses[1:], element, inner_names) if deeper else self.walk(element, inner_names)
         if where is not None:
             body = _guarded(name, where, body)
         return lambda domain, environment: domain.quantify(
@@ -249,6 +250,7 @@ class _Walker:
     def _word(self, name: str, tree: ast.expr) -> Word:
         if name not in self.known:
             raise self.refuse(f"word {name} ({ast.unparse(tree)}); it has {', '.join(sorted(self.known))}")
+        self.used.setdefault(name)
         return self.known[name]
 
 
@@ -284,7 +286,7 @@ def choose(condition: Run, then: Run, otherwise: Run) -> Run:
 @cache
 def words() -> Mapping[str, Word]:
     """The words of `words.py`, in the order of the file: a word may use those above it."""
-    text = inspect.getsource(_words)
+    text = Path(_words.__file__).read_text(encoding="utf-8")
     known: dict[str, Word] = {}
     for tree in ast.parse(text).body:
         if isinstance(tree, ast.FunctionDef):
@@ -308,7 +310,5 @@ def _read_body(walker: _Walker, statements: list[ast.stmt], bound: frozenset[str
         case [ast.Raise(exc=ast.Call(func=ast.Name(id="Undefined"), args=[ast.Constant(value=str() as reason)]))]:
             return lambda domain, environment: domain.undefined(reason)
         case [ast.If(test=test, body=body, orelse=[]), *rest] if rest:
-            return choose(
-                walker.walk(test, bound), _read_body(walker, body, bound), _read_body(walker, rest, bound)
-            )
+            return choose(walker.walk(test, bound), _read_body(walker, body, bound), _read_body(walker, rest, bound))
     raise walker.refuse(f"such statement: {ast.unparse(statements[0]) if statements else 'nothing'}")

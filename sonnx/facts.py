@@ -16,6 +16,7 @@ from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 from typing import Any, NamedTuple
 
 from sonnx.domain import Thunk, Word
+from sonnx.quoting import number
 from sonnx.words import Undefined
 
 
@@ -41,11 +42,11 @@ class Unknown:
 
 
 class Tensor(NamedTuple):
-    """What is known of a tensor: element type, shape, and for a constant of whole numbers its values."""
+    """What is known of a tensor: element type, shape, and for a constant its values (a list, or what `read`s one)."""
 
     type: str | Unknown
     shape: tuple[int | Unknown, ...] | Unknown
-    values: tuple[int | Unknown, ...] | Unknown = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+    values: Any = Unknown(Cause.RUN_TIME, "the value is known at run time only")
     kind: str = "tensor"
     holds_sparse: bool = False
 
@@ -56,12 +57,14 @@ FUEL = 2_000_000
 """Element visits allowed for one node, about a second."""
 
 
-class OutOfFuel(Exception):  # noqa: N818  a bound of the tool, answered by "undecided"
+class OutOfFuel(Exception):
     """The rule would visit more elements than allowed for one node."""
 
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+_PLAIN = frozenset({int, str, bool, float})
+"""Types of known values that Python itself compares as the language does."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
 
 
@@ -75,7 +78,7 @@ def strongest(values: Sequence[Any]) -> Unknown | None:
 
     What is made of a symbol is not the symbol any more: N + 1 must not count as equal to N.
     """
-    unknown = [value for value in values if isinstance(value, Unknown)]
+    unknown = [value for value in values if type(value) is Unknown]
     if not unknown:
         return None
     found = reduce(stronger, unknown)
@@ -89,12 +92,10 @@ def undefined(reason: str) -> Unknown:
 
 def first_unknown(value: Any) -> Unknown | None:
     """The strongest unknown anywhere inside a value."""
-    if isinstance(value, Unknown):
-        return value
     if type(value) is tuple:
-        inner = [found for item in value if (found := first_unknown(item)) is not None]
+        inner = [found for item in value if type(item) is not int and (found := first_unknown(item)) is not None]
         return reduce(stronger, inner) if inner else None
-    return None
+    return value if isinstance(value, Unknown) else None
 
 
 class Facts:
@@ -113,7 +114,7 @@ class Facts:
         if self.fuel < 0:
             raise OutOfFuel
 
-    def constant(self, value: int | str) -> int | str:
+    def constant(self, value: int | float | str) -> int | float | str:
         return value
 
     def listing(self, items: Sequence[Any]) -> tuple[Any, ...]:
@@ -124,7 +125,8 @@ class Facts:
             return value
         if name == "rank":
             return value.shape if isinstance(value.shape, Unknown) else len(value.shape)
-        return value[name] if isinstance(value, Mapping) else getattr(value, name)
+        found = value[name] if isinstance(value, Mapping) else getattr(value, name)
+        return found.read() if name == "values" and hasattr(found, "read") else found
 
     def item(self, sequence: Any, index: Any) -> Any:
         unknown = strongest((sequence, index))
@@ -132,7 +134,7 @@ class Facts:
             return unknown
         if 0 <= index < len(sequence):
             return sequence[index]
-        return undefined(f"there is no item {index} among {len(sequence)}")
+        return undefined(f"there is no item {number(index)} among {len(sequence)}")
 
     def part(self, sequence: Any, start: Any | None, stop: Any | None) -> Any:
         unknown = strongest((sequence, start, stop))
@@ -141,14 +143,14 @@ class Facts:
         first, last = 0 if start is None else start, len(sequence) if stop is None else stop
         if 0 <= first <= last <= len(sequence):
             return sequence[first:last]
-        return undefined(f"items {first} to {last} do not lie within {len(sequence)}")
+        return undefined(f"items {number(first)} to {number(last)} do not lie within {len(sequence)}")
 
     def arithmetic(self, sign: str, left: Any, right: Any) -> Any:
         unknown = strongest((left, right))
         if unknown is not None:
             return unknown
         if sign in ("//", "%") and right <= 0:
-            return undefined(f"the divisor {right} is not positive")
+            return undefined(f"the divisor {number(right)} is not positive")
         return _ARITHMETIC[sign](left, right)
 
     def negative(self, value: Any) -> Any:
@@ -168,10 +170,12 @@ class Facts:
 
     def equal(self, left: Any, right: Any) -> bool | Unknown:
         """Equality; a symbol equals itself, lists are compared item by item."""
+        if type(left) in _PLAIN and type(right) in _PLAIN:
+            return bool(left == right)
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             if isinstance(left, Unknown) and isinstance(right, Unknown) and left.symbol and left.symbol == right.symbol:
                 return True
-            return strongest((left, right)) or undefined("never reached")
+            return strongest((left, right)) or left
         if type(left) is tuple and type(right) is tuple:
             if len(left) != len(right):
                 return False
@@ -184,7 +188,10 @@ class Facts:
         if isinstance(sequence, Unknown):
             return sequence
         self.spend(len(sequence))
-        return self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
+        if type(value) in _PLAIN and _PLAIN.issuperset(map(type, sequence)):
+            return bool(value in sequence)
+        found: bool | Unknown = self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
+        return found
 
     def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
         """Kleene's conjunction of values already known."""
@@ -279,6 +286,7 @@ class Facts:
         return self._number(sum, sequence)
 
     def _product(self, sequence: tuple[Any, ...]) -> Any:
+        self.spend(len(sequence) ** 2 // 64)  # each factor lengthens the number the next one is multiplied with
         return 0 if 0 in sequence else self._number(prod, sequence)
 
     def _max(self, sequence: tuple[Any, ...]) -> Any:

@@ -36,8 +36,9 @@ class Scope:
         found: dict[str, int] = {}
         for index in range(len(self.graph.nodes) - 1, -1, -1):
             found.update(dict.fromkeys(self.graph.nodes[index].outputs, index))
-        given = (*self.graph.inputs, *self.graph.initializers, *self.graph.sparse_initializers)
-        found.update(dict.fromkeys([each.name for each in given], -1))
+        graph = self.graph
+        for given in (graph.inputs, graph.initializers, graph.sparse_initializers):
+            found.update(dict.fromkeys([each.name for each in given], -1))
         found.pop("", None)
         return found
 
@@ -51,6 +52,19 @@ class Scope:
     def graph_inputs(self) -> frozenset[str]:
         """The names of the graph's inputs."""
         return frozenset(value.name for value in self.graph.inputs)
+
+    @cached_property
+    def early_uses(self) -> tuple[tuple[int, str], ...]:
+        """The uses of a name by a node at or before its definition here, or of a name not defined here."""
+        defined, many = self.defined_at, len(self.graph.nodes)
+        return tuple(
+            [
+                (index, name)
+                for index, node in enumerate(self.graph.nodes)
+                for name in node.inputs
+                if defined.get(name, many) >= index and name
+            ]
+        )
 
     def visible(self, name: str, position: int) -> bool:
         """Whether a node at a position may use the name, from this graph or one around it."""
@@ -83,9 +97,7 @@ def scopes(model: Model) -> Iterator[Scope]:
     yield from nested(Scope("graph", model.graph, imports))
     for function in model.functions:
         title = ":".join(filter(None, (function.domain, function.name, function.overload)))
-        body = Scope(
-            f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function
-        )
+        body = Scope(f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function)
         yield from nested(body)
 
 
