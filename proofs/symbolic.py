@@ -15,7 +15,7 @@ from typing import Any
 
 import z3
 from sonnx.proofs.proxies import Bits, Number, Refused, Term, Truth, Whole
-from sonnx.proofs.theorem import Obligation
+from sonnx.proofs.theorem import Obligation, every, some
 
 from sonnx.words import Undefined
 
@@ -53,14 +53,14 @@ class Reading:
     @property
     def defined(self) -> z3.BoolRef:
         """The call returns."""
-        return z3.Or([path.condition for path in self.paths if path.value is not None])
+        return some([path.condition for path in self.paths if path.value is not None])
 
     def obligations(self, *hypotheses: z3.BoolRef) -> Iterator[Obligation]:
         """Every argument takes one of the paths, and every term is exact."""
-        covered = z3.Or([path.condition for path in self.paths])
+        covered = some([path.condition for path in self.paths])
         yield Obligation(f"paths of {self.name} cover all arguments", hypotheses, covered)
         if self.exact:
-            yield Obligation(f"terms of {self.name} are exact", hypotheses, z3.And(self.exact))
+            yield Obligation(f"terms of {self.name} are exact", hypotheses, every(self.exact))
 
 
 def read(function: Callable[..., Any], *arguments: Term, assuming: tuple[z3.BoolRef, ...] = ()) -> Reading:
@@ -104,7 +104,7 @@ class _Follower:
         return Path(self.so_far(), self.term(result))
 
     def so_far(self) -> z3.BoolRef:
-        return z3.And(self.conditions)
+        return every(self.conditions)
 
     def proxy(self, argument: Term) -> Term:
         if isinstance(argument, z3.ArithRef) and argument.is_int():
