@@ -1,7 +1,7 @@
 """Proving: every theorem is asked of the solvers, and what they answer is put together.
 
-A theorem counts only where its hypotheses can hold, every obligation is decided, and the solvers agree.  The solvers and
-the theorems stand in `proofs/`, which is walked when it is asked for: nothing here knows a theorem by name.
+A theorem counts only where its hypotheses can hold, every obligation is decided, and the solvers agree.  The solvers
+and the theorems stand in `proofs/`, which is walked when it is asked for: nothing here knows a theorem by name.
 """
 
 from __future__ import annotations
