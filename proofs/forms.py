@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import z3
 from sonnx.proofs.proxies import Term
 from sonnx.proofs.symbolic import Reading, read
+from sonnx.proofs.theorem import Obligation
 
 FORMATS = {"float16": (5, 11), "bfloat16": (8, 8), "float32": (8, 24), "float64": (11, 53)}
 """Bits of the exponent and of the significand with its hidden bit."""
@@ -55,9 +57,19 @@ class Form:
         self.known.append(z3.And(term >= 0, term < 2 * self.sign))
         return term
 
-    def read(self, function: Callable[..., Any], *patterns: Term) -> Reading:
-        """A function of semantics/order.py on patterns, with the format as its last arguments."""
-        return read(function, *patterns, self.sign, self.infinity, assuming=self.hypotheses)
+    def read(self, function: Callable[..., Any]) -> Reading:
+        """A function of semantics/order.py on arbitrary patterns, with the format as its last arguments."""
+        return _template(self.name, function)[1]
+
+    def value(self, function: Callable[..., Any], *patterns: Term) -> Term:
+        """What the function gives for patterns: what it gives for arbitrary ones, with these in their place."""
+        formals, reading = _template(self.name, function)
+        return z3.substitute(reading.value, *zip(formals, patterns, strict=True))
+
+    def obligations(self, function: Callable[..., Any]) -> Iterator[Obligation]:
+        """The reading covers every pattern, exactly."""
+        formals, reading = _template(self.name, function)
+        yield from reading.obligations(*_ranges(self, formals))
 
     def number(self, pattern: Term) -> Term:
         """The pattern as a term of the theory of floating point."""
@@ -76,6 +88,21 @@ def one_format(name: str) -> Form:
     exponent, significand = FORMATS[name]
     infinity = ((1 << exponent) - 1) << significand - 1
     return Form(name, 1 << exponent + significand - 1, infinity, exponent, significand)
+
+
+def _ranges(form: Form, formals: list[Term]) -> list[z3.BoolRef]:
+    return [*form.known, *(z3.And(formal >= 0, formal < 2 * form.sign) for formal in formals)]
+
+
+@cache
+def _template(name: str, function: Callable[..., Any]) -> tuple[list[Term], Reading]:
+    """A function followed once for all patterns; its range is an assumption of the reading."""
+    form = one_format(name) if name in FORMATS else every_format()
+    count = len(inspect.signature(function).parameters) - 2
+    names = [f"{function.__name__}{i}" for i in range(count)]
+    formals = [z3.BitVec(each, form.width + 2) if form.width else z3.Int(each) for each in names]
+    assuming = tuple(_ranges(form, formals))
+    return formals, read(function, *formals, form.sign, form.infinity, assuming=assuming)
 
 
 def altered(function: Callable[..., Any], old: str, new: str, **names: Any) -> Callable[..., Any]:  # noqa: ANN401

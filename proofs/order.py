@@ -53,14 +53,13 @@ def has_chain(f: Form, d: Defined) -> Iterator[Obligation]:
 
 def key_is_order(f: Form, d: Defined) -> Iterator[Obligation]:
     x, y = f.patterns("x y")
-    left, right = f.read(d.key, x), f.read(d.key, y)
-    yield from left.obligations(*f.hypotheses)
-    yield Obligation("isomorphism", f.hypotheses, d.greater(x, y, f) == (left.value > right.value))
+    yield from f.obligations(d.key)
+    yield Obligation("isomorphism", f.hypotheses, d.greater(x, y, f) == (f.value(d.key, x) > f.value(d.key, y)))
 
 
 def key_is_injective(f: Form, d: Defined) -> Iterator[Obligation]:
     x, y = f.patterns("x y")
-    left, right = f.read(d.key, x).value, f.read(d.key, y).value
+    left, right = f.value(d.key, x), f.value(d.key, y)
     yield Obligation("injective", f.hypotheses, (left == right) == same(x, y, f))
     yield Obligation("bounded", f.hypotheses, z3.And(left >= -1 - f.infinity, left <= f.infinity + 1))
 
@@ -106,12 +105,12 @@ def classes_are_ieee(f: Form, d: Defined) -> Iterator[Obligation]:
 def usual_order(f: Form, d: Defined) -> Iterator[Obligation]:
     x, y = f.patterns("x y")
     a, b = f.number(x), f.number(y)
-    left, right = f.read(d.equal_zeros_key, x), f.read(d.equal_zeros_key, y)
-    yield from left.obligations(*f.hypotheses)
+    left, right = f.value(d.equal_zeros_key, x), f.value(d.equal_zeros_key, y)
+    yield from f.obligations(d.equal_zeros_key)
     top = z3.And(z3.fpIsNaN(a), z3.Not(z3.fpIsNaN(b)))
-    yield Obligation("greater", f.hypotheses, (left.value > right.value) == z3.Or(top, a > b))
+    yield Obligation("greater", f.hypotheses, (left > right) == z3.Or(top, a > b))
     both = z3.And(z3.fpIsNaN(a), z3.fpIsNaN(b))
-    yield Obligation("equal", f.hypotheses, (left.value == right.value) == z3.Or(both, z3.fpEQ(a, b)))
+    yield Obligation("equal", f.hypotheses, (left == right) == z3.Or(both, z3.fpEQ(a, b)))
 
 
 NO_NAN_ON_TOP = Defined(greater=altered(greater, "range(len(of_x) - 1)", "range(1, len(of_x) - 1)"))
