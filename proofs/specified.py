@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,10 +62,12 @@ class Defined:
 
 
 Claim = Callable[[Form, Defined], Iterable[Obligation]]
+Change = Defined | Claim
+"""A mutant: other definitions for the claim, or the claim about another formula."""
 
 
 def in_both_forms(
-    identifier: str, statement: str, formula: str, claim: Claim, mutants: dict[str, Defined], **more: Any  # noqa: ANN401
+    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], **more: Any  # noqa: ANN401
 ) -> Iterator[Theorem]:
     """The theorem for every format at once, and the same on the bits of each of the four formats."""
     yield Theorem(
@@ -76,7 +78,7 @@ def in_both_forms(
 
 
 def on_bits(
-    identifier: str, statement: str, formula: str, claim: Claim, mutants: dict[str, Defined], sort: Any, **more: Any  # noqa: ANN401
+    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], sort: Any, **more: Any  # noqa: ANN401
 ) -> Theorem:
     """The theorem on the bits of each format."""
 
@@ -89,5 +91,7 @@ def on_bits(
     return Theorem(identifier, statement, formula, obligations, sort=sort, bounds=bounds, mutants=tuple(small), **more)
 
 
-def _on(claim: Claim, defined: Defined, form: Callable[[], Form]) -> Callable[[], Iterable[Obligation]]:
-    return lambda: claim(form(), defined)
+def _on(claim: Claim, change: Change, form: Callable[[], Form]) -> Callable[[], Iterable[Obligation]]:
+    if isinstance(change, Defined):
+        return lambda: claim(form(), change)
+    return lambda: change(form(), Defined())
