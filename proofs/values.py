@@ -86,15 +86,16 @@ def theorems() -> Iterator[Theorem]:
     """From patterns to real numbers."""
     text = "IEEE 754-2019, 3.4: the value of a binary interchange format"
     no_hidden_bit = altered(value, "(W + fraction)", "fraction")
-    yield Theorem("values.powers", "2^k is at least 1, and a larger power is at least twice a smaller one.",
+    yield Theorem("values.powers", "2^k is at least 1, and a larger power at least twice a smaller one.",
                   "a < b ⇒ 2^b ≥ 2 · 2^a", powers, (text,), mutants=(Mutant("not doubled", _not_doubled),))  # fmt: skip
     yield Theorem("values.products", "Products by a number that is not negative keep the order.",
-                  "a ≥ b ∧ c ≥ 0 ⇒ ac ≥ bc", products, (_keeps,), mutants=(Mutant("any number", _any_factor),))  # fmt: skip
-    yield Theorem("values.magnitudes", "Patterns of magnitudes are ordered as the real numbers they stand for, in every format.",
+                  "a ≥ b ∧ c ≥ 0 ⇒ ac ≥ bc", products, (_keeps,),
+                  mutants=(Mutant("any number", _any_factor),))  # fmt: skip
+    yield Theorem("values.magnitudes", "Magnitudes are ordered as the real numbers they stand for, in every format.",
                   "E·W + M > E'·W + M' ⇔ V(E, M) > V(E', M')", magnitudes, (text, value),
                   mutants=(Mutant("no hidden bit", partial(magnitudes, no_hidden_bit)),))  # fmt: skip
     flipped = altered(greater, "x < y", "x > y")
-    yield Theorem("values.order", "Finite patterns are ordered as the real numbers they stand for; zeros share one.",
+    yield Theorem("values.order", "Finite patterns are ordered as their real numbers; only the zeros share one.",
                   "V(x) > V(y) ⇒ x > y,  V(x) = V(y) ⇒ x = y ∨ both are ±0", signs, (text, greater),
                   mutants=(Mutant("negative numbers the other way", partial(signs, flipped)),))  # fmt: skip
 
