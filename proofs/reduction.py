@@ -90,7 +90,7 @@ def one_after_another(back: int = 1) -> Iterator[Obligation]:
 
 
 STATED: list[tuple[str, str, str, Any, dict[str, Any], tuple[Any, ...]]] = [
-    ("axis-normalised", "A normalised axis lies in [0, r - 1], stays as it is, and two axes are one where they differ by r.",
+    ("axis-normalised", "A normalised axis lies in [0, r - 1] and stays; two axes are one where they differ by r.",
      "normal(a, r) ∈ [0, r - 1],  normal(a) = normal(b) ⇔ a = b ∨ |a - b| = r", is_normal,
      {"rank itself allowed": altered(words.normal, "0 <= axis < rank", "0 <= axis <= rank"),
       "not shifted": altered(words.normal, "return axis + rank", "return axis"),
