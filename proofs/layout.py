@@ -89,7 +89,7 @@ def show_overflow(found: Counterexample) -> str:
     size, rest = found["size"], found["rest"]
     if size <= LARGEST or size * rest > LARGEST:
         raise Unconfirmed(f"{size} elements, then {rest}")
-    return f"{size} elements before an axis of extent {rest}: the size is {size * rest}, the product before it too large"
+    return f"{size} elements before an axis of extent {rest}: the size is {size * rest}, the product before too large"
 
 
 def is_sum_of_strides(factor: int = 1) -> Iterator[Obligation]:
@@ -119,8 +119,8 @@ STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
      {"extent forgotten": NO_EXTENT, "backwards": REVERSED}),
     ("offset-onto", "Every place of the buffer is the offset of an index.", "∀o < size. ∃i. offset(i) = o", is_onto,
      {"one more": ONE_MORE}),
-    ("no-overflow", "No product or sum on the way exceeds a bound, such as 2^63 - 1, that the size does not; no extent is 0.",
-     "size ≤ bound ⇒ every term ≤ bound", never_overflows, {"with 0": 0}),
+    ("no-overflow", "No product or sum on the way exceeds a bound that the size does not; no extent is 0.",
+     "size ≤ 2^63 - 1, or any bound ⇒ every term is", never_overflows, {"with 0": 0}),
     ("strides", "The offset is the sum of each index times its stride.", "offset(i) = Σ i_k · stride_k",
      is_sum_of_strides, {"strides doubled": 2}),
     ("carry", "Counting indices up, with a carry, counts offsets up.", "offset(next(i)) = offset(i) + 1", carries,

@@ -20,9 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default="z3", help="all: z3, and one that confirms it"
     )
-    parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB into this folder")
+    parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
     parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--jobs", type=_count, default=os.cpu_count() or 1, metavar="N", help="processes (default: all)")
+    cores = os.cpu_count() or 1
+    parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where answers are kept (default: the user's cache)")
     parser.add_argument("--no-cache", action="store_true", help="ask every question again and keep no answer")
     parser.set_defaults(command=prove_command)
@@ -41,8 +42,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
         Misuse: an unknown theorem or an absent solver, with one sentence.
         OSError: the folder for SMT-LIB cannot be written.
     """
-    from sonnx import proving
-    from sonnx.report import proofs as report
+    from sonnx import proving  # noqa: PLC0415  heavy, and loaded for this command only
+    from sonnx.report import proofs as report  # noqa: PLC0415
 
     if arguments.model is not None:
         raise proving.Unusable("This version proves no models; sonnx prove without MODEL proves the theorems.")
@@ -69,23 +70,27 @@ def exit_code(outcomes: Sequence[Any]) -> int:
 
 
 def emit(found: Sequence[Any], folder: Path) -> None:
-    """Every question, and whether its hypotheses can hold, as files that any solver reads.
+    """Every question, and whether its hypotheses can hold, as files that any solver reads; `index.txt` names them.
 
     Raises:
         OSError: where the folder cannot be written.
     """
-    from sonnx import proving
+    from sonnx import proving  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
+    index: list[str] = []
     for theorem in found:
         for number, question in enumerate(proving.questions(theorem, "z3", theorem.obligations), 1):
-            write_whole(folder / f"{theorem.id}.{number}.smt2", question.text)
+            name = f"{theorem.id}.{number}"
+            index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
+            write_whole(folder / f"{name}.smt2", question.text)
             if question.hypotheses:
-                write_whole(folder / f"{theorem.id}.{number}.hypotheses.smt2", question.hypotheses)
+                write_whole(folder / f"{name}.hypotheses.smt2", question.hypotheses)
+    write_whole(folder / "index.txt", "".join(index))
 
 
 def _answers(arguments: argparse.Namespace) -> Any:  # noqa: ANN401  Answers, which is loaded only here
-    from sonnx.answers import Answers, usual_folder
+    from sonnx.answers import Answers, usual_folder  # noqa: PLC0415
 
     return Answers(None if arguments.no_cache else arguments.cache or usual_folder())
 

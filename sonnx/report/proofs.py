@@ -12,6 +12,7 @@ from sonnx.report.json import tool_version
 
 FORMAT = 1
 STATUSES = ("proved", "refuted", "undecided", "vacuous")
+ANSWER = ("solver", "version", "result", "effort", "steps", "trusted")
 Theorem = Any
 """A theorem of proofs/, which is not imported here."""
 
@@ -129,10 +130,7 @@ def _certificate(outcome: Outcome) -> dict[str, Any]:
                 "name": each.name,
                 "status": each.status,
                 "smt2_sha256": each.hash,
-                "answers": [
-                    {name: getattr(answer, name) for name in ("solver", "version", "result", "effort", "steps", "trusted")}
-                    for answer in each.answers
-                ],
+                "answers": [{name: getattr(answer, name) for name in ANSWER} for answer in each.answers],
             }
             for each in outcome.obligations
         ],
