@@ -168,7 +168,7 @@ def theorems() -> Iterator[Theorem]:
     """The maximum of floating-point values; what is said of any number of operands is said once, of every format."""
     for name, statement, formula, claim, mutants in STATED:
         both = list(in_both_forms(f"max.{name}", statement, formula, claim, mutants, sources=CLAIMS))
-        yield from both[:1] if claim in (folds, ignores_order, merges, extends) else both
+        yield from both[:1] if claim in (is_unique, folds, ignores_order, merges, extends) else both
     yield from in_both_forms(
         "max.commutative-exactly", "The maximum is commutative, bit for bit.", "max(x, y) = max(y, x) on bits",
         is_commutative_on_bits, {}, sources=CLAIMS, expected="refuted", replay=show_two_nans,

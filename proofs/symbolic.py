@@ -21,6 +21,8 @@ from sonnx.words import Undefined
 
 PATHS = 500
 """Paths followed at most; a scalar function of this project has a dozen."""
+BRANCHES = 60
+"""Branches on one path at most, so that a loop without an end has one."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ class _Follower:
     def decide(self, condition: z3.BoolRef) -> bool:
         """The side taken; where only one is possible the branch is none, and the coverage proves it."""
         place, self.asked = self.asked, self.asked + 1
+        if place >= BRANCHES:
+            raise Refused(f"a path has more than {BRANCHES} branches; a loop over terms is not followed")
         if place >= self.given:
             possible = [self.possible(condition), self.possible(z3.Not(condition))]
             self.taken.append(possible[0])

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 import z3
+from sonnx.proofs import solving
+from sonnx.proofs.theorem import Mutant, Obligation, Theorem, Unconfirmed
 
 from sonnx import prove_command, proving
 from sonnx.answers import Answers
-from sonnx.proofs import solving
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem, Unconfirmed
 
 X = z3.Int("x")
 TRUE = Theorem("test.true", "It holds.", "x = x", lambda: [Obligation("holds", (X > 0,), X >= 1)])

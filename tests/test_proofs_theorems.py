@@ -2,10 +2,12 @@
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from sonnx import proving
+from sonnx.answers import Answers
 from sonnx.data import folder
 
 THEOREMS = proving.theorems()
@@ -13,8 +15,10 @@ ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata
 
 
 @pytest.fixture(scope="module")
-def outcomes():
-    return {outcome.theorem.id: outcome for outcome in proving.prove(THEOREMS, "all", jobs=2)}
+def outcomes(request):
+    """Asked once for each text: what did not change since the last run is recalled."""
+    kept = Answers(Path(request.config.cache.mkdir("proofs")))
+    return {outcome.theorem.id: outcome for outcome in proving.prove(THEOREMS, "all", kept, jobs=2)}
 
 
 @pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)

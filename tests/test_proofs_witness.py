@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 import z3
+from sonnx.proofs import kernels
 
 from sonnx.data import folder
-from sonnx.proofs import kernels
 from sonnx.semantics import order
 
 TEXT = (folder("proofs") / "witness" / "order.smt2").read_text()
