@@ -7,6 +7,7 @@ steps and the seed is fixed: an answer does not depend on the clock.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
@@ -61,8 +62,13 @@ def installed(solver: str) -> str:
 
 def ask(solver: str, text: str) -> Answer:
     """The answer of a solver by its name; "refused" where it cannot read the text."""
-    asked: Answer = {"z3": ask_z3, "cvc5": ask_cvc5, "bitwuzla": ask_bitwuzla}[solver](text)
-    return asked
+    asked: Callable[[str], Answer] = {"z3": ask_z3, "cvc5": ask_cvc5, "bitwuzla": ask_bitwuzla}[solver]
+    module = importlib.import_module(solver)
+    unreadable = getattr(module, "BitwuzlaException", getattr(module, "Z3Exception", RuntimeError))
+    try:
+        return asked(text)
+    except unreadable:
+        return Answer(solver, installed(solver), "refused")
 
 
 def ask_z3(text: str) -> Answer:
