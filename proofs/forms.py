@@ -105,7 +105,7 @@ def _template(name: str, function: Callable[..., Any]) -> tuple[list[Term], Read
     return formals, read(function, *formals, form.sign, form.infinity, assuming=assuming)
 
 
-def altered(function: Callable[..., Any], old: str, new: str, **names: Any) -> Callable[..., Any]:  # noqa: ANN401
+def altered(function: Callable[..., Any], old: str, new: str, **names: Any) -> Callable[..., Any]:
     """The function with one place of its source changed, and names it uses replaced: a mutant."""
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(old) != 1:

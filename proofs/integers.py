@@ -80,6 +80,13 @@ def count_from_last_index(limit: int = 2147483647) -> Iterator[Obligation]:
     yield Obligation("count", (), z3.And(last >= 0, last < 2**31 - 1) == z3.And(last + 1 >= 1, last + 1 <= limit))
 
 
+def count_bound_by_file_size(each: int = 2) -> Iterator[Obligation]:
+    """A node that a file of less than 2 GiB holds: each input takes a tag and a length, so two bytes at least."""
+    count, size = z3.Ints("N size")
+    known = (count >= 0, size >= each * count, size < 2**31)
+    yield Obligation("count", known, count < 2147483647)
+
+
 def theorems() -> Iterator[Theorem]:
     """Integers."""
     about = "int8 to int64, uint8 to uint64"
@@ -101,3 +108,7 @@ def theorems() -> Iterator[Theorem]:
                   "0 ≤ L < 2^31 - 1 ⇔ 1 ≤ L + 1 ≤ 2147483647", count_from_last_index,
                   ("SONNX Max, second edition, line 20", "ONNX Max-13, line 36"),
                   mutants=(Mutant("one less", partial(count_from_last_index, 2147483646)),))  # fmt: skip
+    yield Theorem("integers.count-bound-by-file-size", "No file that protobuf reads breaks the bound on inputs.",
+                  "2 N ≤ size < 2^31 ⇒ N < 2147483647", count_bound_by_file_size,
+                  ("ONNX Max-13, line 36", "protobuf: a message is smaller than 2 GiB"), erratum="input-count-out-of-reach",
+                  mutants=(Mutant("inputs without bytes", partial(count_bound_by_file_size, 0)),))  # fmt: skip

@@ -13,7 +13,7 @@ Term = Any
 """A term of Z3, or what stands for one."""
 
 
-class Refused(ValueError):  # noqa: N818  the reading refuses; the function is no error
+class Refused(ValueError):
     """The function does something this reading cannot follow exactly; the message says what."""
 
 

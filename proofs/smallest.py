@@ -32,7 +32,7 @@ def _together(integers: list[Any], solver: z3.Solver, model: z3.ModelRef) -> z3.
     return model
 
 
-def _alone(constant: Any, solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:  # noqa: ANN401
+def _alone(constant: Any, solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:
     least, most = 0, abs(_number(model.eval(constant, model_completion=True)))
     while least < most:
         middle = (least + most) // 2
@@ -45,13 +45,13 @@ def _alone(constant: Any, solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:
     return model
 
 
-def _within(constant: Any, bound: int) -> z3.BoolRef:  # noqa: ANN401
+def _within(constant: Any, bound: int) -> z3.BoolRef:
     if z3.is_bv(constant):
         return z3.ULE(constant, bound)
     return z3.And(constant <= bound, -constant <= bound)
 
 
-def _number(value: Any) -> int:  # noqa: ANN401
+def _number(value: Any) -> int:
     if z3.is_int_value(value) or z3.is_bv_value(value):
         return int(value.as_long())
     return int(z3.is_true(value))

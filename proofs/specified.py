@@ -67,7 +67,7 @@ Change = Defined | Claim
 
 
 def in_both_forms(
-    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], **more: Any  # noqa: ANN401
+    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], **more: Any
 ) -> Iterator[Theorem]:
     """The theorem for every format at once, and the same on the bits of each of the four formats."""
     yield Theorem(
@@ -78,7 +78,7 @@ def in_both_forms(
 
 
 def on_bits(
-    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], sort: Any, **more: Any  # noqa: ANN401
+    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], sort: Any, **more: Any
 ) -> Theorem:
     """The theorem on the bits of each format."""
 

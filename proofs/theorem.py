@@ -18,7 +18,7 @@ Replay = Callable[[Counterexample], str]
 """Runs the real code on a counterexample: one sentence that says what came out, or raises `Unconfirmed`."""
 
 
-class Unconfirmed(AssertionError):  # noqa: N818  the statement about a replay, not a kind of error
+class Unconfirmed(AssertionError):
     """The real code does not show what the solver found; the message says the difference."""
 
 

@@ -23,7 +23,7 @@ class Answers:
         self.folder = folder
         self.solving: Any = import_module("sonnx.proofs.solving")
 
-    def recall(self, solver: str, text: str) -> Any:  # noqa: ANN401  an Answer of proofs/solving.py
+    def recall(self, solver: str, text: str) -> Any:
         """The answer given before, None where there is none."""
         if self.folder is None:
             return None
@@ -33,7 +33,7 @@ class Answers:
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def keep(self, solver: str, text: str, answer: Any) -> None:  # noqa: ANN401
+    def keep(self, solver: str, text: str, answer: Any) -> None:
         """Write the answer, if it decides; an undecided question is asked again."""
         if self.folder is None or answer.result not in ("sat", "unsat"):
             return

@@ -42,8 +42,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
         Misuse: an unknown theorem or an absent solver, with one sentence.
         OSError: the folder for SMT-LIB cannot be written.
     """
-    from sonnx import proving  # noqa: PLC0415  heavy, and loaded for this command only
-    from sonnx.report import proofs as report  # noqa: PLC0415
+    from sonnx import proving
+    from sonnx.report import proofs as report
 
     if arguments.model is not None:
         raise proving.Unusable("This version proves no models; sonnx prove without MODEL proves the theorems.")
@@ -75,7 +75,7 @@ def emit(found: Sequence[Any], folder: Path) -> None:
     Raises:
         OSError: where the folder cannot be written.
     """
-    from sonnx import proving  # noqa: PLC0415
+    from sonnx import proving
 
     folder.mkdir(parents=True, exist_ok=True)
     index: list[str] = []
@@ -89,8 +89,8 @@ def emit(found: Sequence[Any], folder: Path) -> None:
     write_whole(folder / "index.txt", "".join(index))
 
 
-def _answers(arguments: argparse.Namespace) -> Any:  # noqa: ANN401  Answers, which is loaded only here
-    from sonnx.answers import Answers, usual_folder  # noqa: PLC0415
+def _answers(arguments: argparse.Namespace) -> Any:
+    from sonnx.answers import Answers, usual_folder
 
     return Answers(None if arguments.no_cache else arguments.cache or usual_folder())
 

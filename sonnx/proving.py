@@ -99,7 +99,7 @@ def select(found: Sequence[Any], wanted: Sequence[str]) -> tuple[Any, ...]:
     return tuple(theorem for theorem in found if not wanted or any(_named(theorem, name) for name in wanted))
 
 
-def _named(theorem: Any, name: str) -> bool:  # noqa: ANN401  no static import of what proofs/ defines
+def _named(theorem: Any, name: str) -> bool:
     return bool(theorem.id == name or theorem.id.startswith(f"{name}."))
 
 
@@ -114,7 +114,7 @@ def require(solvers: Iterable[str]) -> None:
             raise Unusable(f"The solver {solver} is not installed; it comes with pip install 'sonnx[solvers]'.")
 
 
-def source_hash(theorem: Any) -> str:  # noqa: ANN401
+def source_hash(theorem: Any) -> str:
     """The hash of the source texts a theorem is about: of texts, because code objects differ between Pythons."""
     texts = [each if isinstance(each, str) else inspect.getsource(each) for each in theorem.sources]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
@@ -131,7 +131,7 @@ class Question:
     solvers: tuple[str, ...]
 
 
-def questions(theorem: Any, solver: str, obligations: Callable[[], Iterable[Any]]) -> Iterator[Question]:  # noqa: ANN401
+def questions(theorem: Any, solver: str, obligations: Callable[[], Iterable[Any]]) -> Iterator[Question]:
     """What to ask: of one solver, or with "all" of z3 and of the one that confirms theorems of this sort."""
     solving = import_module("sonnx.proofs.solving")
     asked = ("z3", solving.CONFIRMS[theorem.sort]) if solver == "all" else (solver,)
@@ -164,7 +164,7 @@ def prove(
         yield _outcome(theorem, judged[theorem.id])
 
 
-def refutes(theorem: Any, mutant: Any, known: Answers | None = None) -> bool:  # noqa: ANN401
+def refutes(theorem: Any, mutant: Any, known: Answers | None = None) -> bool:
     """Whether at least one obligation of a mutant is refuted: the theorem notices the change."""
     asked = list(questions(theorem, "z3", mutant.obligations))
     answers = answer_all(asked, known or Answers(None), 1, None)
@@ -205,7 +205,7 @@ def _judge(question: Question, known: Mapping[tuple[str, str], Any]) -> Judged:
     return Judged(question.name, hashlib.sha256(question.text.encode()).hexdigest(), answers, vacuous)
 
 
-def _outcome(theorem: Any, judged: Sequence[Judged]) -> Outcome:  # noqa: ANN401
+def _outcome(theorem: Any, judged: Sequence[Judged]) -> Outcome:
     outcome = Outcome(theorem, tuple(judged), source_hash(theorem))
     if outcome.status != "refuted":
         return outcome
@@ -215,7 +215,7 @@ def _outcome(theorem: Any, judged: Sequence[Judged]) -> Outcome:  # noqa: ANN401
     return Outcome(theorem, tuple(judged), outcome.source, values, said, unconfirmed)
 
 
-def _replay(theorem: Any, values: tuple[tuple[str, int], ...]) -> tuple[str, str]:  # noqa: ANN401
+def _replay(theorem: Any, values: tuple[tuple[str, int], ...]) -> tuple[str, str]:
     """What the real code shows on a counterexample, or why it does not show it."""
     if theorem.replay is None or not values:
         return "", ""

@@ -68,7 +68,7 @@ def _surprises(outcomes: Sequence[Outcome]) -> Iterator[str]:
                 yield f"  the code that runs does not show it: {escape(outcome.unconfirmed)}"
 
 
-def _disagreement(judged: Any) -> str:  # noqa: ANN401
+def _disagreement(judged: Any) -> str:
     found = {answer.solver: answer.result for answer in judged.answers}
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
 
