@@ -110,5 +110,6 @@ def theorems() -> Iterator[Theorem]:
                   mutants=(Mutant("one less", partial(count_from_last_index, 2147483646)),))  # fmt: skip
     yield Theorem("integers.count-bound-by-file-size", "No file that protobuf reads breaks the bound on inputs.",
                   "2 N ≤ size < 2^31 ⇒ N < 2147483647", count_bound_by_file_size,
-                  ("ONNX Max-13, line 36", "protobuf: a message is smaller than 2 GiB"), erratum="input-count-out-of-reach",
+                  ("ONNX Max-13, line 36", "protobuf: a message is smaller than 2 GiB"),
+                  erratum="input-count-out-of-reach",
                   mutants=(Mutant("inputs without bytes", partial(count_bound_by_file_size, 0)),))  # fmt: skip
