@@ -16,8 +16,8 @@ from multiprocessing import get_context
 from typing import Any
 
 from sonnx.answers import Answers
-from sonnx.api import Misuse
 from sonnx.data import folder
+from sonnx.misuse import Misuse
 
 SOLVERS = ("z3", "cvc5", "bitwuzla")
 
