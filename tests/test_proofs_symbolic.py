@@ -2,7 +2,7 @@
 
 import pytest
 import z3
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sonnx.proofs.forms import FORMATS, one_format
 from sonnx.proofs.proxies import Refused
@@ -13,6 +13,9 @@ from sonnx.semantics import order
 from sonnx.words import Undefined
 
 X, Y, Z = z3.Ints("x y z")
+
+UNHURRIED = settings(deadline=None)
+"""A solver on a busy machine takes what it takes."""
 
 
 def at(term, **values):
@@ -25,6 +28,7 @@ def at(term, **values):
 numbers = st.integers(-9, 9)
 
 
+@UNHURRIED
 @given(numbers, numbers)
 @pytest.mark.parametrize("function", [words.join, words.normal])
 def test_a_word_is_its_reading(function, a, b):
@@ -38,6 +42,7 @@ def test_a_word_is_its_reading(function, a, b):
         assert at(reading.value, x=a, y=b) == wanted
 
 
+@UNHURRIED
 @given(numbers, numbers, st.integers(0, 1))
 def test_the_step_of_argmax_is_its_reading(best, candidate, last):
     reading = read(order.replaces, X, Y, Z)
@@ -45,6 +50,7 @@ def test_the_step_of_argmax_is_its_reading(best, candidate, last):
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@UNHURRIED
 @given(st.data())
 def test_the_order_is_its_reading_on_bits(form, data):
     f = one_format(form)

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 import z3
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sonnx.proofs.proxies import Refused
 from sonnx.proofs.terms import Every, Fold, Items, Terms, reworded
@@ -13,6 +13,9 @@ from sonnx import words
 from sonnx.words import Undefined
 
 shapes = st.lists(st.lists(st.integers(0, 3), max_size=3), min_size=1, max_size=3)
+
+UNHURRIED = settings(deadline=None)
+"""A solver on a busy machine takes what it takes."""
 
 
 def listed(numbers):
@@ -46,6 +49,7 @@ def holds(terms, claim, sizes):
     return solver.check(z3.Not(z3.And(instances))) == z3.unsat
 
 
+@UNHURRIED
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.integers(0, 4))
 def test_agree(extents, common):
     terms = Terms()
@@ -54,12 +58,14 @@ def test_agree(extents, common):
     assert holds(terms, claim, [len(extents)]) == words.agree(extents, common)
 
 
+@UNHURRIED
 @given(st.lists(st.integers(0, 4), max_size=4), st.integers(0, 5))
 def test_aligned(shape, k):
     found = Terms().read("aligned", listed(shape), z3.IntVal(k))
     assert z3.simplify(found).as_long() == words.aligned(shape, k)
 
 
+@UNHURRIED
 @given(shapes, st.integers(0, 3))
 def test_along(found, k):
     items = Terms().read("along", nested(found), z3.IntVal(k))
@@ -68,6 +74,7 @@ def test_along(found, k):
     assert read == words.along(found, k)
 
 
+@UNHURRIED
 @given(shapes)
 def test_broadcast_is_a_fold_over_the_same_extents(found):
     terms = Terms()
@@ -82,6 +89,7 @@ def test_broadcast_is_a_fold_over_the_same_extents(found):
         assert read == words.along(found, rank - 1 - i)
 
 
+@UNHURRIED
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=5))
 def test_the_first_item_of_a_filtered_list(extents):
     terms = Terms()
@@ -94,6 +102,7 @@ def test_the_first_item_of_a_filtered_list(extents):
     assert (solver.check(z3.Not(z3.And(instances))) == z3.unsat) == words.alike(words.stretched(extents))
 
 
+@UNHURRIED
 @given(st.integers(-4, 4), st.integers(0, 4))
 def test_a_word_that_raises_is_defined_where_it_returns(axis, rank):
     found = Terms().read("normal", z3.IntVal(axis), z3.IntVal(rank))
