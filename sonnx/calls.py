@@ -58,10 +58,9 @@ def _graph_answer(rule: Rule, call: Call) -> Answer:
 
 
 def _parameter_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
-    given = {formal.name for formal, connected in zip(made.inputs, call.inputs, strict=False) if connected}
-    written = given | {attribute.name for attribute in call.attributes}
+    written = {attribute.name for attribute in call.attributes}
     for rule, demand in in_force.about("parameter"):
-        for parameter in made.parameters:
+        for parameter in made.attributes:
             absent = made.absent[parameter.name]
             facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
             answer = judge(rule, demand, {"parameter": facts})
@@ -70,10 +69,9 @@ def _parameter_answers(call: Call, made: Signature, in_force: InForce) -> Iterat
 
 
 def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
-    values = {parameter.name for parameter in made.values}
     for rule, demand in in_force.about("input"):
         for index, formal in enumerate(made.inputs):
-            if formal.optional and not formal.exempt and formal.name not in values:
+            if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
                 answer = judge(rule, demand, {"input": {"connected": connected}})
                 yield _saying(answer, f"the optional input {formal.name} is omitted")
