@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 import z3
 from sonnx.proofs.encoding import ELEMENT_TYPES, Condition, Encoding
 from sonnx.proofs.lists import masked, merge, of_length
-from sonnx.proofs.truths import Truth, both, formula, implies
-from sonnx.proofs.values import Listing, Partial, Record, Text, Value, equal, variable, within
+from sonnx.proofs.truths import Truth, both, either, formula, implies
+from sonnx.proofs.values import Listing, Number, Partial, Record, Text, Value, at_most, equal, less, variable, within
 
 from sonnx.domain import Expression
 from sonnx.inforce import InForce
 from sonnx.profile import Input, Output, Parameter, Rule
 from sonnx.signature import Signature
 
+WHOLE = {"int64": 63, "int32": 31}
+"""Element types of constants whose values the theorems speak of, with their bits; other constants are cases."""
 NUMBERS = (-(2**63), 2**63 - 1)
 """What an attribute of kind int can state."""
 
@@ -31,9 +33,11 @@ class Bounds:
     count: int = 3
     rank: int = 4
     values: int = 5
+    extent: int = 0
+    """The least extent of an axis; only a mutant has another."""
 
     def __str__(self) -> str:
-        return f"at most {self.count} repeated inputs, rank at most {self.rank}, at most {self.values} values in a list"
+        return f"at most {self.count} repeated inputs, rank at most {self.rank}, at most {self.values} values in a list, constants of rank at most 2"
 
 
 @dataclass
@@ -75,7 +79,7 @@ class Setting:
     def tensor(self, name: str, rank: int | None = None) -> Record:
         """A tensor of any element type, rank and extents."""
         kind, length = z3.Int(f"{name}.type"), variable(f"{name}.rank", 0, self.bounds.rank if rank is None else rank)
-        extents = [variable(f"{name}.{axis}", 0) for axis in range(length.high or 0)]
+        extents = [variable(f"{name}.{axis}", self.bounds.extent, NUMBERS[1]) for axis in range(length.high or 0)]
         self.ranges += [*within(length), kind >= 0, kind < len(ELEMENT_TYPES)]
         for extent in extents:
             self.ranges += within(extent)
@@ -106,8 +110,13 @@ class Setting:
         there = self.names[f"given({name})"]
         listed = self._listed(name)
         shape = self.tensors[f"{name}_input"][1].fields["shape"]
-        elements = self.reading.function("product", [shape])
-        self.ranges.append(formula(equal(elements, listed.length or 0)))
+        kind = self.tensors[f"{name}_input"][1].fields["type"]
+        self.ranges.append(_holding(shape, listed.length or 0))
+        self.ranges.append(formula(either([self.reading.equal(kind, each) for each in WHOLE])))
+        for element, bits in WHOLE.items():
+            fits = [formula(less(value, 2**bits)) for _, value in listed.items]
+            fits += [formula(at_most(-(2**bits), value)) for _, value in listed.items]
+            self.ranges.append(formula(implies(self.reading.equal(kind, element), both(fits))))
         self.names[f"written({name})"] = self.names[f"constant({name})"] = there
         single = not parameter.kind.endswith("s")
         one = Partial(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
@@ -167,6 +176,18 @@ class Setting:
         if key not in self.conditions:
             self.conditions[key] = self.reading.condition(demand, self.names, rule.when)
         return self.conditions[key]
+
+
+def _holding(shape: Listing, length: int | Number) -> z3.BoolRef:
+    """The shape is that of so many elements: rank 0, rank 1, or rank 2 with one row, so that no product is needed."""
+    (_, first), (_, second) = shape.items
+    rank = shape.length or 0
+    cases = (
+        both([equal(rank, 0), equal(length, 1)]),
+        both([equal(rank, 1), equal(first, length)]),
+        both([equal(rank, 2), equal(first, 1), equal(second, length)]),
+    )
+    return formula(either(cases))
 
 
 def general_rules(setting: Setting, in_force: InForce) -> Iterator[tuple[str, Truth]]:
