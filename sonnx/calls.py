@@ -14,7 +14,7 @@ from sonnx.facts import Facts, Tensor as TensorFacts, Unknown
 from sonnx.graph_rules import Call, Defect
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
-from sonnx.judging import Answer, Outcome, judge, outcome, relying
+from sonnx.judging import Answer, judge, relying
 from sonnx.node_facts import NOTHING_STATED, environment, evaluate
 from sonnx.profile import Rule
 from sonnx.quoting import escape
@@ -31,20 +31,28 @@ def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
     return function
 
 
-def judge_call(call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce) -> tuple[Outcome, list[TensorFacts]]:
-    """All answers about a call, and the facts of its outputs after it."""
+def judge_form(call: Call, in_force: InForce) -> list[Answer]:
+    """The answers that need no facts of the tensors: profile, version, attributes, counts."""
     answers = [_graph_answer(rule, call) for rule in in_force.deciding("node")]
+    if call.signature is not None:
+        answers += _parameter_answers(call, call.signature, in_force)
+        answers += _input_answers(call, call.signature, in_force)
+    return answers
+
+
+def judge_facts(
+    call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce
+) -> tuple[list[Answer], list[TensorFacts]]:
+    """The answers about the tensors of a call, and the facts of its outputs after it."""
     declared = [NOTHING_STATED if each is None else each for each in outputs]
     if call.signature is None:
-        return outcome(answers), declared
+        return [], declared
     names = environment(call.signature, call.attributes, inputs, outputs)
     _complete_types(call.signature, names)
-    answers += _parameter_answers(call, call.signature, in_force)
-    answers += _input_answers(call, call.signature, in_force)
-    answers += _group_answers(call.signature, names, in_force)
     own = list(_own_answers(call.signature, names, in_force))
     closed = {answer.rule.name for answer in own if answer.verdict in OPEN}
-    return outcome([*answers, *own]), _computed(call.signature, names, declared, closed)
+    computed = _computed(call.signature, names, declared, closed)
+    return [*_group_answers(call.signature, names, in_force), *own], computed
 
 
 def _graph_answer(rule: Rule, call: Call) -> Answer:

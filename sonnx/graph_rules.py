@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
-from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type
+from sonnx.blame import show
+from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type, byte_size
 from sonnx.profile import Editions, Operator
 from sonnx.quoting import quote
 from sonnx.scope import Scope, captured, scopes, standard
@@ -146,25 +148,21 @@ def names_defined_once(scope: Scope) -> Iterator[Defect]:
 
 def names_defined_before_use(scope: Scope) -> Iterator[Defect]:
     defined = scope.defined_at
-    looping = None
-    for index, node in enumerate(scope.graph.nodes):
-        for name in node.inputs:
-            if not name or defined.get(name, index) < index or scope.visible(name, index):
-                continue
-            if name not in defined:
-                yield Defect(f"{quote(name)} is used and nowhere defined", f"node[{index}]", name)
-                continue
-            looping = _cyclic(scope) if looping is None else looping
-            if not (index in looping and defined[name] in looping):
-                yield Defect(f"{quote(name)} is used before node[{defined[name]}] defines it", f"node[{index}]", name)
+    looping = _cyclic(scope) if scope.early_uses else set()
+    for index, name in scope.early_uses:
+        if scope.visible(name, index):
+            continue
+        if name not in defined:
+            yield Defect(f"{quote(name)} is used and nowhere defined", f"node[{index}]", name)
+        elif not (index in looping and defined[name] in looping):
+            yield Defect(f"{quote(name)} is used before node[{defined[name]}] defines it", f"node[{index}]", name)
 
 
 def acyclic(scope: Scope) -> Iterator[Defect]:
-    if any(scope.defined_at.get(name, -1) >= i for i, node in enumerate(scope.graph.nodes) for name in node.inputs):
-        cycle = sorted(_cyclic(scope))
-        if cycle:
-            shown = ", ".join(f"node[{index}]" for index in cycle[:5]) + (", …" if len(cycle) > 5 else "")
-            yield Defect(f"{_plural(len(cycle), 'node depends', 'nodes depend')} on their own outputs: {shown}")
+    cycle = sorted(_cyclic(scope)) if scope.early_uses else []
+    if cycle:
+        shown = ", ".join(f"node[{index}]" for index in cycle[:5]) + (", …" if len(cycle) > 5 else "")
+        yield Defect(f"{_plural(len(cycle), 'node depends', 'nodes depend')} on their own outputs: {shown}")
 
 
 def outputs_produced(scope: Scope) -> Iterator[Defect]:
@@ -176,23 +174,37 @@ def outputs_produced(scope: Scope) -> Iterator[Defect]:
 
 def no_dead_node(scope: Scope) -> Iterator[Defect]:
     wanted = {value.name for value in scope.graph.outputs}
+    dead = _without_effect(scope, wanted)
+    while scope.early_uses:  # the nodes are not sorted: a later one may feed an earlier one
+        again = _without_effect(scope, wanted)
+        if again == dead:
+            break
+        dead = again
+    for index in reversed(dead):
+        yield Defect("no graph output depends on the node", f"node[{index}]", scope.graph.nodes[index].name)
+
+
+def _without_effect(scope: Scope, wanted: set[str]) -> list[int]:
+    """The nodes none of whose outputs is wanted, last first; what the others use becomes wanted."""
+    wanted.discard("")
+    dead: list[int] = []
     for index in range(len(scope.graph.nodes) - 1, -1, -1):
         node = scope.graph.nodes[index]
         if wanted.isdisjoint(node.outputs):
+            dead.append(index)
             continue
         wanted.update(node.inputs)
         if node.attributes:
             wanted |= captured(node)
-    for index, node in enumerate(scope.graph.nodes):
-        if wanted.isdisjoint(name for name in node.outputs if name):
-            yield Defect("no graph output depends on the node", f"node[{index}]", node.name)
+        wanted.discard("")
+    return dead
 
 
 def no_unused_value(scope: Scope) -> Iterator[Defect]:
     graph = scope.graph
     used = {value.name for value in graph.outputs}
+    used.update(chain.from_iterable([node.inputs for node in graph.nodes]))
     for node in graph.nodes:
-        used.update(node.inputs)
         if node.attributes:
             used |= captured(node)
     inputs = {value.name for value in graph.inputs}
@@ -205,17 +217,18 @@ def no_unused_value(scope: Scope) -> Iterator[Defect]:
 
 
 def consistent_declarations(scope: Scope) -> Iterator[Defect]:
-    graph = scope.graph
-    declared: dict[str, Type] = {}
-    for value in (*graph.inputs, *graph.outputs, *graph.value_info):
-        if declared.setdefault(value.name, value.type) != value.type and value.name:
+    graph, declared = scope.graph, scope.declared
+    values = (*graph.inputs, *graph.outputs, *graph.value_info)
+    for value in values if len(declared) < len(values) else ():
+        if declared[value.name] != value.type and value.name:
             difference = f"{_show(declared[value.name])} and {_show(value.type)}"
             yield Defect(f"{quote(value.name)} is declared as {difference}", "", value.name)
     for tensor in graph.initializers:
         declaration = declared.get(tensor.name)
         if declaration is not None and not _fits(tensor, declaration):
+            said = f"{quote(tensor.name)} is declared as {_show(declaration)}"
             constant = _show(Type("tensor", tensor.element, tensor.dims))
-            yield Defect(f"{quote(tensor.name)} is declared as {_show(declaration)}, its initializer is {constant}", "", tensor.name)
+            yield Defect(f"{said}, its initializer is {constant}", "", tensor.name)
 
 
 # Tensors
@@ -223,7 +236,7 @@ def consistent_declarations(scope: Scope) -> Iterator[Defect]:
 
 def tensor_data(tensor: Tensor) -> Iterator[Defect]:
     if any(extent < 0 for extent in tensor.dims):
-        yield Defect(f"the dimensions are {list(tensor.dims)}")
+        yield Defect(f"the dimensions are {show(tensor.dims)}")
         return
     if tensor.element is None or tensor.element.startswith("type "):
         yield Defect(f"the element type is {tensor.element or 'not stated'}")
@@ -242,19 +255,19 @@ def tensor_data(tensor: Tensor) -> Iterator[Defect]:
 
 
 def _stored_size(tensor: Tensor) -> Iterator[Defect]:
-    elements = 1
-    for extent in tensor.dims:
-        elements *= extent
+    asked = f"the dimensions {show(tensor.dims)} of type {tensor.element} ask for"
     if tensor.element == "string":
-        if len(tensor.strings) != elements:
-            yield Defect(f"the dimensions {list(tensor.dims)} ask for {elements} strings, {len(tensor.strings)} are stored")
+        if byte_size("int8", tensor.dims) != len(tensor.strings):
+            yield Defect(f"{asked} another number of strings than the {len(tensor.strings)} stored")
         return
-    wanted = -int(-elements * WIDTH[tensor.element or ""] // 1)
+    wanted = byte_size(tensor.element or "", tensor.dims)
     stored = 0 if tensor.data is None else len(tensor.data)
     if stored != wanted:
-        yield Defect(
-            f"the dimensions {list(tensor.dims)} of type {tensor.element} ask for {wanted} bytes, {stored} are stored"
-        )
+        yield Defect(f"{asked} {_bytes(wanted)}, {stored} are stored")
+
+
+def _bytes(number: int | None) -> str:
+    return "more bytes than a file can hold" if number is None else _plural(number, "byte")
 
 
 def external_data(tensor: Tensor) -> Iterator[Defect]:
@@ -269,14 +282,10 @@ def external_data(tensor: Tensor) -> Iterator[Defect]:
             yield Defect(f"{key} is {quote(dict(external.entries)[key])}, no number of bytes")
     if tensor.stored:
         yield Defect(f"the tensor is stored outside the file and also in {' and '.join(tensor.stored)}")
-    width = WIDTH.get(tensor.element or "")
-    if external.length is not None and width is not None and all(extent >= 0 for extent in tensor.dims):
-        elements = 1
-        for extent in tensor.dims:
-            elements *= extent
-        wanted = -int(-elements * width // 1)
+    if external.length is not None and tensor.element in WIDTH and min(tensor.dims, default=0) >= 0:
+        wanted = byte_size(tensor.element, tensor.dims)
         if external.length != wanted:
-            yield Defect(f"length is {external.length}, the dimensions {list(tensor.dims)} ask for {wanted} bytes")
+            yield Defect(f"length is {external.length}, the dimensions {show(tensor.dims)} ask for {_bytes(wanted)}")
 
 
 # Nodes
@@ -476,24 +485,25 @@ def _peel(edges: list[set[int]]) -> set[int]:
 
 
 def _names(model: Model) -> Iterator[tuple[str, str]]:
-    """The names that do not print, each with its place; all others are passed over quickly."""
+    """The names that do not print, each with its place; whole lists are passed over where all do."""
     for index, entry in enumerate(model.imports):
         yield from _unprintable(f"opset_import[{index}]", (entry.domain,))
     for scope in scopes(model):
         graph = scope.graph
         yield from _unprintable(scope.place, (graph.name,))
-        for kind, values in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info), ("initializer", graph.initializers), ("sparse_initializer", graph.sparse_initializers)):
-            if not "".join([value.name for value in values]).isprintable():
-                for index, value in enumerate(values):
+        for kind in ("input", "output", "value_info", "initializer", "sparse_initializer"):
+            listed = getattr(graph, kind if kind == "value_info" else f"{kind}s")
+            if not "".join([value.name for value in listed]).isprintable():
+                for index, value in enumerate(listed):
                     yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
-        for index, node in enumerate(graph.nodes):
-            if not "".join(_node_names(node)).isprintable():
+        if not "".join(chain.from_iterable(map(_node_names, graph.nodes))).isprintable():
+            for index, node in enumerate(graph.nodes):
                 yield from _unprintable(scope.node_place(index), _node_names(node))
 
 
 def _node_names(node: Node) -> tuple[str, ...]:
-    attributes = tuple(attribute.name for attribute in node.attributes)
-    return (node.name, node.operator, node.domain, node.overload, *node.inputs, *node.outputs, *attributes)
+    names = (node.name, node.operator, node.domain, node.overload, *node.inputs, *node.outputs)
+    return (*names, *[attribute.name for attribute in node.attributes]) if node.attributes else names
 
 
 def _unprintable(place: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -52,6 +52,19 @@ class Scope:
         """The names of the graph's inputs."""
         return frozenset(value.name for value in self.graph.inputs)
 
+    @cached_property
+    def early_uses(self) -> tuple[tuple[int, str], ...]:
+        """The uses of a name by a node at or before its definition here, or of a name not defined here."""
+        defined, many = self.defined_at, len(self.graph.nodes)
+        return tuple(
+            [
+                (index, name)
+                for index, node in enumerate(self.graph.nodes)
+                for name in node.inputs
+                if defined.get(name, many) >= index and name
+            ]
+        )
+
     def visible(self, name: str, position: int) -> bool:
         """Whether a node at a position may use the name, from this graph or one around it."""
         at = self.defined_at.get(name)
