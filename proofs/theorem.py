@@ -71,3 +71,15 @@ class Theorem:
     because: str = ""
     """Why the theorem matters, or why it is refuted."""
     erratum: str = ""
+
+
+def every(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
+    """The conjunction; of one part the part itself, because SMT-LIB has no conjunction of one."""
+    found = list(parts)
+    return found[0] if len(found) == 1 else z3.And(found)
+
+
+def some(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
+    """The disjunction; of one part the part itself."""
+    found = list(parts)
+    return found[0] if len(found) == 1 else z3.Or(found)
