@@ -96,8 +96,10 @@ class Encoding(Functions):
         record = self.use(value)
         if isinstance(record, Nothing):
             return record
-        found = self.use(record.fields["shape" if name == "rank" else name])
-        return length(found) if name == "rank" and isinstance(found, Listing) else found
+        if name != "rank":
+            return record.fields[name]
+        shape = self.use(record.fields["shape"])
+        return length(shape) if isinstance(shape, Listing) else shape
 
     def item(self, sequence: Value, index: Value) -> Value:
         known, place = self.use(sequence), self.use(index)
