@@ -11,7 +11,7 @@ from sonnx.proofs.encoding import Condition, Encoding, NotStated
 from sonnx.proofs.lists import listing
 from sonnx.proofs.symbols import Symbols
 from sonnx.proofs.truths import Truth, both, formula, implies
-from sonnx.proofs.values import Listing, Number, Partial, Record, Value, same, variable
+from sonnx.proofs.z3_values import Listing, Number, Partial, Record, Value, same, variable
 
 from sonnx.catalogue import editions
 from sonnx.facts import Cause, Unknown

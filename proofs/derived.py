@@ -16,7 +16,7 @@ from sonnx.proofs.family import Family, families
 from sonnx.proofs.setting import Bounds
 from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 from sonnx.proofs.truths import both, formula, implies
-from sonnx.proofs.values import Listing, at_most
+from sonnx.proofs.z3_values import Listing, at_most
 from sonnx.proofs.witness import breaks, conforms, dependents, find
 
 from sonnx.catalogue import operators

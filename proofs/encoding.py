@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sonnx.proofs import values
+from sonnx.proofs import z3_values as values
 from sonnx.proofs.functions import Functions
 from sonnx.proofs.lists import chain, length, listing, masked, merge, pack, pick
 from sonnx.proofs.obliged import ELEMENT_TYPES, NotStated
 from sonnx.proofs.truths import Truth, both, either, implies, negate
-from sonnx.proofs.values import NOTHING, Listing, Nothing, Partial, Text, Value, less
+from sonnx.proofs.z3_values import NOTHING, Listing, Nothing, Partial, Text, Value, less
 
 from sonnx.domain import Expression, Thunk, Word
 from sonnx.facts import Cause, Unknown

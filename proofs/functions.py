@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import z3
-from sonnx.proofs import values
+from sonnx.proofs import z3_values as values
 from sonnx.proofs.lists import EMPTY, length, merge, of_length, pack
 from sonnx.proofs.obliged import Obliged
 from sonnx.proofs.truths import Truth, both, either, implies, negate
-from sonnx.proofs.values import NOTHING, Listing, Nothing, Number, Text, Value, bounds, less
+from sonnx.proofs.z3_values import NOTHING, Listing, Nothing, Number, Text, Value, bounds, less
 
 from sonnx.facts import Unknown
 

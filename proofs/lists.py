@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import z3
 from sonnx.proofs.truths import Truth, both, either, formula, implies, negate
-from sonnx.proofs.values import (
+from sonnx.proofs.z3_values import (
     NOTHING,
     Listing,
     Nothing,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sonnx.proofs.truths import Truth, both, implies
-from sonnx.proofs.values import Nothing, Partial, Value
+from sonnx.proofs.z3_values import Nothing, Partial, Value
 
 from sonnx.facts import Unknown
 from sonnx.model import WIDTH

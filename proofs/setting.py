@@ -13,7 +13,7 @@ import z3
 from sonnx.proofs.encoding import ELEMENT_TYPES, Condition, Encoding
 from sonnx.proofs.lists import masked, merge, of_length
 from sonnx.proofs.truths import Truth, both, either, formula, implies
-from sonnx.proofs.values import Listing, Number, Partial, Record, Text, Value, at_most, equal, less, variable, within
+from sonnx.proofs.z3_values import Listing, Number, Partial, Record, Text, Value, at_most, equal, less, variable, within
 
 from sonnx.domain import Expression
 from sonnx.inforce import InForce

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import z3
 from sonnx.proofs.encoding import Encoding
 from sonnx.proofs.truths import Truth, formula, negate
-from sonnx.proofs.values import Number, variable
+from sonnx.proofs.z3_values import Number, variable
 
 from sonnx.domain import Expression, RuleError
 from sonnx.expression import parse

@@ -12,7 +12,7 @@ from sonnx.proofs.instance import Instance, instance
 from sonnx.proofs.setting import Setting
 from sonnx.proofs.theorem import Counterexample, Unconfirmed
 from sonnx.proofs.truths import formula
-from sonnx.proofs.values import Listing, Number
+from sonnx.proofs.z3_values import Listing, Number
 
 from sonnx.api import check
 from sonnx.profile import Rule
