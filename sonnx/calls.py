@@ -121,7 +121,8 @@ def _own_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -
         demand = demanded(rule, made.text, in_force.editions)
         answer = relying(rule, cause) if cause or demand is None else judge(rule, demand, names)
         if answer.verdict in OPEN:
-            causes[rule.name] = answer.cause or rule.slug
+            in_force_too = answer.cause in in_force.slugs or "." in answer.cause
+            causes[rule.name] = answer.cause if in_force_too else rule.slug
         yield answer
 
 

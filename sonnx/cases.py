@@ -6,7 +6,7 @@ ONNX text form; `textproto`: protobuf text of a ModelProto, for what the text fo
     invalid: Max.broadcastable          fails, and is not valid ONNX
     violates: no-dead-node              fails, outside the profile only
     violates in 2025-10: nothing        the same for named editions
-    conforms: Max.broadcastable         the whole model passes, and these rules had something to judge
+    conforms: Max.broadcastable         these rules had something to judge and passed; alone: the whole model passes
     option: strict-versions             how the check is asked
 
 docs/cases.md has the whole list.

@@ -7,6 +7,7 @@ operator's own shape expression computes.  Equal declarations and equal calls on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from sonnx import catalogue
@@ -18,7 +19,7 @@ from sonnx.judging import Answer, Outcome, judge, outcome
 from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts, is_sparse
 from sonnx.quoting import escape, quote
-from sonnx.scope import Scope, function_key, imports_of, scopes, standard
+from sonnx.scope import Scope, function_key, imports_of, nested, scopes, standard
 from sonnx.signature import Signature, signature
 from sonnx.tally import Tally
 from sonnx.verdict import Report, Verdict, Where
@@ -85,6 +86,7 @@ class _Check:
         self.by_identity: dict[int, Declared] = {}
         self.of_call: dict[Any, dict[Any, Judged]] = {}
         self.of_form: dict[Any, tuple[Call, list[Answer]]] = {}
+        self.rows_in: dict[int, dict[str, int]] = {}
 
     def run(self, name: str) -> Report:
         for rule in self.in_force.deciding("model"):
@@ -96,7 +98,8 @@ class _Check:
             self._scope(scope)
             used.update([node.domain for node in scope.graph.nodes])
         for place, graph in self.model.training:
-            self._values(Scope(escape(place), graph, {}))
+            for scope in nested(Scope(escape(place), graph, {})):
+                self._values(scope)
         self._note(used)
         return self.tally.report(name, self.nodes, self.signatures.values())
 
@@ -121,7 +124,7 @@ class _Check:
         where = Where(scope.place, "graph", scope.graph.name)
         for rule in self.in_force.deciding("graph"):
             self._decide(rule, where, scope)
-        facts = self._values(scope)
+        facts = self.rows_in[id(scope)] = self._values(scope)
         self._default_inputs(scope)
         self._nodes(scope, facts)
 
@@ -140,7 +143,8 @@ class _Check:
             if tensor.name:
                 facts[tensor.name] = self.table.row(self._constant(scope, tensor))
         for index, sparse in enumerate(graph.sparse_initializers):
-            self._value(scope, SPARSE, "sparse_initializer", index, sparse.name)
+            type_ = Type("sparse tensor", sparse.element, sparse.dims, True)
+            facts.setdefault(sparse.name, self._value(scope, type_, "sparse_initializer", index, sparse.name))
         for index, node in enumerate(graph.nodes):
             for name in node.outputs:
                 if name not in facts:
@@ -171,6 +175,12 @@ class _Check:
             self.by_identity[id(found.type)] = found
         return found
 
+    @cached_property
+    def of_sparse(self) -> Outcome:
+        """What is said of an attribute that holds a sparse tensor: it is no value, so no other rule speaks of it."""
+        judged = self._declared(SPARSE).outcome
+        return outcome([answer for answer in judged.loud if answer.rule.slug == "no-sparse-tensor"])
+
     def _value(self, scope: Scope, type_: Type, kind: str, index: int, name: str) -> int:
         """Judge one value, and return its facts; values of a function are judged together, sparse ones apart."""
         found = self._declared(type_)
@@ -190,7 +200,7 @@ class _Check:
     def _attribute(self, attribute: Attribute, place: str) -> None:
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
         if is_sparse(attribute):
-            self.tally.use(self._declared(SPARSE).outcome, here)
+            self.tally.use(self.of_sparse, here)
         for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
             if isinstance(value, Tensor):
                 self._tensor(value, here.place)
@@ -246,8 +256,7 @@ class _Check:
         found = facts.get(name)
         outer = scope.outer
         while found is None and outer is not None:
-            type_ = outer.declared.get(name)
-            found = self._declared(type_).row if type_ is not None else None
+            found = self.rows_in[id(outer)].get(name)
             outer = outer.outer
         return self._declared(NOT_STATED).row if found is None else found
 
@@ -279,6 +288,7 @@ class _Check:
         return Call(
             operator=node.operator,
             domain=domain,
+            operator_set=operator_set,
             version=version,
             attributes=node.attributes,
             inputs=tuple(map(bool, node.inputs)),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sonnx.blame import show
 from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type, byte_size
 from sonnx.profile import Editions, Operator
-from sonnx.quoting import quote
+from sonnx.quoting import escape, quote
 from sonnx.scope import Scope, captured, scopes, standard
 from sonnx.signature import Signature
 
@@ -34,6 +34,7 @@ class Call:
 
     operator: str
     domain: str
+    operator_set: int | None
     version: int | None
     attributes: tuple[Attribute, ...]
     inputs: tuple[bool, ...]
@@ -94,11 +95,13 @@ def printable_name(model: Model, editions: Editions) -> Iterator[Defect]:
         yield Defect(f"the name is {quote(name)}", place, name)
 
 
+def no_model_local_function(model: Model, editions: Editions) -> Iterator[Defect]:
+    for index, function in enumerate(model.functions):
+        text = f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model"
+        yield Defect(text, f"function[{index}]")
+
+
 # Functions
-
-
-def no_model_local_function(function: Function) -> Iterator[Defect]:
-    yield Defect(f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model")
 
 
 def function_overrides_operator(function: Function) -> Iterator[Defect]:
@@ -136,6 +139,8 @@ def names_defined_once(scope: Scope) -> Iterator[Defect]:
         for name, number in Counter(names).items():
             if name and number > 1:
                 yield Defect(f"{number} entries of kind {kind} define {quote(name)}", "", name)
+            elif name and outer is not None and outer.visible(name, scope.position):
+                yield Defect(f"the {kind} {quote(name)} is already defined in a graph around this one", "", name)
     first: dict[str, str] = dict.fromkeys(initializers, "an initializer") | dict.fromkeys(inputs, "a graph input")
     for index, node in enumerate(graph.nodes):
         for name in filter(None, node.outputs):
@@ -173,31 +178,18 @@ def outputs_produced(scope: Scope) -> Iterator[Defect]:
 
 
 def no_dead_node(scope: Scope) -> Iterator[Defect]:
-    wanted = {value.name for value in scope.graph.outputs}
-    dead = _without_effect(scope, wanted)
-    while scope.early_uses:  # the nodes are not sorted: a later one may feed an earlier one
-        again = _without_effect(scope, wanted)
-        if again == dead:
-            break
-        dead = again
-    for index in reversed(dead):
-        yield Defect("no graph output depends on the node", f"node[{index}]", scope.graph.nodes[index].name)
-
-
-def _without_effect(scope: Scope, wanted: set[str]) -> list[int]:
-    """The nodes none of whose outputs is wanted, last first; what the others use becomes wanted."""
-    wanted.discard("")
-    dead: list[int] = []
-    for index in range(len(scope.graph.nodes) - 1, -1, -1):
-        node = scope.graph.nodes[index]
-        if wanted.isdisjoint(node.outputs):
-            dead.append(index)
-            continue
-        wanted.update(node.inputs)
-        if node.attributes:
-            wanted |= captured(node)
-        wanted.discard("")
-    return dead
+    nodes = scope.graph.nodes
+    wanted = {value.name for value in scope.graph.outputs} - {""}
+    passed: list[int] = []
+    for index in range(len(nodes) - 1, -1, -1):
+        if wanted.isdisjoint(nodes[index].outputs):
+            passed.append(index)
+        else:
+            _want(nodes[index], wanted)
+    _want_unsorted([nodes[index] for index in passed], wanted)
+    for index, node in enumerate(nodes):
+        if wanted.isdisjoint(name for name in node.outputs if name):
+            yield Defect("no graph output depends on the node", f"node[{index}]", node.name)
 
 
 def no_unused_value(scope: Scope) -> Iterator[Defect]:
@@ -220,7 +212,7 @@ def consistent_declarations(scope: Scope) -> Iterator[Defect]:
     graph, declared = scope.graph, scope.declared
     values = (*graph.inputs, *graph.outputs, *graph.value_info)
     for value in values if len(declared) < len(values) else ():
-        if declared[value.name] != value.type and value.name:
+        if value.name and not _agree(declared[value.name], value.type):
             difference = f"{_show(declared[value.name])} and {_show(value.type)}"
             yield Defect(f"{quote(value.name)} is declared as {difference}", "", value.name)
     for tensor in graph.initializers:
@@ -243,6 +235,8 @@ def tensor_data(tensor: Tensor) -> Iterator[Defect]:
         return
     if tensor.segment:
         yield Defect("the tensor is stored in segments")
+    if tensor.external is not None:
+        return
     if len(tensor.stored) > 1:
         yield Defect(f"values stand in {' and '.join(tensor.stored)}")
     wrong = [name for name in tensor.stored if name not in ("raw_data", DATA_FIELD[tensor.element])]
@@ -250,7 +244,7 @@ def tensor_data(tensor: Tensor) -> Iterator[Defect]:
         yield Defect(f"values of type {tensor.element} stand in {' and '.join(wrong)}")
     elif tensor.misfit is not None:
         yield Defect(f"entry {tensor.misfit[0]} is {tensor.misfit[1]}, which {tensor.element} cannot hold")
-    elif len(tensor.stored) <= 1 and tensor.external is None:
+    elif len(tensor.stored) <= 1:
         yield from _stored_size(tensor)
 
 
@@ -280,8 +274,9 @@ def external_data(tensor: Tensor) -> Iterator[Defect]:
     for key in ("offset", "length"):
         if key in dict(external.entries) and (getattr(external, key) is None or getattr(external, key) < 0):
             yield Defect(f"{key} is {quote(dict(external.entries)[key])}, no number of bytes")
-    if tensor.stored:
-        yield Defect(f"the tensor is stored outside the file and also in {' and '.join(tensor.stored)}")
+    inside = [name for name in tensor.stored if name != "external_data"]
+    if inside:
+        yield Defect(f"the tensor is stored outside the file and also in {' and '.join(inside)}")
     if external.length is not None and tensor.element in WIDTH and min(tensor.dims, default=0) >= 0:
         wanted = byte_size(tensor.element, tensor.dims)
         if external.length != wanted:
@@ -316,10 +311,10 @@ def operator_in_profile(call: Call) -> Iterator[Defect]:
 
 def operator_version(call: Call) -> Iterator[Defect]:
     known = call.known
-    if known is None or not call.imported:
+    if known is None or call.operator_set is None:
         return
     if call.version is None:
-        yield Defect(f"{known.name} has no version in this operator set")
+        yield Defect(f"operator set {call.operator_set} has no {known.name}")
     elif call.strict and call.version != known.specified:
         yield Defect(f"version {call.version} is in force; the text specifies {known.specified}")
 
@@ -396,6 +391,28 @@ def output_count(call: Call) -> Iterator[Defect]:
 # Helpers
 
 
+def _want(node: Node, wanted: set[str]) -> None:
+    wanted.update(node.inputs)
+    if node.attributes:
+        wanted |= captured(node)
+    wanted.discard("")
+
+
+def _want_unsorted(passed: list[Node], wanted: set[str]) -> None:
+    """Where nodes are not sorted, a node passed over may be wanted by one before it, and so on."""
+    makers: dict[str, list[Node]] = {}
+    for node in passed:
+        for name in node.outputs:
+            makers.setdefault(name, []).append(node)
+    waiting = [name for name in makers if name in wanted]
+    while waiting:
+        for node in makers.pop(waiting.pop(), ()):
+            more: set[str] = set()
+            _want(node, more)
+            waiting.extend(more - wanted)
+            wanted |= more
+
+
 def _bounds(inputs: tuple[object, ...]) -> tuple[int, int | None]:
     """The least and largest number of inputs; how often a repeated input may stand is a rule of its operator."""
     least = max([i + 1 for i, each in enumerate(inputs) if not (each.optional or each.variadic)], default=0)  # type: ignore[attr-defined]
@@ -445,10 +462,23 @@ def _fits(tensor: Tensor, declaration: Type) -> bool:
     )
 
 
+def _agree(left: Type, right: Type) -> bool:
+    """Whether nothing contradicts: what is not stated, or stated as a symbol, contradicts nothing."""
+    if left == right or "not stated" in (left.kind, right.kind):
+        return True
+    if left.kind != right.kind or (left.element != right.element and None not in (left.element, right.element)):
+        return False
+    if left.shape is None or right.shape is None:
+        return left.kind in ("tensor", "sparse tensor")  # types that hold others are compared as a whole
+    pairs = zip(left.shape, right.shape, strict=False)
+    numbers = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
+    return len(left.shape) == len(right.shape) and all(a == b for a, b in numbers)
+
+
 def _show(type_: Type) -> str:
     if type_.shape is None:
         return f"{type_.element or type_.kind} without shape"
-    return f"{type_.element or type_.kind} [{', '.join('?' if d is None else str(d) for d in type_.shape)}]"
+    return f"{type_.element or type_.kind} [{', '.join('?' if d is None else escape(str(d)) for d in type_.shape)}]"
 
 
 def _cyclic(scope: Scope) -> set[int]:
@@ -488,6 +518,11 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
     """The names that do not print, each with its place; whole lists are passed over where all do."""
     for index, entry in enumerate(model.imports):
         yield from _unprintable(f"opset_import[{index}]", (entry.domain,))
+    for index, function in enumerate(model.functions):
+        defaults = tuple(attribute.name for attribute in function.defaults)
+        domains = tuple(entry.domain for entry in function.imports)
+        own = (function.domain, function.overload, *function.attributes, *defaults, *domains)
+        yield from _unprintable(f"function[{index}]", own)
     for scope in scopes(model):
         graph = scope.graph
         yield from _unprintable(scope.place, (graph.name,))
@@ -496,6 +531,9 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
             if not "".join([value.name for value in listed]).isprintable():
                 for index, value in enumerate(listed):
                     yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
+        for value in {id(each.type): each for each in (*graph.inputs, *graph.outputs, *graph.value_info)}.values():
+            symbols = tuple(dimension for dimension in value.type.shape or () if isinstance(dimension, str))
+            yield from _unprintable(f"{scope.place}/{escape(value.name)}", symbols)
         if not "".join(chain.from_iterable(map(_node_names, graph.nodes))).isprintable():
             for index, node in enumerate(graph.nodes):
                 yield from _unprintable(scope.node_place(index), _node_names(node))

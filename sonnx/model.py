@@ -116,6 +116,7 @@ class SparseTensor:
     """A sparse tensor; only that it is there matters to the profile."""
 
     name: str
+    element: str | None
     dims: tuple[int, ...]
 
 

@@ -93,16 +93,17 @@ def function_key(function: Function) -> tuple[str, str, str]:
 def scopes(model: Model) -> Iterator[Scope]:
     """Every scope of a model, a graph before those nested in it, functions after the main graph."""
     imports = imports_of(model.imports)
-    yield from _nested(Scope("graph", model.graph, imports))
+    yield from nested(Scope("graph", model.graph, imports))
     for function in model.functions:
         title = ":".join(filter(None, (function.domain, function.name, function.overload)))
         body = Scope(
             f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function
         )
-        yield from _nested(body)
+        yield from nested(body)
 
 
-def _nested(root: Scope) -> Iterator[Scope]:
+def nested(root: Scope) -> Iterator[Scope]:
+    """A scope, and those of the graphs nested in its nodes, at any depth."""
     waiting = [root]
     while waiting:
         scope = waiting.pop()
