@@ -16,8 +16,8 @@ from sonnx.proofs.family import Family, families
 from sonnx.proofs.setting import Bounds
 from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 from sonnx.proofs.truths import both, formula, implies
+from sonnx.proofs.witness import breaks, complete, conforms, dependents
 from sonnx.proofs.z3_values import Listing, at_most
-from sonnx.proofs.witness import breaks, conforms, dependents, find
 
 from sonnx.catalogue import operators
 from sonnx.profile import Operator, Rule
@@ -79,11 +79,11 @@ def _satisfiable(family: Family) -> Theorem:
 
 
 def _independent(family: Family, rule: Rule) -> Theorem:
-    """Element types and all else are asked apart: few variables, and one theorem for many lists of types."""
+    """A rule that does not speak of element types is asked without them: one theorem for many lists of types."""
     types = family.about_types(rule)
 
     def obligations() -> Iterable[Obligation]:
-        others = breaking(family, rule, types)
+        others = breaking(family, rule, None if types else False)
         yield Obligation(rule.slug, (*others, formula(family.condition(rule).defined)), formula(family.holds(rule)))
 
     def replay(values: Counterexample) -> str:
@@ -111,7 +111,7 @@ def _replayed(family: Family, rule: Rule, types: bool, values: Counterexample) -
     fixed = [_equals(name, value) for name, value in asked.items()]
     own = next(each for each in family.rules if each.name == rule.name)
     conditions = (*breaking(family, own), formula(family.condition(own).fails))
-    completed = find(family.setting, [*conditions, *fixed])
+    completed = complete(family.setting, conditions, fixed)
     if completed is None:
         raise Unconfirmed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
     return breaks(family.made, own, family.setting.reading.codes, completed, family.edition)
@@ -127,7 +127,7 @@ def conforming(family: Family, skipped: Collection[str] = (), types: bool | None
     """What a conforming call fulfils; with `types` only what speaks of element types, or only what does not."""
     yield from family.facts
     for rule, truth in family.general:
-        if types is not False or rule not in ABOUT_TYPES:
+        if types is None or types is (rule in ABOUT_TYPES):
             yield formula(truth)
     for rule in family.rules:
         if rule.name not in skipped and types in (None, family.about_types(rule)):
@@ -135,7 +135,7 @@ def conforming(family: Family, skipped: Collection[str] = (), types: bool | None
 
 
 def breaking(family: Family, rule: Rule, types: bool | None = None) -> Iterator[z3.BoolRef]:
-    """What a call fulfils beside one rule; what relies on the rule is not asked."""
+    """What a call fulfils beside one rule; what relies on the rule is not asked.  For `types` see `conforming`."""
     return conforming(family, dependents(family.made, rule.name) | {rule.name}, types)
 
 

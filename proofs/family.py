@@ -26,6 +26,11 @@ _CALL = ("parameter", "input")
 """Subjects of the general rules that speak of a call and not of one value; shapes are numbers in every setting."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
+_SETTINGS: dict[tuple[int, int, str, Bounds], tuple[Operator, Setting]] = {}
+"""The settings made so far; the operator is kept so that its id stays its own."""
+_MEMBERS: dict[tuple[int, int, str], Family] = {}
+"""The families of one version and edition made so far."""
+
 
 @cache
 def in_force(edition: str) -> InForce:
@@ -50,8 +55,11 @@ class Family:
 
     @cached_property
     def setting(self) -> Setting:
-        """The facts of a call as variables."""
-        return Setting(self.made, self.bounds)
+        """The facts of a call as variables; theorems about one signature share them."""
+        key = (id(self.described), self.made.version, self.edition, self.bounds)
+        if key not in _SETTINGS:
+            _SETTINGS[key] = self.described, Setting(self.made, self.bounds)
+        return _SETTINGS[key][1]
 
     @property
     def facts(self) -> tuple[z3.BoolRef, ...]:
@@ -177,7 +185,8 @@ class Family:
         """The versions and editions meant, one by one."""
         for made, edition in signatures(self.described):
             if (made.version, edition) in self.members:
-                yield Family(self.described, made, edition, ((made.version, edition),))
+                key = (id(self.described), made.version, edition)
+                yield _MEMBERS.setdefault(key, Family(self.described, made, edition, ((made.version, edition),)))
 
 
 def _text(expression: Expression | None) -> str:

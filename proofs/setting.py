@@ -37,7 +37,10 @@ class Bounds:
     """The least extent of an axis; only a mutant has another."""
 
     def __str__(self) -> str:
-        return f"at most {self.count} repeated inputs, rank at most {self.rank}, at most {self.values} values in a list, constants of rank at most 2"
+        return (
+            f"at most {self.count} repeated inputs, rank at most {self.rank} (constants 2), "
+            f"at most {self.values} values in a list"
+        )
 
 
 @dataclass
