@@ -69,13 +69,13 @@ def is_onto(step: Next = next_offset) -> Iterator[Obligation]:
 
 
 def never_overflows(least: int = 1) -> Iterator[Obligation]:
-    """Where the whole size is a 64-bit integer and no extent is 0, so is each product and sum on the way."""
-    offset, size, d, i, rest, after = z3.Ints("offset size d i rest after")
-    known = (after >= least, rest >= least, rest * after <= LARGEST)
-    yield Obligation("partial sizes", (*known, keeps(rest, z3.IntVal(1), after)), after <= LARGEST)
-    inside = (offset >= 0, offset < size, i >= 0, i < d, next_size(size, d) <= LARGEST)
+    """Where the whole size is within any bound and no extent is 0, so is each product and sum on the way."""
+    offset, size, d, i, rest, after, bound = z3.Ints("offset size d i rest after bound")
+    known = (after >= least, rest >= least, rest * after <= bound)
+    yield Obligation("partial sizes", (*known, keeps(rest, z3.IntVal(1), after)), after <= bound)
+    inside = (offset >= 0, offset < size, i >= 0, i < d, next_size(size, d) <= bound)
     lemma = (keeps(size, offset + 1, d), keeps(offset, z3.IntVal(0), d))
-    goal = z3.And(offset * d <= LARGEST, next_offset(offset, d, i) <= LARGEST)
+    goal = z3.And(offset * d <= bound, next_offset(offset, d, i) <= bound)
     yield Obligation("offsets", (*inside, *lemma), goal)
 
 
@@ -89,7 +89,7 @@ def show_overflow(found: Counterexample) -> str:
     size, rest = found["size"], found["rest"]
     if size <= LARGEST or size * rest > LARGEST:
         raise Unconfirmed(f"{size} elements, then {rest}")
-    return f"{size} elements up to an axis of extent {rest}: the size is {size * rest}, the product before it is too large"
+    return f"{size} elements before an axis of extent {rest}: the size is {size * rest}, the product before too large"
 
 
 def is_sum_of_strides(factor: int = 1) -> Iterator[Obligation]:
@@ -119,8 +119,8 @@ STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
      {"extent forgotten": NO_EXTENT, "backwards": REVERSED}),
     ("offset-onto", "Every place of the buffer is the offset of an index.", "∀o < size. ∃i. offset(i) = o", is_onto,
      {"one more": ONE_MORE}),
-    ("no-overflow", "No product or sum on the way exceeds 64 bits where the size does not and no extent is 0.",
-     "size ≤ 2^63 - 1 ⇒ every term ≤ 2^63 - 1", never_overflows, {"with 0": 0}),
+    ("no-overflow", "No product or sum on the way exceeds a bound that the size does not; no extent is 0.",
+     "size ≤ 2^63 - 1, or any bound ⇒ every term is", never_overflows, {"with 0": 0}),
     ("strides", "The offset is the sum of each index times its stride.", "offset(i) = Σ i_k · stride_k",
      is_sum_of_strides, {"strides doubled": 2}),
     ("carry", "Counting indices up, with a carry, counts offsets up.", "offset(next(i)) = offset(i) + 1", carries,

@@ -119,11 +119,11 @@ def merges(f: Form, d: Defined) -> Iterator[Obligation]:
 
 
 def extends(f: Form, d: Defined) -> Iterator[Obligation]:
-    """Bit for bit: a fold of a list is the maximum of the folds of its two parts, by induction on the second."""
-    left, right, x = f.patterns("left right x")
-    yield Obligation("base", f.hypotheses, largest(f, d, left, x) == largest(f, d, left, largest(f, d, x)))
-    whole = largest(f, d, largest(f, d, left, right), x)
-    yield Obligation("step", f.hypotheses, whole == largest(f, d, left, largest(f, d, right, x)))
+    """Bit for bit: a fold of a list is the maximum of the folds x and y of its parts, by induction on the second."""
+    x, y, z = f.patterns("x y z")
+    yield Obligation("base", f.hypotheses, largest(f, d, x, y) == largest(f, d, x, largest(f, d, y)))
+    whole = largest(f, d, largest(f, d, x, y), z)
+    yield Obligation("step", f.hypotheses, whole == largest(f, d, x, largest(f, d, y, z)))
 
 
 SECOND_NAN = Defined(maximum=altered(order.maximum, ") > key(", ") >= key("))

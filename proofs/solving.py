@@ -37,18 +37,18 @@ class Answer(NamedTuple):
 
 def export(obligation: Obligation) -> str:
     """The question whether the goal can fail, in SMT-LIB 2.6: unsat means proved."""
-    return _script([*obligation.hypotheses, z3.Not(obligation.goal)], obligation.name)
+    return _script([*obligation.hypotheses, z3.Not(obligation.goal)])
 
 
 def export_hypotheses(obligation: Obligation) -> str:
     """The question whether the hypotheses can hold, "" where there are none: unsat means vacuous."""
-    return _script(list(obligation.hypotheses), "the hypotheses") if obligation.hypotheses else ""
+    return _script(list(obligation.hypotheses)) if obligation.hypotheses else ""
 
 
-def _script(assertions: list[z3.BoolRef], title: str) -> str:
+def _script(assertions: list[z3.BoolRef]) -> str:
     solver = z3.Solver()
     solver.add(*assertions)
-    return f"; {title}\n(set-logic ALL)\n{solver.sexpr()}(check-sat)\n"
+    return f"(set-logic ALL)\n{solver.sexpr()}(check-sat)\n"
 
 
 def installed(solver: str) -> str:

@@ -16,12 +16,13 @@ from multiprocessing import get_context
 from typing import Any
 
 from sonnx.answers import Answers
+from sonnx.api import Misuse
 from sonnx.data import folder
 
 SOLVERS = ("z3", "cvc5", "bitwuzla")
 
 
-class Unusable(ValueError):  # noqa: N818  what was asked for cannot be done
+class Unusable(Misuse):
     """An unknown theorem or an absent solver: one sentence for the user."""
 
 
@@ -156,8 +157,11 @@ def prove(
     require(SOLVERS if solver == "all" else (solver,))
     asked = [question for theorem in found for question in questions(theorem, solver, theorem.obligations)]
     known = answer_all(asked, answers or Answers(None), jobs, progress)
+    judged: dict[str, list[Judged]] = {theorem.id: [] for theorem in found}
+    for question in asked:
+        judged[question.theorem.id].append(_judge(question, known))
     for theorem in found:
-        yield _outcome(theorem, [_judge(q, known) for q in asked if q.theorem is theorem])
+        yield _outcome(theorem, judged[theorem.id])
 
 
 def refutes(theorem: Any, mutant: Any, known: Answers | None = None) -> bool:  # noqa: ANN401
