@@ -24,6 +24,7 @@ _LISTED = re.compile(r"\[(?:'[^']*'(?:, )?)+\]")
 _BEYOND_TYPES = re.compile(r"\.(?!type\b)[a-z]|[<>+*/%]|\b(?!(?:all|any|given)\b)[A-Za-z_]+\(")
 _CALL = ("parameter", "input")
 """Subjects of the general rules that speak of a call and not of one value; shapes are numbers in every setting."""
+_STRING = re.compile(r"'([^']*)'")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 _SETTINGS: dict[tuple[int, int, str, Bounds], tuple[Operator, Setting]] = {}
@@ -84,6 +85,13 @@ class Family:
         """What ONNX demands where the rule stands, None where nothing."""
         return rule.onnx or (rule.require if rule.kind == "validity" else None)
 
+    def implied_by(self, rule: Rule) -> tuple[str, ...]:
+        """The rules it follows from: as its file says, or the general one where it allows every type of the edition."""
+        if rule.implied_by or not rule.name.endswith("-allowed"):
+            return rule.implied_by
+        allowed = set(_STRING.findall(self.text(rule)))
+        return ("element-type",) if allowed >= set(in_force(self.edition).edition.element_types) else ()
+
     def condition(self, rule: Rule) -> Condition:
         """The rule read by Z3."""
         return self.setting.condition(rule, self.demand(rule))
@@ -95,7 +103,7 @@ class Family:
     @property
     def label(self) -> str:
         """The short name: the version, and the edition where it is not the default one."""
-        edition = "" if self.edition == editions().default else f"@{self.edition}"
+        edition = "" if self.edition == editions().default else f"-in-{self.edition}"
         return f"{self.made.operator}-{self.made.version}{edition}"
 
     @property
@@ -143,7 +151,7 @@ class Family:
         rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
         general = in_force(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
-        return self._parts(), rules, about, tuple(rule.implied_by for rule in self.rules)
+        return self._parts(), rules, about
 
     def types(self) -> Hashable:
         """What decides which element types conform."""
@@ -167,7 +175,9 @@ class Family:
     def conditions(self) -> Hashable:
         """What decides where rules are defined: which strings a list holds does not."""
         rules = [(name, _LISTED.sub("[]", text), when, relies) for name, text, when, relies in self._texts()]
-        return self._parts(), tuple(rules), tuple(rule.implied_by for rule in self.rules)
+        implied = tuple(self.implied_by(rule) for rule in self.rules)
+        types = in_force(self.edition).edition.element_types if ("element-type",) in implied else ()
+        return self._parts(), tuple(rules), implied, types
 
     def shapes(self) -> Hashable:
         """What decides the shapes of the outputs."""
