@@ -135,7 +135,7 @@ class Family:
     def _parts(self) -> Hashable:
         made = self.made
         parameters = [
-            (each.name, each.kind, each.required, _text(made.absent[each.name]), each in made.values)
+            (each.name, each.kind, each.required_at(made.version), _text(made.absent[each.name]), each in made.values)
             for each in made.parameters
         ]
         inputs = [(each.name, each.variadic, each.optional, bool(each.exempt)) for each in made.inputs]
@@ -156,7 +156,8 @@ class Family:
     def types(self) -> Hashable:
         """What decides which element types conform."""
         rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if self.about_types(rule))
-        parts = (self._parts(), tuple((each.name, each.type) for each in (*self.made.inputs, *self.made.outputs)))
+        formals = tuple((each.name, each.type) for each in (*self.made.inputs, *self.made.outputs))
+        parts = (self._parts(), formals, self.made.one_type)
         about = tuple((rule.slug, demand.text) for rule, demand in in_force(self.edition).general)
         return parts, rules, about, in_force(self.edition).edition.element_types
 
@@ -169,7 +170,7 @@ class Family:
         """All that decides which calls conform."""
         rules, general = self._texts(), in_force(self.edition).general
         about = tuple((rule.slug, demand.text, _text(rule.when)) for rule, demand in general)
-        types = tuple(self.made.groups.items())
+        types = (tuple(self.made.groups.items()), self.made.one_type)
         return self._parts(), rules, about, types, in_force(self.edition).edition.element_types
 
     def conditions(self) -> Hashable:
@@ -204,13 +205,14 @@ def _text(expression: Expression | None) -> str:
 
 
 def signatures(described: Operator) -> Iterator[tuple[Signature, str]]:
-    """Every signature of an operator with its edition; the default edition and the newest version first."""
+    """Every admitted signature of an operator with its edition; the default edition and the newest version first."""
     known = editions()
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
     for edition in order:
         text = edition.operators.get(described.name)
         for version in reversed(described.versions) if text else ():
-            yield resolve(described, version, text or "", known, edition.name), edition.name
+            if version not in described.refused:
+                yield resolve(described, version, text or "", known, edition.name), edition.name
 
 
 def families(described: Operator, key: Callable[[Family], Hashable]) -> Iterator[Family]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, prod
 from typing import Any
 
 from sonnx.proofs.obliged import ELEMENT_TYPES
 
+from sonnx.build import VALUE_FIELD
 from sonnx.facts import Tensor as Facts
-from sonnx.model import Attribute, Graph, Import, Model, Node, Tensor, Type, Value
+from sonnx.model import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, Value
 from sonnx.node_facts import RUN_TIME, environment
 from sonnx.profile import Parameter
 from sonnx.signature import Signature
@@ -68,6 +70,15 @@ def _constant(name: str, facts: Facts) -> Tensor:
     return Tensor(name, element, facts.shape, ("raw_data",), memoryview(data))  # type: ignore[arg-type]
 
 
+def _zeros(name: str, facts: Facts) -> Tensor:
+    """A constant of zeros, or of empty strings."""
+    element, size = str(facts.type), prod(facts.shape)  # type: ignore[arg-type]
+    if element == "string":
+        return Tensor(name, element, facts.shape, ("string_data",), strings=(b"",) * size)  # type: ignore[arg-type]
+    data = bytes(ceil(size * WIDTH[element]))
+    return Tensor(name, element, facts.shape, ("raw_data",), memoryview(data))  # type: ignore[arg-type]
+
+
 class _Reader:
     """The parts of an instance from the values of its variables by name; one that has none is 0."""
 
@@ -89,7 +100,7 @@ class _Reader:
         facts = self.tensor(f"{parameter.name}_input")
         return facts._replace(values=self.listed(parameter.name, self.number(f"{parameter.name}.length")))
 
-    def formal(self, formal: Any) -> list[Facts | None]:  # noqa: ANN401  an Input or an Output
+    def formal(self, formal: Any) -> list[Facts | None]:
         if getattr(formal, "variadic", False):
             return [self.tensor(f"{formal.name}[{i}]") for i in range(self.number(f"{formal.name}.count"))]
         if formal.optional and not self.number(f"given({formal.name})"):
@@ -100,14 +111,24 @@ class _Reader:
         return [self.tensor(formal.name)]
 
     def attribute(self, parameter: Parameter) -> Attribute:
-        name = parameter.name
-        if parameter.kind == "int":
-            return Attribute(name, "int", self.number(name), fields=("i",))
-        if parameter.kind == "ints":
-            values = self.listed(name, self.number(f"{name}.length"))
-            return Attribute(name, "ints", values, fields=("ints",) if values else ())
-        code = self.number(name)
-        return Attribute(name, "string", self.texts.get(code, f"text {code}"), fields=("s",))
+        name, kind = parameter.name, parameter.kind
+        field = VALUE_FIELD.get(kind, kind)
+        if kind.endswith("s"):
+            parts = [self.item(f"{name}.{index}", kind[:-1]) for index in range(self.number(f"{name}.length"))]
+            return Attribute(name, kind, tuple(parts), fields=(field,) if parts else ())
+        return Attribute(name, kind, self.item(name, kind), fields=(field,))
+
+    def item(self, name: str, kind: str) -> int | float | str | Tensor:
+        number = self.number(name)
+        match kind:
+            case "int":
+                return number
+            case "float":
+                return float(number)
+            case "string":
+                code = self.number(f"{name}.text")
+                return self.texts.get(code, f"text {code}")
+        return _zeros(name, self.tensor(name))
 
 
 def instance(made: Signature, codes: Mapping[str, int], values: Mapping[str, int]) -> Instance:

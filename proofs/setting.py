@@ -133,23 +133,35 @@ class Setting:
         return of_length(length, items)
 
     def _attribute(self, parameter: Parameter) -> None:
+        """An attribute of any value; of floating-point values the theorems speak of whole ones."""
         name = parameter.name
         written = z3.Bool(f"written({name})")
         self.names[f"written({name})"] = written
-        if parameter.required:
+        if parameter.required_at(self.made.version):
             self.ranges.append(written)
         match parameter.kind:
-            case "int":
+            case "int" | "float":
                 number = variable(name, *NUMBERS)
                 self.ranges += within(number)
                 self.names[name] = number
-            case "ints":
+            case "ints" | "floats":
                 self.names[name] = self._listed(name)
             case "string":
-                self.names[name] = Text(z3.Int(name))
-                self.ranges.append(z3.Int(name) >= len(ELEMENT_TYPES))
+                self.names[name] = self._text(name)
+            case "strings":
+                length = variable(f"{name}.length", 0, self.bounds.values)
+                self.ranges += within(length)
+                texts = [self._text(f"{name}.{index}") for index in range(self.bounds.values)]
+                self.names[name] = of_length(length, texts)
+            case "tensor":
+                self.names[name] = self.tensor(name)
             case kind:
                 raise NotImplementedError(f"the Z3 reading knows no attribute of kind {kind} ({name})")
+
+    def _text(self, name: str) -> Text:
+        code = z3.Int(f"{name}.text")
+        self.ranges.append(code >= len(ELEMENT_TYPES))
+        return Text(code)
 
     def _effective(self, parameter: Parameter) -> None:
         """Where a parameter is not written, what its absence means stands for it."""
@@ -215,7 +227,7 @@ def general_rules(setting: Setting, in_force: InForce) -> Iterator[tuple[str, Tr
                 connected = Record({"connected": setting.names[f"given({formal.name})"]})
                 yield rule.slug, reading.condition(demand, {"input": connected}, rule.when).holds
     for rule, demand in in_force.about("group"):
-        for members in made.groups.values():
+        for members in (*made.groups.values(), *made.one_type):
             group = _group(setting, members)
             if len(group.items) > 1:
                 yield rule.slug, reading.condition(demand, {"group": group}, rule.when).holds

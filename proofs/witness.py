@@ -92,7 +92,7 @@ def _numbers(assertions: Sequence[z3.BoolRef]) -> list[z3.ArithRef]:
         if z3.is_const(part) and z3.is_int(part) and part.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             found[str(part)] = part  # type: ignore[assignment]
         waiting += part.children()
-    return [found[name] for name in sorted(found) if not name.endswith(".type")]
+    return [found[name] for name in sorted(found) if not name.endswith((".type", ".text"))]
 
 
 def _natural(setting: Setting) -> Iterator[z3.BoolRef]:

@@ -7,14 +7,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import z3
-from sonnx.proofs import derived
-from sonnx.proofs.family import signatures
+from sonnx.proofs import derived, independent
+from sonnx.proofs.family import Family, families, signatures
+from sonnx.proofs.instance import instance
 from sonnx.proofs.theorem import Obligation, Theorem
+from sonnx.proofs.witness import find
 
 from sonnx.catalogue import _operator, editions, operator, operators
 from sonnx.data import folder
 from sonnx.expression import parse
+from sonnx.parse import read
 from sonnx.profile import Operator, Rule
+from sonnx.write import write
 
 THEOREMS = list(derived.theorems())
 
@@ -180,7 +184,7 @@ relies = ["values", "one-derived", "zero-copies", "derived-determined", "same-si
 because = "test"
 
 [parameters]
-S = { kind = "ints", input = 5, required = true, absent = "none" }
+S = { kind = "ints", input = 5, required = 1, absent = "none" }
 allowzero = { kind = "int", absent = "0", since = 14 }
 
 [define]
@@ -227,6 +231,49 @@ def test_an_operator_with_products() -> None:
         theorem.id: theorem.expected for theorem in theorems
     }
     assert len(theorems) >= 12
+
+
+KINDS = """
+operator = "Constant"
+summary = "An operator with an attribute of each kind."
+formula = "Y = value"
+source = "test"
+versions = { specified = 13 }
+types = { T = { 1 = ["floats", "ints", "string"] } }
+
+[outputs.Y]
+type = "T"
+shape = "value.shape"
+because = "test"
+
+[parameters]
+value  = { kind = "tensor", required = 1, absent = "none" }
+alpha  = { kind = "float", absent = "0" }
+scales = { kind = "floats", absent = "[]" }
+mode   = { kind = "string", absent = "'plain'" }
+names  = { kind = "strings", absent = "[]" }
+"""
+
+
+def test_attributes_of_every_kind() -> None:
+    data = tomllib.loads(KINDS)
+    said = {"class": "restriction", "statement": "s", "because": "b", "remedy": "r", "source": "s"}
+    texts = ("mode == 'plain'", "value.rank == 1", "'a' in names", "len(scales) == len(names)", "alpha >= 0")
+    data["rule"] = [{"name": f"r{index}", "require": text, **said} for index, text in enumerate(texts)]
+    theorems = list(derived.about(_operator(data, "constant.toml")))
+    assert {theorem.id: status(theorem.obligations()) for theorem in theorems} == {
+        theorem.id: theorem.expected for theorem in theorems
+    }
+    family = next(families(_operator(data, "constant.toml"), Family.everything))
+    values = find(family.setting, list(independent.conforming(family)))
+    assert values is not None
+    call = instance(family.made, family.setting.reading.codes, values)
+    written = read(write(call.model())).graph.nodes[0].attributes
+    assert [each.name for each in written] == ["value", "alpha", "scales", "mode", "names"]
+    assert [(each.kind, each.fields) for each in written] == [(each.kind, each.fields) for each in call.attributes]
+    assert all(each.value == other.value for each, other in zip(written[1:], call.attributes[1:], strict=True))
+    assert (written[3].value, written[4].value) == ("plain", ("a",))
+    assert len(call.attributes[2].value) == 1
 
 
 def test_the_catalogue_of_the_tests_is_the_one_that_is_installed() -> None:

@@ -68,6 +68,8 @@ def calls(draw: st.DrawFn) -> tuple[Family, dict[str, int]]:
             values[name] = draw(st.integers(0, 1))
         elif last in ("rank", "count", "length"):
             values[name] = draw(st.integers(0, 3))
+        elif last == "text":
+            values[name] = draw(st.integers(len(encoding.ELEMENT_TYPES), len(family.setting.reading.codes)))
         elif last == "type":
             values[name] = draw(st.sampled_from([0, 0, 1, 2, 3]))
         else:
