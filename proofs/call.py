@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import z3
 from sonnx.proofs.encoding import Condition, Encoding, NotStated
+from sonnx.proofs.leaves import constants_in, names_in
 from sonnx.proofs.lists import listing
 from sonnx.proofs.symbols import Symbols
 from sonnx.proofs.truths import Truth, both, formula, implies
@@ -76,7 +76,7 @@ class CallProof:
             names[name] = self.reading.partial(expression, names, f"{name} is not defined")
         return names
 
-    def _value(self, value: Any) -> Value:  # noqa: ANN401  a fact
+    def _value(self, value: Any) -> Value:
         if isinstance(value, Facts):
             return Record({
                 "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
@@ -89,12 +89,12 @@ class CallProof:
             return listing([self._value(each) for each in value]) if unknown is None else unknown
         return value
 
-    def _shape(self, shape: Any) -> Value:  # noqa: ANN401  a fact
+    def _shape(self, shape: Any) -> Value:
         if isinstance(shape, Unknown):
             return shape
         return listing([self._extent(each) for each in shape])
 
-    def _extent(self, extent: Any) -> int | Number:  # noqa: ANN401  a fact
+    def _extent(self, extent: Any) -> int | Number:
         if isinstance(extent, int):
             return extent
         if extent.symbol:
@@ -109,7 +109,7 @@ class CallProof:
             for name, shape in self.made.shapes.items()
         }
 
-    def _output(self, output: Output, names: Mapping[str, Value], stated: Any, shape: Value) -> Value:  # noqa: ANN401
+    def _output(self, output: Output, names: Mapping[str, Value], stated: Any, shape: Value) -> Value:
         """An output as declared; what is not declared of it is what the operator computes."""
         fields = dict(names[output.name].fields)
         inner = shape.value if isinstance(shape, Partial) else shape
@@ -169,7 +169,7 @@ class CallProof:
             return Answered(rule, "open", text, reason="the solver finds neither a proof nor a counterexample")
         if self.unnamed and not isinstance(condition.holds, bool):
             known = {str(number.term) for number in self.unnamed}
-            if known & _names_in(condition.holds):
+            if known & names_in(condition.holds):
                 return Answered(rule, "open", text, reason="it depends on a dimension the model does not state")
         return Answered(rule, "refuted", text, numbers, condition.holds, condition.fails)
 
@@ -196,7 +196,7 @@ class CallProof:
             result[index] = facts._replace(shape=shape, type=element)
         return result
 
-    def _filled(self, stated: Any, computed: Value) -> Any:  # noqa: ANN401  a fact
+    def _filled(self, stated: Any, computed: Value) -> Any:
         """A declared shape, what it does not state replaced by what is computed for all values."""
         if isinstance(computed, Partial):
             if not self.symbols.always(computed.defined):
@@ -216,16 +216,16 @@ class CallProof:
         """A computed extent as a fact: a number, a symbol it equals, or a name for the term."""
         if isinstance(extent, int):
             return extent
-        involved = _names_in(extent.term)
+        involved = names_in(extent.term)
         if any(name.startswith(UNNAMED) for name in involved):
             return Unknown(Cause.NOT_STATED, "it depends on a dimension the model does not state")
         known = self.symbols.known
         name = next((name for name, number in known.items() if same(number, extent)), "")
         if not name:
-            for constant in sorted(_constants_in(extent.term)):
+            for constant in sorted(constants_in(extent.term)):
                 if self.symbols.always(extent.term == constant):
                     return constant
-            over_same = [name for name, number in known.items() if _names_in(number.term) <= involved]
+            over_same = [name for name, number in known.items() if names_in(number.term) <= involved]
             name = next((name for name in over_same if self.symbols.always(extent.term == known[name].term)), "")
         if not name:
             name = self.symbols.call(extent)
@@ -235,24 +235,3 @@ class CallProof:
 def _fixed(known: Listing) -> bool:
     """Whether the rank does not depend on symbols."""
     return all(present is True for present, _ in known.items)
-
-
-def _names_in(term: Truth | z3.ExprRef) -> set[str]:
-    return {str(part) for part in _leaves(term) if part.decl().kind() == z3.Z3_OP_UNINTERPRETED}
-
-
-def _constants_in(term: z3.ExprRef) -> set[int]:
-    return {part.as_long() for part in _leaves(term) if z3.is_int_value(part)}
-
-
-def _leaves(term: Any) -> list[z3.ExprRef]:  # noqa: ANN401  a term
-    seen: set[int] = set()
-    waiting, found = [formula(term) if isinstance(term, bool) else term], []
-    while waiting:
-        part = waiting.pop()
-        if part.get_id() not in seen:
-            seen.add(part.get_id())
-            if z3.is_const(part):
-                found.append(part)
-            waiting += part.children()
-    return found

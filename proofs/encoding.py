@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from sonnx.proofs import z3_values as values
 from sonnx.proofs.functions import Functions
 from sonnx.proofs.lists import chain, length, listing, masked, merge, pack, pick
-from sonnx.proofs.obliged import ELEMENT_TYPES, NotStated
+from sonnx.proofs.obliged import NotStated
 from sonnx.proofs.truths import Truth, both, either, implies, negate
 from sonnx.proofs.z3_values import NOTHING, Listing, Nothing, Partial, Text, Value, less
 
 from sonnx.domain import Expression, Thunk, Word
 from sonnx.facts import Cause, Unknown
-
-__all__ = ["ELEMENT_TYPES", "Condition", "Encoding", "NotStated"]
 
 _ARITHMETIC = {"+": values.add, "-": values.subtract, "*": values.multiply, "//": values.divide, "%": values.remainder}
 
@@ -94,10 +92,8 @@ class Encoding(Functions):
 
     def field(self, value: Value, name: str) -> Value:
         record = self.use(value)
-        if isinstance(record, Nothing):
-            return record
-        if name != "rank":
-            return record.fields[name]
+        if isinstance(record, Nothing) or name != "rank":
+            return record if isinstance(record, Nothing) else record.fields[name]
         shape = self.use(record.fields["shape"])
         return length(shape) if isinstance(shape, Listing) else shape
 

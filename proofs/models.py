@@ -78,7 +78,7 @@ class _Walk:
             else:
                 self.functions += len(scope.graph.nodes)
 
-    def _declared(self, type_: Any) -> int:  # noqa: ANN401  a Type
+    def _declared(self, type_: Any) -> int:
         found = self.types.get(id(type_))
         if found is None:
             found = self.types[id(type_)] = self.row(declared_facts(type_))

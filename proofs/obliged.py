@@ -15,7 +15,7 @@ ELEMENT_TYPES = tuple(dict.fromkeys(("float", "int64", "int32", "bool", "double"
 """Element types in the order of their codes; the first is what a witness prefers."""
 
 
-class NotStated(Exception):  # noqa: N818  said of a fact, not of the program
+class NotStated(Exception):
     """The expression reads a fact the model does not state; the message is the reason."""
 
 

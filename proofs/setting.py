@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import z3
-from sonnx.proofs.encoding import ELEMENT_TYPES, Condition, Encoding
+from sonnx.proofs.encoding import Condition, Encoding
 from sonnx.proofs.lists import masked, merge, of_length
+from sonnx.proofs.obliged import ELEMENT_TYPES
 from sonnx.proofs.truths import Truth, both, either, formula, implies
 from sonnx.proofs.z3_values import Listing, Number, Partial, Record, Text, Value, at_most, equal, less, variable, within
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import z3
+from sonnx.proofs.leaves import constants_in, names_in
 from sonnx.proofs.symbols import Symbols
 from sonnx.proofs.truths import Truth, both, either, formula, negate
 
@@ -30,7 +31,7 @@ def weakest(condition: Truth, symbols: Symbols) -> str:
         return whole
     groups: dict[frozenset[str], list[Truth]] = {}
     for part in parts:
-        groups.setdefault(frozenset(_names(part)), []).append(part)
+        groups.setdefault(frozenset(names_in(part)), []).append(part)
     found: list[str] = []
     for group in groups.values():
         said = _stated(both(group), symbols) or _each(group, symbols)
@@ -57,7 +58,7 @@ def _conjuncts(condition: z3.BoolRef) -> list[z3.BoolRef]:
 
 def _stated(condition: Truth, symbols: Symbols) -> str:
     """As a disjunction or a conjunction of small conditions."""
-    if isinstance(condition, bool) or len(_names(condition)) > MOST:
+    if isinstance(condition, bool) or len(names_in(condition)) > MOST:
         return ""
     candidates = list(_candidates(condition, symbols))
     if symbols.ask([condition]) != z3.sat:
@@ -84,7 +85,7 @@ def _fewest(found: list[Words], condition: Truth, symbols: Symbols, join: object
 
 def _candidates(condition: z3.BoolRef, symbols: Symbols) -> Iterator[Words]:
     """Small conditions on the symbols and constants of a condition, the plainest first."""
-    involved, numbers = _names(condition), sorted({1, *_constants(condition)})
+    involved, numbers = names_in(condition), sorted({1, *(n for n in constants_in(condition) if 0 <= n <= LARGEST)})
     names = [name for name in symbols.names if symbols.inner[name] in involved]
     terms = {name: symbols.numbers[name].term for name in names}
     for one, other in combinations(names, 2):
@@ -106,26 +107,3 @@ def _candidates(condition: z3.BoolRef, symbols: Symbols) -> Iterator[Words]:
     for name in names:
         for number in numbers:
             yield f"{name} != {number}", terms[name] != number
-
-
-def _names(condition: Truth) -> set[str]:
-    return {str(part) for part in _parts(condition) if part.decl().kind() == z3.Z3_OP_UNINTERPRETED}
-
-
-def _constants(condition: Truth) -> set[int]:
-    found = {part.as_long() for part in _parts(condition) if z3.is_int_value(part)}
-    return {number for number in found if 0 <= number <= LARGEST}
-
-
-def _parts(condition: Truth) -> Iterator[z3.ExprRef]:
-    """The constants and symbols in a condition."""
-    seen: set[int] = set()
-    waiting: list[z3.ExprRef] = [formula(condition)]
-    while waiting:
-        part = waiting.pop()
-        if part.get_id() in seen:
-            continue
-        seen.add(part.get_id())
-        if z3.is_const(part) and z3.is_int(part):
-            yield part
-        waiting += part.children()

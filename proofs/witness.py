@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import z3
 from sonnx.proofs.instance import Instance, instance
+from sonnx.proofs.leaves import variables_in
 from sonnx.proofs.setting import Setting
 from sonnx.proofs.theorem import Counterexample, Unconfirmed
 from sonnx.proofs.truths import formula
@@ -79,19 +80,9 @@ def _values(model: z3.ModelRef) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _numbers(assertions: Sequence[z3.BoolRef]) -> list[z3.ArithRef]:
+def _numbers(assertions: Sequence[z3.BoolRef]) -> list[z3.ExprRef]:
     """The integer variables that are no code of an element type or string."""
-    found: dict[str, z3.ArithRef] = {}
-    seen: set[int] = set()
-    waiting: list[z3.ExprRef] = list(assertions)
-    while waiting:
-        part = waiting.pop()
-        if part.get_id() in seen:
-            continue
-        seen.add(part.get_id())
-        if z3.is_const(part) and z3.is_int(part) and part.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found[str(part)] = part  # type: ignore[assignment]
-        waiting += part.children()
+    found = {str(part): part for part in variables_in(z3.And(*assertions)) if z3.is_int(part)}
     return [found[name] for name in sorted(found) if not name.endswith((".type", ".text"))]
 
 

@@ -12,12 +12,12 @@ from importlib import import_module
 from pathlib import PurePath
 
 from sonnx import catalogue
-from sonnx.api import Misuse
+from sonnx.misuse import Misuse
 from sonnx.parse import read
 from sonnx.verdict import Where
 
 
-class Unprovable(ValueError):  # noqa: N818  what was asked for cannot be done
+class Unprovable(ValueError):
     """An assumption that does not parse or cannot hold: one sentence for the user."""
 
 

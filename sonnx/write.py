@@ -18,7 +18,7 @@ from sonnx.quoting import quote
 from sonnx.wire import Message
 
 
-class Unwritable(ValueError):  # noqa: N818  said of the model
+class Unwritable(ValueError):
     """The model holds what this tool does not keep in full; the message says what and where."""
 
 

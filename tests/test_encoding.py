@@ -15,7 +15,9 @@ from sonnx.proofs import encoding, lists
 from sonnx.proofs.encoding import Encoding
 from sonnx.proofs.family import Family, families
 from sonnx.proofs.instance import instance
+from sonnx.proofs.leaves import variables_in
 from sonnx.proofs.lists import of_length
+from sonnx.proofs.obliged import ELEMENT_TYPES
 from sonnx.proofs.truths import formula
 from sonnx.proofs.z3_values import Listing, Number, Record, Text, variable
 
@@ -37,24 +39,11 @@ def decided(part: Any, values: Mapping[str, int]) -> Any:
         return part
     pairs = [
         (name, z3.BoolVal(bool(values.get(str(name), 0))) if z3.is_bool(name) else z3.IntVal(values.get(str(name), 0)))
-        for name in leaves(part)
+        for name in variables_in(part)
     ]
     known = z3.simplify(z3.substitute(part, *pairs))
     assert z3.is_int_value(known) or z3.is_true(known) or z3.is_false(known), known
     return known.as_long() if z3.is_int_value(known) else z3.is_true(known)
-
-
-def leaves(part: z3.ExprRef) -> list[z3.ExprRef]:
-    """The variables of a term, which may share much of itself."""
-    seen, found, waiting = set[int](), [], [part]
-    while waiting:
-        each = waiting.pop()
-        if each.get_id() not in seen:
-            seen.add(each.get_id())
-            if z3.is_const(each) and each.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-                found.append(each)
-            waiting += each.children()
-    return found
 
 
 @st.composite
@@ -69,7 +58,7 @@ def calls(draw: st.DrawFn) -> tuple[Family, dict[str, int]]:
         elif last in ("rank", "count", "length"):
             values[name] = draw(st.integers(0, 3))
         elif last == "text":
-            values[name] = draw(st.integers(len(encoding.ELEMENT_TYPES), len(family.setting.reading.codes)))
+            values[name] = draw(st.integers(len(ELEMENT_TYPES), len(family.setting.reading.codes)))
         elif last == "type":
             values[name] = draw(st.sampled_from([0, 0, 1, 2, 3]))
         else:
@@ -82,7 +71,7 @@ def calls(draw: st.DrawFn) -> tuple[Family, dict[str, int]]:
 
 
 def variables(family: Family) -> list[str]:
-    found = {str(name) for each in family.setting.ranges for name in leaves(each)}
+    found = {str(name) for each in family.setting.ranges for name in variables_in(each)}
     found |= {f"given({each.name})" for each in (*family.made.inputs, *family.made.outputs) if each.optional}
     return sorted(found | {f"written({each.name})" for each in family.made.attributes})
 
@@ -169,7 +158,7 @@ def stated(values: Mapping[str, int]) -> dict[str, Any]:
     listed = {
         name: tuple(values[f"{name}.{i}"] for i in range(values[f"{name}.length"])) for name in ("S", "T", "X")
     }
-    tensor = Tensor(encoding.ELEMENT_TYPES[values["X.type"]], listed.pop("X"))
+    tensor = Tensor(ELEMENT_TYPES[values["X.type"]], listed.pop("X"))
     return {"n": values["n"], "m": values["m"], **listed, "X": tensor}
 
 
