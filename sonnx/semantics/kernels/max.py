@@ -1,0 +1,171 @@
+"""Max, fast.
+
+Integers: np.maximum.  float and double: np.maximum gives the right element but for the sign of a zero; only a block
+whose result holds -0 (the least integer of its width) is looked at again, where
+
+    Y = Y and (the sign bits that all operands share, and all other bits):
+
+a zero is -0 only if every operand is negative; a negative maximum has only negative operands.  float16 and bfloat16,
+where np.maximum has no vector code: on the integers of the width, S the largest and M the least over the operands,
+
+    Y = S if S >= 0 else M = S xor ((S xor M) and (S shifted right by all but its sign)):
+
+a positive value is ordered like its integer, a negative one against it.  A block with a NaN gets the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import Array, Format, format_of
+from sonnx.semantics.kernels.blocks import operands, walk
+from sonnx.semantics.kernels.scratch import scratch
+from sonnx.semantics.kernels.trust import maximum_keeps_the_first_nan
+from sonnx.semantics.max import common_shape
+
+Combine = Callable[[Sequence[Array], Array], None]
+"""Fills an array with the maximum of arrays that are broadcastable to its shape."""
+
+SMALL = 8192
+"""Elements up to which blocks do not pay."""
+
+_known: dict[np.dtype[Any], tuple[Combine, int]] = {}
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+    return maximum
+
+
+def maximum(X: Sequence[Array], out: Array) -> Array:  # noqa: N803  the standard's letter
+    """Y in `out`, which has the broadcast shape and the type of X and is C-contiguous.
+
+    Raises:
+        ValueError: `out` has another shape.
+        NoValue: the shapes of X are not broadcastable.
+    """
+    if out.shape not in [x.shape for x in X] and common_shape(X) != out.shape:
+        raise ValueError(f"the maximum has the shape {common_shape(X)}, not {out.shape}")
+    if len(X) == 1 or out.size == 0:
+        np.copyto(out, X[0])
+        return out
+    combine, count = _known.get(out.dtype) or _combine(out.dtype)
+    if out.size <= SMALL:
+        combine(X, out)
+    elif all([x.shape == out.shape and x.flags.c_contiguous and x.flags.aligned for x in X]):
+        _flat([x.reshape(-1) for x in X], out.reshape(-1), combine, count)
+    else:
+        _general(X, out, combine, count)
+    return out
+
+
+def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
+    """What makes a block of a type, and how many elements a block has."""
+    made = format_of(kind)
+    if made is None:
+        found: tuple[Combine, int] = fold, 1 << 17
+    elif kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
+        found = _with_zeros(made), 1 << 17
+    else:
+        found = _by_integers(made), 1 << 16
+    _known[kind] = found
+    return found
+
+
+def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:  # noqa: N803
+    if combine is fold and len(X) == 2:
+        count = out.size  # one pass needs no blocks
+    for start in range(0, out.size, count):
+        part = slice(start, start + count)
+        combine([x[part] for x in X], out[part])
+
+
+def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:  # noqa: N803
+    made, target = operands(X, out, count)
+    if len(X) == 2 and out.dtype.itemsize > 2 and any(each.same_everywhere and _no_zero(each.values) for each in made):
+        combine = fold if maximum_keeps_the_first_nan_or_integer(out.dtype) else combine
+    for pieces, piece in walk(made, target, count):
+        combine(pieces, piece)
+
+
+def maximum_keeps_the_first_nan_or_integer(kind: np.dtype[Any]) -> bool:
+    """Whether np.maximum is exact as soon as one of two operands has no zero."""
+    return format_of(kind) is None or maximum_keeps_the_first_nan(kind)
+
+
+def _no_zero(values: Array) -> bool:
+    """Whether no element is a zero; each distinct element is looked at once."""
+    once = values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
+    return bool((once != 0).all())
+
+
+# ------------------------------------------------------------------ one block
+
+
+def fold(X: Sequence[Array], out: Array) -> None:  # noqa: N803
+    """The maximum in the order of numpy."""
+    np.maximum(X[0], X[1], out=out)
+    for x in X[2:]:
+        np.maximum(out, x, out=out)
+
+
+def _with_zeros(made: Format) -> Combine:
+    least = -made.sign
+
+    def combine(X: Sequence[Array], out: Array) -> None:  # noqa: N803
+        fold(X, out)
+        if np.minimum.reduce(out.view(made.signed), axis=None) == least:
+            _mend_zeros([x.view(made.signed) for x in X], out.view(made.signed), made)
+
+    return combine
+
+
+def _mend_zeros(X: Sequence[Array], out: Array, made: Format) -> None:  # noqa: N803
+    """Clear the sign where some operand has none; a NaN keeps its bits."""
+    signs = scratch(0, out.size, made.signed).reshape(out.shape)
+    np.bitwise_and(X[0], X[1], out=signs)
+    for x in X[2:]:
+        np.bitwise_and(signs, x, out=signs)
+    np.bitwise_or(signs, made.sign - 1, out=signs)
+    unsigned = out.view(made.unsigned)
+    if np.maximum.reduce(unsigned, axis=None) > made.sign + made.infinity:
+        np.bitwise_and(out, signs, out=out, where=unsigned <= made.sign + made.infinity)
+    else:
+        np.bitwise_and(out, signs, out=out)
+
+
+def _by_integers(made: Format) -> Combine:
+    shift = 8 * made.signed.itemsize - 1
+
+    def combine(X: Sequence[Array], out: Array) -> None:  # noqa: N803
+        integers, S = [x.view(made.signed) for x in X], out.view(made.signed)  # noqa: N806
+        M = scratch(0, out.size, made.signed).reshape(out.shape)  # noqa: N806
+        fold(integers, S)
+        np.minimum(integers[0], integers[1], out=M)
+        for x in integers[2:]:
+            np.minimum(M, x, out=M)
+        nan = np.maximum.reduce(S, axis=None) > made.infinity or _negative_nan(X, made)
+        negative = scratch(1, out.size, made.signed).reshape(out.shape)
+        np.right_shift(S, shift, out=negative)
+        np.bitwise_xor(S, M, out=M)
+        np.bitwise_and(M, negative, out=M)
+        np.bitwise_xor(S, M, out=S)
+        if nan:
+            _first_nan(X, out, made)
+
+    return combine
+
+
+def _negative_nan(X: Sequence[Array], made: Format) -> bool:  # noqa: N803
+    limit = made.sign + made.infinity
+    return any(np.maximum.reduce(x.view(made.unsigned), axis=None) > limit for x in X)
+
+
+def _first_nan(X: Sequence[Array], out: Array, made: Format) -> None:  # noqa: N803
+    """Where an operand is NaN, the first such operand."""
+    for x in reversed(X):
+        np.copyto(out, x, where=x.view(made.unsigned) & (made.sign - 1) > made.infinity)
