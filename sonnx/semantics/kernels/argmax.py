@@ -25,6 +25,9 @@ from sonnx.semantics.kernels.trust import argmax_finds_the_first_nan
 BLOCK = 1 << 16
 """Elements of a block of keys."""
 
+WIDE = 256
+"""Elements after the axis from which a band of rows is worth its calls."""
+
 
 def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
     """See `sonnx.semantics.kernels`."""
@@ -88,12 +91,15 @@ def _by_keys(X: Array, axis: int, last: bool, equal_zeros: bool, out: Array, mad
         for row in range(before):
             result[row] = _long(bits[row, :, 0], last, key)
         return
-    columns = min(after, max(BLOCK // d, 32))
-    rows = max(1, BLOCK // max(1, d * columns))
+    if after >= WIDE:
+        for row in range(before):
+            for column in range(0, after, BLOCK // 32):
+                part = slice(column, column + BLOCK // 32)
+                result[row, part] = _columns(bits[row, :, part], last, key)
+        return
+    rows = max(1, BLOCK // (d * after))
     for row in range(0, before, rows):
-        for column in range(0, after, columns):
-            block = bits[row : row + rows, :, column : column + columns]
-            result[row : row + rows, column : column + columns] = _winners(key(block), last)
+        result[row : row + rows] = _winners(key(bits[row : row + rows]), last)
 
 
 def _keys(bits: Array, equal_zeros: bool, made: Format) -> Array:
@@ -118,6 +124,28 @@ def _winners(keys: Array, last: bool) -> Array:
         return (keys.shape[1] - 1 - np.argmax(flat[:, ::-1], axis=1) if last else np.argmax(flat, axis=1))[:, None]
     best = np.equal(keys, np.maximum.reduce(keys, axis=1, keepdims=True))
     return keys.shape[1] - 1 - np.argmax(best[:, ::-1], axis=1) if last else np.argmax(best, axis=1)
+
+
+def _columns(bits: Array, last: bool, key: Callable[[Array], Array]) -> Array:
+    """The index of the first or last largest key along axis 0 of two, of many columns, a band of rows at a time.
+
+    An element that equals the best of its column in the band weighs more the nearer it is to the wanted end; the
+    largest weight tells its row.
+    """
+    count = min(255, max(1, BLOCK // bits.shape[1]))
+    best, at = np.full(bits.shape[1], np.iinfo(bits.dtype).min, bits.dtype), np.zeros(bits.shape[1], np.int64)
+    up = np.arange(1, count + 1, dtype=np.uint8)[:, None]
+    for start in range(0, len(bits), count):
+        keys = key(bits[start : start + count])
+        weights = up[: len(keys)] if last else up[: len(keys)][::-1]
+        top = np.maximum.reduce(keys, axis=0)
+        equal = np.equal(keys, top).view(np.uint8)
+        weight = np.maximum.reduce(np.multiply(equal, weights, out=equal), axis=0)
+        row = start + (weight - np.int64(1) if last else len(keys) - weight.astype(np.int64))
+        better = top >= best if last or start == 0 else top > best
+        np.copyto(at, row, where=better)
+        np.copyto(best, top, where=better)
+    return at
 
 
 def _long(row: Array, last: bool, key: Callable[[Array], Array]) -> int:

@@ -48,30 +48,43 @@ class Operand:
         return self.flat[: block.size]
 
 
-def operands(X: Sequence[Array], out: Array, count: int) -> tuple[list[Operand], Array]:  # noqa: N803
-    """The operands and the output, brought to the fewest axes that all of them allow."""
-    shape = out.shape
-    Z = [np.broadcast_to(x, shape) for x in X]  # noqa: N806
-    fewer = _merged(shape, [z.strides for z in Z])
-    chunked = _chunked(fewer, count)
-    made = [Operand(z.reshape(fewer), chunked, count, FIRST_NUMBER + m) for m, z in enumerate(Z)]
-    return made, out.reshape(fewer)
+def operands(X: Sequence[Array], shape: tuple[int, ...], count: int) -> list[Operand]:  # noqa: N803
+    """The operands of merged axes, ready to be walked."""
+    chunked = _chunked(shape, count)
+    return [Operand(np.broadcast_to(x, shape), chunked, count, FIRST_NUMBER + m) for m, x in enumerate(X)]
 
 
-def _merged(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """The shape with every two neighbouring axes made one that all operands walk as one."""
-    kept: list[int] = []
-    last: list[int] = []
+def merged(X: Sequence[Array], shape: tuple[int, ...]) -> tuple[tuple[int, ...], list[Array]]:  # noqa: N803
+    """The common shape with the fewest axes that all operands allow, and the operands with as many.
+
+    Two neighbouring axes become one where every operand walks them as one, or stands still on both.
+    """
+    strides = [_strides(x, len(shape)) for x in X]
+    kept: list[list[int]] = []
+    last: list[int] | None = None
     for axis, extent in enumerate(shape):
-        here = [each[axis] for each in strides]
         if extent == 1:
             continue
-        if kept and all(before == now * extent for before, now in zip(last, here, strict=True)):
-            kept[-1] *= extent
+        here = [each[axis] for each in strides]
+        if last is not None and all([before == now * extent for before, now in zip(last, here, strict=True)]):
+            kept[-1].append(axis)
         else:
-            kept.append(extent)
+            kept.append([axis])
         last = here
-    return tuple(kept) or (1,)
+    fewer = tuple([prod([shape[axis] for axis in axes]) for axes in kept])
+    return fewer or (1,), [_with_axes(x, fewer, kept, each) for x, each in zip(X, strides, strict=True)]
+
+
+def _strides(x: Array, rank: int) -> list[int]:
+    own = [0 if extent == 1 else stride for extent, stride in zip(x.shape, x.strides, strict=True)]
+    return [0] * (rank - x.ndim) + own
+
+
+def _with_axes(x: Array, fewer: tuple[int, ...], kept: list[list[int]], strides: list[int]) -> Array:
+    if 0 in x.strides:
+        x = x[tuple([slice(0, 1) if stride == 0 else slice(None) for stride in x.strides])]
+    own = [1 if strides[axes[-1]] == 0 else extent for axes, extent in zip(kept, fewer, strict=True)]
+    return x.reshape(own or (1,))
 
 
 def _chunked(shape: tuple[int, ...], count: int) -> int:
@@ -84,10 +97,13 @@ def _chunked(shape: tuple[int, ...], count: int) -> int:
 
 
 def walk(made: Sequence[Operand], out: Array, count: int) -> Iterator[tuple[list[Array], Array]]:
-    """The flat pieces of the operands and of the output, block by block."""
+    """The flat pieces of the operands and of the output, block by block.
+
+    The walked axes turn fastest, so that what differs along the chunked one alone is brought to scratch once a piece.
+    """
     chunked = made[0].chunked
     rows = max(1, count // max(1, prod(out.shape[chunked + 1 :])))
-    for index in np.ndindex(out.shape[:chunked]):
-        for start in range(0, out.shape[chunked], rows):
-            part = slice(start, start + rows)
+    for start in range(0, out.shape[chunked], rows):
+        part = slice(start, start + rows)
+        for index in np.ndindex(out.shape[:chunked]):
             yield [each.piece(index, part) for each in made], out[(*index, part)].reshape(-1)

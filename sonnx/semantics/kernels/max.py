@@ -22,7 +22,7 @@ import numpy as np
 
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array, Format, format_of
-from sonnx.semantics.kernels.blocks import operands, walk
+from sonnx.semantics.kernels.blocks import merged, operands, walk
 from sonnx.semantics.kernels.scratch import scratch
 from sonnx.semantics.kernels.trust import maximum_keeps_the_first_nan
 from sonnx.semantics.max import common_shape
@@ -32,6 +32,12 @@ Combine = Callable[[Sequence[Array], Array], None]
 
 SMALL = 8192
 """Elements up to which blocks do not pay."""
+
+BUFFER = 8192
+"""Elements of numpy's own buffers."""
+
+ROW, SHORTEST = 16384, 1024
+"""Times an element is written out at most (more than BUFFER, so that numpy does not copy again), and at least."""
 
 _known: dict[np.dtype[Any], tuple[Combine, int]] = {}
 
@@ -67,40 +73,69 @@ def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
     """What makes a block of a type, and how many elements a block has."""
     made = format_of(kind)
     if made is None:
-        found: tuple[Combine, int] = fold, 1 << 17
+        found: tuple[Combine, int] = fold, 1 << 18
     elif kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
-        found = _with_zeros(made), 1 << 17
+        found = _with_zeros(made), 1 << 18
     else:
-        found = _by_integers(made), 1 << 16
+        found = _by_integers(made), 1 << 17
     _known[kind] = found
     return found
 
 
 def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:  # noqa: N803
-    if combine is fold and len(X) == 2:
-        count = out.size  # one pass needs no blocks
+    if combine is fold:
+        count = out.size  # nothing looks at the result again
     for start in range(0, out.size, count):
         part = slice(start, start + count)
         combine([x[part] for x in X], out[part])
 
 
 def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:  # noqa: N803
-    made, target = operands(X, out, count)
-    if len(X) == 2 and out.dtype.itemsize > 2 and any(each.same_everywhere and _no_zero(each.values) for each in made):
-        combine = fold if maximum_keeps_the_first_nan_or_integer(out.dtype) else combine
-    for pieces, piece in walk(made, target, count):
+    shape, Z = merged(X, out.shape)  # noqa: N806
+    target = out.reshape(shape)
+    if len(X) == 2 and any([z.size <= ROW and bool((z != 0).all()) for z in Z]):
+        combine = _without_zeros(out.dtype) or combine
+    if combine is fold:
+        _folded(Z, target, count)
+        return
+    for pieces, piece in walk(operands(Z, shape, count), target, count):
         combine(pieces, piece)
 
 
-def maximum_keeps_the_first_nan_or_integer(kind: np.dtype[Any]) -> bool:
-    """Whether np.maximum is exact as soon as one of two operands has no zero."""
-    return format_of(kind) is None or maximum_keeps_the_first_nan(kind)
+def _without_zeros(kind: np.dtype[Any]) -> Combine | None:
+    """The plain fold where it is exact as soon as one of two operands has no zero."""
+    return fold if kind.itemsize > 2 and (format_of(kind) is None or maximum_keeps_the_first_nan(kind)) else None
 
 
-def _no_zero(values: Array) -> bool:
-    """Whether no element is a zero; each distinct element is looked at once."""
-    once = values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
-    return bool((once != 0).all())
+def _folded(X: Sequence[Array], out: Array, count: int) -> None:  # noqa: N803
+    """The fold alone, of operands with as many axes as the output.
+
+    numpy has no vector code where an operand stands still along the last axis, but for axes that fit its own buffers,
+    where it writes the operand out itself.  Along a longer one the operand is written out here, once.
+    """
+    still = [x.shape[-1] == 1 for x in X]
+    length = out.shape[-1]
+    row = min([length, ROW, *(count // x.size for x, here in zip(X, still, strict=True) if here)])
+    if length <= BUFFER or not any(still) or row < SHORTEST:
+        fold(X, out)
+        return
+    rows, short = divmod(length, row)
+    whole = length - short
+    rowed = [_row(x, row, m) if here else x for m, (x, here) in enumerate(zip(X, still, strict=True))]
+    split = [
+        x[..., None, :] if here else x[..., :whole].reshape(*x.shape[:-1], rows, row)
+        for x, here in zip(rowed, still, strict=True)
+    ]
+    fold(split, out[..., :whole].reshape(*out.shape[:-1], rows, row))
+    if short:
+        fold([x[..., :short] if here else x[..., whole:] for x, here in zip(rowed, still, strict=True)], out[..., whole:])
+
+
+def _row(values: Array, count: int, number: int) -> Array:
+    """The elements of an operand that stands still along the last axis, each `count` times."""
+    row = scratch(number, values.size * count, values.dtype).reshape(*values.shape[:-1], count)
+    np.copyto(row, values)
+    return row
 
 
 # ------------------------------------------------------------------ one block
@@ -144,20 +179,30 @@ def _by_integers(made: Format) -> Combine:
     def combine(X: Sequence[Array], out: Array) -> None:  # noqa: N803
         integers, S = [x.view(made.signed) for x in X], out.view(made.signed)  # noqa: N806
         M = scratch(0, out.size, made.signed).reshape(out.shape)  # noqa: N806
-        fold(integers, S)
-        np.minimum(integers[0], integers[1], out=M)
-        for x in integers[2:]:
-            np.minimum(M, x, out=M)
-        nan = np.maximum.reduce(S, axis=None) > made.infinity or _negative_nan(X, made)
+        nan = _negative_nan(X, made)
+        if len(X) == 2:
+            np.bitwise_xor(*integers, out=M)  # S and M are the two operands, so S xor M = X0 xor X1
+            np.maximum(*integers, out=S)
+        else:
+            _extremes(integers, S, M)
+        nan = nan or np.maximum.reduce(S, axis=None) > made.infinity
         negative = scratch(1, out.size, made.signed).reshape(out.shape)
         np.right_shift(S, shift, out=negative)
-        np.bitwise_xor(S, M, out=M)
         np.bitwise_and(M, negative, out=M)
         np.bitwise_xor(S, M, out=S)
         if nan:
             _first_nan(X, out, made)
 
     return combine
+
+
+def _extremes(integers: Sequence[Array], S: Array, M: Array) -> None:  # noqa: N803
+    """The largest in S, and in M the largest xor the least."""
+    fold(integers, S)
+    np.minimum(integers[0], integers[1], out=M)
+    for x in integers[2:]:
+        np.minimum(M, x, out=M)
+    np.bitwise_xor(S, M, out=M)
 
 
 def _negative_nan(X: Sequence[Array], made: Format) -> bool:  # noqa: N803
