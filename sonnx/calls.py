@@ -41,7 +41,7 @@ def judge_call(call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce) -
     _complete_types(call.signature, names)
     answers += _parameter_answers(call, call.signature, in_force)
     answers += _input_answers(call, call.signature, in_force)
-    answers += _group_answers(call.signature, names, in_force)
+    answers += group_answers(call.signature, names, in_force)
     own = list(_own_answers(call.signature, names, in_force))
     closed = {answer.rule.name for answer in own if answer.verdict in OPEN}
     return outcome([*answers, *own]), _computed(call.signature, names, declared, closed)
@@ -79,7 +79,8 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
                 yield _saying(answer, f"the optional input {formal.name} is omitted")
 
 
-def _group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+    """The general rules about the tensors that share a type."""
     for rule, demand in in_force.about("group"):
         for members in made.groups.values():
             tensors = _members(members, names)

@@ -53,7 +53,7 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
         NotExecutable: the file lies elsewhere, cannot be read, or is too short.
     """
     if folder is None:
-        raise NotExecutable(f"{called} stands in another file, and a model given as bytes has no folder")
+        raise NotExecutable(f"{called} stands in another file, and there is no folder to look for it in")
     path = _inside(folder, external.location, called)
     try:
         data = mapped(path, quote(external.location)) if wanted else memoryview(b"")

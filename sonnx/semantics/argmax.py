@@ -16,6 +16,8 @@ from sonnx.semantics import order
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array, format_of, patterns
 
+OPERATOR = "ArgMax"
+
 ZEROS_DIFFER = ("onnx",)
 """The texts of ArgMax under which the order of Max holds for zeros."""
 
@@ -27,9 +29,25 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         NoValue: X has no element along the axis (ArgMax.axis-not-empty).
     """
     (X,), names = inputs, application.names  # noqa: N806  the standard's letter
-    last, equal_zeros = names.get("select_last_index", 0), application.text not in ZEROS_DIFFER
-    Y = argmax(X, normal_axis(X, names["axis"]), last, equal_zeros)  # noqa: N806
+    Y = argmax(X, normal_axis(X, names["axis"]), last_index(application), equal_zeros(application))  # noqa: N806
     return (np.expand_dims(Y, names["axis"]) if names["keepdims"] == 1 else Y,)
+
+
+def equal_zeros(application: Application) -> bool:
+    """Whether the text that speaks takes both zeros as equal."""
+    return application.text not in ZEROS_DIFFER
+
+
+def last_index(application: Application) -> int:
+    """select_last_index, 0 in versions without it.
+
+    Raises:
+        NoValue: it is neither 0 nor 1; no text says what that means.
+    """
+    last: int = application.names.get("select_last_index", 0)
+    if last not in (0, 1):
+        raise NoValue("ArgMax.select-last-index-flag", f"select_last_index is {last}")
+    return last
 
 
 def normal_axis(X: Array, axis: int) -> int:  # noqa: N803
@@ -45,20 +63,20 @@ def normal_axis(X: Array, axis: int) -> int:  # noqa: N803
     return axis % X.ndim
 
 
-def argmax(X: Array, axis: int, last: int, equal_zeros: bool) -> Array:  # noqa: N803
+def argmax(X: Array, axis: int, last: int, zeros_are_equal: bool) -> Array:  # noqa: N803
     """Y without the axis: for each slice the index of the best element, elements taken one after another."""
     slices = np.moveaxis(patterns(X), axis, -1)
     Y = np.empty(slices.shape[:-1], np.int64)  # noqa: N806
     for k in np.ndindex(Y.shape):
-        Y[k] = _index(_places(slices[k], X.dtype, equal_zeros), last)
+        Y[k] = _index(_places(slices[k], X.dtype, zeros_are_equal), last)
     return Y
 
 
-def _places(S: Array, kind: np.dtype[np.generic], equal_zeros: bool) -> list[int]:  # noqa: N803
+def _places(S: Array, kind: np.dtype[np.generic], zeros_are_equal: bool) -> list[int]:  # noqa: N803
     made = format_of(kind)
     if made is None:
         return [int(s) for s in S]
-    key = order.equal_zeros_key if equal_zeros else order.key
+    key = order.equal_zeros_key if zeros_are_equal else order.key
     return [key(int(s), made.sign, made.infinity) for s in S]
 
 

@@ -18,6 +18,8 @@ from sonnx.semantics.application import Application
 from sonnx.stops import NotExecutable
 from sonnx.semantics.formats import Array
 
+OPERATOR = "Constant"
+
 _TYPES = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
 
 

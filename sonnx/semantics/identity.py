@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array
 
+OPERATOR = "Identity"
+
 SAME_VALUE = True
 """The output is the input: the executor gives both names one buffer."""
 

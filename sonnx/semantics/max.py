@@ -16,6 +16,8 @@ import numpy as np
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array, larger, patterns
 
+OPERATOR = "Max"
+
 
 def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:  # noqa: N803  the standard's letter
     """Y, of the broadcast shape and the type of X.

@@ -16,6 +16,8 @@ import numpy as np
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array, larger, lowest, patterns
 
+OPERATOR = "ReduceMax"
+
 EMPTY_SINCE = 18
 """The version that gives the maximum of no element."""
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.argmax import ZEROS_DIFFER, normal_axis
+from sonnx.semantics.argmax import equal_zeros, last_index, normal_axis
 from sonnx.semantics.formats import Array, Format, format_of
 from sonnx.semantics.kernels.scratch import scratch
 from sonnx.semantics.kernels.trust import argmax_finds_the_first_nan
@@ -32,19 +32,19 @@ WIDE = 256
 def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
     """See `sonnx.semantics.kernels`."""
     names = application.names
-    axis, keep, last = names["axis"], names["keepdims"] == 1, names.get("select_last_index", 0) == 1
-    equal_zeros = application.text not in ZEROS_DIFFER
+    axis, keep = names["axis"], names["keepdims"] == 1
+    last, zeros_are_equal = last_index(application) == 1, equal_zeros(application)
 
     def arg_max(inputs: Sequence[Array], out: Array) -> Array:
         X = inputs[0]  # noqa: N806  the standard's letter
         at = normal_axis(X, axis)
-        arg_into(X, at, last, equal_zeros, out if keep else np.expand_dims(out, at))
+        arg_into(X, at, last, zeros_are_equal, out if keep else np.expand_dims(out, at))
         return out
 
     return arg_max
 
 
-def arg_into(X: Array, axis: int, last: bool, equal_zeros: bool, out: Array) -> None:  # noqa: N803
+def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array) -> None:  # noqa: N803
     """The indices in `out`, int64, which keeps the axis with extent 1."""
     made = format_of(X.dtype)
     if out.size == 0:
@@ -53,10 +53,10 @@ def arg_into(X: Array, axis: int, last: bool, equal_zeros: bool, out: Array) -> 
         _plain(X, axis, last, out)
     elif X.dtype.itemsize > 2 and argmax_finds_the_first_nan(X.dtype):
         _plain(X, axis, last, out)
-        if not equal_zeros:
+        if not zeros_are_equal:
             _mend_zeros(X, axis, last, out, made)
     else:
-        _by_keys(X, axis, last, equal_zeros, out, made)
+        _by_keys(X, axis, last, zeros_are_equal, out, made)
 
 
 def _plain(X: Array, axis: int, last: bool, out: Array) -> None:  # noqa: N803
@@ -81,12 +81,12 @@ def _mend_zeros(X: Array, axis: int, last: bool, out: Array, made: Format) -> No
 # ------------------------------------------------------------------ keys
 
 
-def _by_keys(X: Array, axis: int, last: bool, equal_zeros: bool, out: Array, made: Format) -> None:  # noqa: N803
+def _by_keys(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array, made: Format) -> None:  # noqa: N803
     """Block by block: rows of the axes before, the axis, columns of the axes after."""
     before, after, d = prod(X.shape[:axis]), prod(X.shape[axis + 1 :]), X.shape[axis]
     bits = np.ascontiguousarray(X).view(made.signed).reshape(before, d, after)
     result = out.reshape(before, after)
-    key = partial(_keys, equal_zeros=equal_zeros, made=made)
+    key = partial(_keys, zeros_are_equal=zeros_are_equal, made=made)
     if after == 1 and d > BLOCK:
         for row in range(before):
             result[row] = _long(bits[row, :, 0], last, key)
@@ -102,16 +102,16 @@ def _by_keys(X: Array, axis: int, last: bool, equal_zeros: bool, out: Array, mad
         result[row : row + rows] = _winners(key(bits[row : row + rows]), last)
 
 
-def _keys(bits: Array, equal_zeros: bool, made: Format) -> Array:
+def _keys(bits: Array, zeros_are_equal: bool, made: Format) -> Array:
     """Integers in the order of the values; every NaN is the largest integer."""
     keys = scratch(0, bits.size, made.signed).reshape(bits.shape)
     signs = scratch(1, bits.size, made.signed).reshape(bits.shape)
     np.right_shift(bits, 8 * made.signed.itemsize - 1, out=signs)
     np.bitwise_and(signs, made.sign - 1, out=keys)
     np.bitwise_xor(keys, bits, out=keys)
-    if equal_zeros:
+    if zeros_are_equal:
         np.subtract(keys, signs, out=keys)
-    least = -made.infinity if equal_zeros else -made.infinity - 1
+    least = -made.infinity if zeros_are_equal else -made.infinity - 1
     if np.maximum.reduce(keys, axis=None) > made.infinity or np.minimum.reduce(keys, axis=None) < least:
         np.copyto(keys, made.sign - 1, where=bits & (made.sign - 1) > made.infinity)
     return keys
