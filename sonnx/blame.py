@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sonnx.domain import Expression, Thunk, Word
 from sonnx.facts import Cause, Facts, OutOfFuel, Tensor, Unknown
+from sonnx.quoting import escape, quote
 
 LONGEST = 8
 """Items of a list shown in a message."""
@@ -39,12 +40,12 @@ def why(expression: Expression, environment: Mapping[str, Any]) -> str:
 def show(value: Any) -> str:
     """A fact as the messages print it: lists in brackets, strings in double quotes, an unknown with its reason."""
     if isinstance(value, Unknown):
-        return f"'{value.symbol}'" if value.symbol else "not known"
+        return quote(value.symbol) if value.symbol else "not known"
     if isinstance(value, tuple) and not isinstance(value, Tensor):
         items = [show(item) for item in value[:LONGEST]]
         more = f", … ({len(value)} in all)" if len(value) > LONGEST else ""
         return f"[{', '.join(items)}{more}]"
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return f'"{escape(value)}"' if isinstance(value, str) else str(value)
 
 
 def _with_value(said: Said) -> str:
@@ -128,8 +129,7 @@ class Blame:
             lambda item: body(Said(item, variable)).value,
             where and (lambda item: where(Said(item, variable)).value),
         )
-        shown = body(Said(Unknown(Cause.NOT_STATED, ""), variable)).text
-        text = f"[{shown} for {variable} in {sequence.text}]"
+        shown, text = body(Said(Unknown(Cause.NOT_STATED, ""), variable)).text, show(value)
         if where is None and shown.startswith(f"{variable}.") and shown[len(variable) + 1 :].isidentifier():
             text = f"{sequence.text}.{shown[len(variable) + 1 :]}"
         return Said(value, text)

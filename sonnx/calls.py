@@ -14,7 +14,7 @@ from sonnx.facts import Facts, Tensor as TensorFacts, Unknown
 from sonnx.graph_rules import Call, Defect
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
-from sonnx.judging import Answer, Outcome, judge, outcome, relying
+from sonnx.judging import Answer, judge, relying
 from sonnx.node_facts import NOTHING_STATED, environment, evaluate
 from sonnx.profile import Rule
 from sonnx.quoting import escape
@@ -31,20 +31,28 @@ def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
     return function
 
 
-def judge_call(call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce) -> tuple[Outcome, list[TensorFacts]]:
-    """All answers about a call, and the facts of its outputs after it."""
+def judge_form(call: Call, in_force: InForce) -> list[Answer]:
+    """The answers that need no facts of the tensors: profile, version, attributes, counts."""
     answers = [_graph_answer(rule, call) for rule in in_force.deciding("node")]
+    if call.signature is not None:
+        answers += _parameter_answers(call, call.signature, in_force)
+        answers += _input_answers(call, call.signature, in_force)
+    return answers
+
+
+def judge_facts(
+    call: Call, inputs: Inputs, outputs: Inputs, in_force: InForce
+) -> tuple[list[Answer], list[TensorFacts]]:
+    """The answers about the tensors of a call, and the facts of its outputs after it."""
     declared = [NOTHING_STATED if each is None else each for each in outputs]
     if call.signature is None:
-        return outcome(answers), declared
+        return [], declared
     names = environment(call.signature, call.attributes, inputs, outputs)
     _complete_types(call.signature, names)
-    answers += _parameter_answers(call, call.signature, in_force)
-    answers += _input_answers(call, call.signature, in_force)
-    answers += group_answers(call.signature, names, in_force)
     own = list(_own_answers(call.signature, names, in_force))
     closed = {answer.rule.name for answer in own if answer.verdict in OPEN}
-    return outcome([*answers, *own]), _computed(call.signature, names, declared, closed)
+    computed = _computed(call.signature, names, declared, closed)
+    return [*group_answers(call.signature, names, in_force), *own], computed
 
 
 def _graph_answer(rule: Rule, call: Call) -> Answer:
@@ -58,10 +66,9 @@ def _graph_answer(rule: Rule, call: Call) -> Answer:
 
 
 def _parameter_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
-    given = {formal.name for formal, connected in zip(made.inputs, call.inputs, strict=False) if connected}
-    written = given | {attribute.name for attribute in call.attributes}
+    written = {attribute.name for attribute in call.attributes}
     for rule, demand in in_force.about("parameter"):
-        for parameter in made.parameters:
+        for parameter in made.attributes:
             absent = made.absent[parameter.name]
             facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
             answer = judge(rule, demand, {"parameter": facts})
@@ -70,10 +77,9 @@ def _parameter_answers(call: Call, made: Signature, in_force: InForce) -> Iterat
 
 
 def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
-    values = {parameter.name for parameter in made.values}
     for rule, demand in in_force.about("input"):
         for index, formal in enumerate(made.inputs):
-            if formal.optional and not formal.exempt and formal.name not in values:
+            if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
                 answer = judge(rule, demand, {"input": {"connected": connected}})
                 yield _saying(answer, f"the optional input {formal.name} is omitted")
@@ -116,7 +122,8 @@ def _own_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -
         demand = demanded(rule, made.text, in_force.editions)
         answer = relying(rule, cause) if cause or demand is None else judge(rule, demand, names)
         if answer.verdict in OPEN:
-            causes[rule.name] = answer.cause or rule.slug
+            in_force_too = answer.cause in in_force.slugs or "." in answer.cause
+            causes[rule.name] = answer.cause if in_force_too else rule.slug
         yield answer
 
 

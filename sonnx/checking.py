@@ -7,21 +7,62 @@ operator's own shape expression computes.  Equal declarations and equal calls on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from sonnx import catalogue
-from sonnx.calls import decide, judge_call
+from sonnx.calls import decide, judge_facts, judge_form
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.graph_rules import Call, Defect
 from sonnx.inforce import InForce
-from sonnx.judging import Outcome, judge, outcome
+from sonnx.judging import Answer, Outcome, judge, outcome
 from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type
-from sonnx.node_facts import NOTHING_STATED, attribute_fact, constant_facts, declared_facts, is_sparse
+from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts, is_sparse
 from sonnx.quoting import escape, quote
-from sonnx.scope import Scope, function_key, imports_of, scopes, standard
+from sonnx.scope import Scope, function_key, imports_of, nested, scopes, standard
 from sonnx.signature import Signature, signature
 from sonnx.tally import Tally
 from sonnx.verdict import Report, Verdict, Where
+
+OMITTED = 0
+"""The row of an input or output that is left out."""
+
+
+class FactTable:
+    """The different facts of one check, each with a row number: numbers are compared faster than facts."""
+
+    def __init__(self) -> None:
+        self.rows: dict[TensorFacts, int] = {}
+        self.known: list[TensorFacts | None] = [None]
+
+    def row(self, facts: TensorFacts) -> int:
+        """The number of these facts."""
+        found = self.rows.get(facts)
+        if found is None:
+            found = self.rows[facts] = len(self.known)
+            self.known.append(facts)
+        return found
+
+    def facts(self, row: int | None) -> TensorFacts | None:
+        """The facts of a number, None for what is left out."""
+        return self.known[row or OMITTED]
+
+
+class Declared(NamedTuple):
+    """A declared type, its facts and what the rules about values say of it."""
+
+    type: Type
+    row: int
+    outcome: Outcome
+
+
+class Judged(NamedTuple):
+    """What is said of a call, and the facts of its outputs after it."""
+
+    outcome: Outcome
+    rows: tuple[int, ...]
+    signature: Signature | None
+
 
 SPARSE = Type("sparse tensor", None, None, True)
 
@@ -40,9 +81,12 @@ class _Check:
         self.functions = {function_key(function) for function in model.functions}
         self.signatures: dict[tuple[str, int], Signature] = {}
         self.nodes = 0
-        self.of_type: dict[Type, Outcome] = {}
-        self.facts_of: dict[Type, TensorFacts] = {NOT_STATED: NOTHING_STATED}
-        self.of_call: dict[Any, tuple[Outcome, list[TensorFacts], Signature | None]] = {}
+        self.table = FactTable()
+        self.of_type: dict[Type, Declared] = {}
+        self.by_identity: dict[int, Declared] = {}
+        self.of_call: dict[Any, dict[Any, Judged]] = {}
+        self.of_form: dict[Any, tuple[Call, list[Answer]]] = {}
+        self.rows_in: dict[int, dict[str, int]] = {}
 
     def run(self, name: str) -> Report:
         for rule in self.in_force.deciding("model"):
@@ -54,7 +98,8 @@ class _Check:
             self._scope(scope)
             used.update([node.domain for node in scope.graph.nodes])
         for place, graph in self.model.training:
-            self._values(Scope(escape(place), graph, {}))
+            for scope in nested(Scope(escape(place), graph, {})):
+                self._values(scope)
         self._note(used)
         return self.tally.report(name, self.nodes, self.signatures.values())
 
@@ -79,36 +124,36 @@ class _Check:
         where = Where(scope.place, "graph", scope.graph.name)
         for rule in self.in_force.deciding("graph"):
             self._decide(rule, where, scope)
-        facts = self._values(scope)
+        facts = self.rows_in[id(scope)] = self._values(scope)
         self._default_inputs(scope)
-        for index, node in enumerate(scope.graph.nodes):
-            self._node(scope, index, node, facts)
+        self._nodes(scope, facts)
 
     # Values: by their declarations
 
-    def _values(self, scope: Scope) -> dict[str, TensorFacts]:
-        """Judge each value of a scope once; the facts known before the first node."""
-        graph, facts = scope.graph, dict[str, TensorFacts]()
+    def _values(self, scope: Scope) -> dict[str, int]:
+        """Judge each value of a scope once; the facts known before the first node, as rows of the table."""
+        graph, facts = scope.graph, {"": OMITTED}
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
                 if value.name not in facts:
-                    facts[value.name] = self._declared(value.type)
-                    self._value(scope, value.type, f"{kind}[{index}]", value.name)
+                    facts[value.name] = self._value(scope, value.type, kind, index, value.name)
         for index, tensor in enumerate(graph.initializers):
-            self._value(scope, Type("tensor", tensor.element, tensor.dims), f"initializer[{index}]", tensor.name)
+            self._value(scope, Type("tensor", tensor.element, tensor.dims), "initializer", index, tensor.name)
             self._tensor(tensor, f"{scope.place}/initializer[{index}]")
-            facts[tensor.name] = self._constant(scope, tensor)
+            if tensor.name:
+                facts[tensor.name] = self.table.row(self._constant(scope, tensor))
         for index, sparse in enumerate(graph.sparse_initializers):
-            self._value(scope, SPARSE, f"sparse_initializer[{index}]", sparse.name)
+            type_ = Type("sparse tensor", sparse.element, sparse.dims, True)
+            facts.setdefault(sparse.name, self._value(scope, type_, "sparse_initializer", index, sparse.name))
         for index, node in enumerate(graph.nodes):
             for name in node.outputs:
-                if name not in facts and name:
-                    facts[name] = NOTHING_STATED
-                    self._value(scope, NOT_STATED, f"node[{index}]", name)
-            for attribute in node.attributes:
-                self._attribute(attribute, scope.node_place(index))
+                if name not in facts:
+                    facts[name] = self._value(scope, NOT_STATED, "node", index, name)
+            if node.attributes:
+                for attribute in node.attributes:
+                    self._attribute(attribute, scope.node_place(index))
         if scope.function is not None:
-            self._function_values(scope, len(facts))
+            self._function_values(scope, len(facts) - 1)
         return facts
 
     def _constant(self, scope: Scope, tensor: Tensor) -> TensorFacts:
@@ -117,35 +162,45 @@ class _Check:
         replaceable = tensor.name in scope.graph_inputs and (self.model.ir_version or 0) >= 4
         return facts._replace(values=NOTHING_STATED.values) if replaceable else facts
 
-    def _declared(self, type_: Type) -> TensorFacts:
-        found = self.facts_of.get(type_)
+    def _declared(self, type_: Type) -> Declared:
+        """What is said of a type; types are interned by the gate, so identity finds nearly all of them."""
+        found = self.by_identity.get(id(type_))
         if found is None:
-            found = self.facts_of[type_] = declared_facts(type_)
+            found = self.of_type.get(type_)
+            if found is None:
+                facts = NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
+                names = {"value": facts, "element_types": self.in_force.edition.element_types}
+                answers = [judge(rule, demand, names) for rule, demand in self.in_force.about("value")]
+                found = self.of_type[type_] = Declared(type_, self.table.row(facts), outcome(answers))
+            self.by_identity[id(found.type)] = found
         return found
 
-    def _judged(self, type_: Type) -> Outcome:
-        found = self.of_type.get(type_)
-        if found is None:
-            names = {"value": self._declared(type_), "element_types": self.in_force.edition.element_types}
-            answers = [judge(rule, demand, names) for rule, demand in self.in_force.about("value")]
-            found = self.of_type[type_] = outcome(answers)
-        return found
+    @cached_property
+    def of_sparse(self) -> Outcome:
+        """What is said of an attribute that holds a sparse tensor: it is no value, so no other rule speaks of it."""
+        judged = self._declared(SPARSE).outcome
+        return outcome([answer for answer in judged.loud if answer.rule.slug == "no-sparse-tensor"])
 
-    def _value(self, scope: Scope, type_: Type, place: str, name: str) -> None:
-        """Values of a function have the types of each call; they are judged together, sparse ones apart."""
+    def _value(self, scope: Scope, type_: Type, kind: str, index: int, name: str) -> int:
+        """Judge one value, and return its facts; values of a function are judged together, sparse ones apart."""
+        found = self._declared(type_)
         if scope.function is None or type_.holds_sparse:
-            self.tally.use(self._judged(type_), Where(f"{scope.place}/{place}", "value", name))
+            if found.outcome.loud:
+                self.tally.use(found.outcome, Where(f"{scope.place}/{kind}[{index}]", "value", name))
+            else:
+                self.tally.uses[found.outcome] += 1
+        return found.row
 
     def _function_values(self, scope: Scope, number: int) -> None:
         text = f"{number} values of the function have the types and shapes of each call"
-        failing = [answer for answer in self._judged(NOT_STATED).loud if answer.verdict is Verdict.FAIL]
+        failing = [answer for answer in self._declared(NOT_STATED).outcome.loud if answer.verdict is Verdict.FAIL]
         for answer in failing:
             self.tally.fail(answer.rule, text, Where(scope.place, "function", scope.graph.name))
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
         if is_sparse(attribute):
-            self.tally.use(self._judged(SPARSE), here)
+            self.tally.use(self.of_sparse, here)
         for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
             if isinstance(value, Tensor):
                 self._tensor(value, here.place)
@@ -171,36 +226,54 @@ class _Check:
 
     # Nodes: by their calls
 
-    def _node(self, scope: Scope, index: int, node: Node, facts: dict[str, TensorFacts]) -> None:
-        self.nodes += 1
-        domain = standard(node.domain)
-        inputs = tuple([self._look_up(scope, facts, name) if name else None for name in node.inputs])
-        outputs = tuple([facts[name] if name else None for name in node.outputs])
-        key = (
-            node.operator, domain, node.overload, scope.imports.get(domain, "not imported"), scope.function is None,
-            inputs, outputs, node.attributes and _attribute_key(node),
-        )  # fmt: skip
-        found = self.of_call.get(key)
-        if found is None:
-            call = self._call(scope, node, domain)
-            found = self.of_call[key] = (*judge_call(call, inputs, outputs, self.in_force), call.signature)
-        made, computed, made_of = found
-        if made.loud:
-            operator_set = scope.imports.get(domain)
-            where = Where(scope.node_place(index), "node", node.name, node.operator, operator_set)
-            self.tally.use(made, where, node, made_of)
-        else:
-            self.tally.uses[made] += 1
-        facts.update(zip(node.outputs, computed, strict=False))
+    def _nodes(self, scope: Scope, facts: dict[str, int]) -> None:
+        """Judge each node; equal calls on equal facts are found by the rows of their facts."""
+        memo = self.of_call.setdefault((tuple(scope.imports.items()), scope.function is None), {})
+        uses = self.tally.uses
+        for index, node in enumerate(scope.graph.nodes):
+            inputs = tuple([facts.get(name) for name in node.inputs])
+            if None in inputs:
+                inputs = tuple([self._look_up(scope, facts, name) for name in node.inputs])
+            outputs = tuple([facts[name] for name in node.outputs])
+            attributes = tuple(map(id, node.attributes)) if node.attributes else ()
+            key = (node.operator, node.domain, node.overload, inputs, outputs, attributes)
+            found = memo.get(key)
+            if found is None:
+                found = memo[key] = self._judge(scope, node, inputs, outputs)
+            if found.outcome.loud:
+                operator_set = scope.imports.get(standard(node.domain))
+                where = Where(scope.node_place(index), "node", node.name, node.operator, operator_set)
+                self.tally.use(found.outcome, where, node, found.signature)
+            else:
+                uses[found.outcome] += 1
+            if found.rows != outputs:
+                facts.update(zip(node.outputs, found.rows, strict=True))
+                facts[""] = OMITTED
+        self.nodes += len(scope.graph.nodes)
 
-    def _look_up(self, scope: Scope, facts: dict[str, TensorFacts], name: str) -> TensorFacts:
+    def _look_up(self, scope: Scope, facts: dict[str, int], name: str) -> int:
+        """The facts of a name from the graphs around, by its declaration there."""
         found = facts.get(name)
         outer = scope.outer
         while found is None and outer is not None:
-            type_ = outer.declared.get(name)
-            found = self._declared(type_) if type_ is not None else None
+            found = self.rows_in[id(outer)].get(name)
             outer = outer.outer
-        return NOTHING_STATED if found is None else found
+        return self._declared(NOT_STATED).row if found is None else found
+
+    def _judge(self, scope: Scope, node: Node, inputs: tuple[int | None, ...], outputs: tuple[int, ...]) -> Judged:
+        pattern = (tuple([row != OMITTED for row in inputs]), tuple([row != OMITTED for row in outputs]))
+        key = (
+            node.operator, node.domain, node.overload, *pattern, tuple(map(id, node.attributes)),
+            tuple(scope.imports.items()), scope.function is None,
+        )  # fmt: skip
+        form = self.of_form.get(key)
+        if form is None:
+            call = self._call(scope, node, standard(node.domain))
+            form = self.of_form[key] = (call, judge_form(call, self.in_force))
+        call, answers = form
+        given, named = ([self.table.facts(row) for row in rows] for rows in (inputs, outputs))
+        more, computed = judge_facts(call, given, named, self.in_force)
+        return Judged(outcome([*answers, *more]), tuple(map(self.table.row, computed)), call.signature)
 
     def _call(self, scope: Scope, node: Node, domain: str) -> Call:
         calls_function = (domain, node.operator, node.overload) in self.functions
@@ -215,6 +288,7 @@ class _Check:
         return Call(
             operator=node.operator,
             domain=domain,
+            operator_set=operator_set,
             version=version,
             attributes=node.attributes,
             inputs=tuple(map(bool, node.inputs)),
@@ -236,10 +310,6 @@ class _Check:
         if self.in_force.edition.consolidated:
             name = self.in_force.edition.name
             self.tally.note(f"edition {name} is consolidated by this tool from the published texts")
-
-
-def _attribute_key(node: Node) -> tuple[Any, ...]:
-    return tuple([(a.name, a.kind, attribute_fact(a), a.reference, a.fields) for a in node.attributes])
 
 
 def _notes(model: Model, used: set[str], made: Any) -> Iterator[str]:

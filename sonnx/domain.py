@@ -54,6 +54,8 @@ class Expression:
     text: str
     names: frozenset[str]
     run: Run = field(compare=False, repr=False)
+    words: tuple[str, ...] = field(default=(), compare=False)
+    """The words the text uses itself."""
     over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
     """What an outermost all(...) ranges over: its text and its value."""
 

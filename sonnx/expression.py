@@ -8,9 +8,9 @@ of `domain.Domain`.  docs/rule-language.md describes the language for people who
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -42,7 +42,7 @@ def parse(text: str) -> Expression:
         raise RuleError(f"{text!r} is no expression: {error}") from error
     walker = _Walker(text, words())
     run = walker.walk(tree.body, frozenset())
-    return Expression(text, frozenset(walker.free), run, _ranged_over(walker, tree.body))
+    return Expression(text, frozenset(walker.free), run, tuple(walker.used), _ranged_over(walker, tree.body))
 
 
 def _ranged_over(walker: _Walker, tree: ast.expr) -> tuple[str, Run] | None:
@@ -59,6 +59,7 @@ class _Walker:
         self.text = text
         self.known = known
         self.free: set[str] = set()
+        self.used: dict[str, None] = {}
 
     def refuse(self, construct: str) -> RuleError:
         return RuleError(f"the rule language has no {construct}: {self.text!r}")
@@ -246,6 +247,7 @@ class _Walker:
     def _word(self, name: str, tree: ast.expr) -> Word:
         if name not in self.known:
             raise self.refuse(f"word {name} ({ast.unparse(tree)}); it has {', '.join(sorted(self.known))}")
+        self.used.setdefault(name)
         return self.known[name]
 
 
@@ -281,7 +283,7 @@ def choose(condition: Run, then: Run, otherwise: Run) -> Run:
 @cache
 def words() -> Mapping[str, Word]:
     """The words of `words.py`, in the order of the file: a word may use those above it."""
-    text = inspect.getsource(_words)
+    text = Path(_words.__file__).read_text(encoding="utf-8")
     known: dict[str, Word] = {}
     for tree in ast.parse(text).body:
         if isinstance(tree, ast.FunctionDef):

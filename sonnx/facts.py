@@ -62,6 +62,8 @@ class OutOfFuel(Exception):  # noqa: N818  a bound of the tool, answered by "und
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+_PLAIN = frozenset({int, str, bool})
+"""Types of known values that Python itself compares as the language does."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
 
 
@@ -75,7 +77,7 @@ def strongest(values: Sequence[Any]) -> Unknown | None:
 
     What is made of a symbol is not the symbol any more: N + 1 must not count as equal to N.
     """
-    unknown = [value for value in values if isinstance(value, Unknown)]
+    unknown = [value for value in values if type(value) is Unknown]
     if not unknown:
         return None
     found = reduce(stronger, unknown)
@@ -89,12 +91,10 @@ def undefined(reason: str) -> Unknown:
 
 def first_unknown(value: Any) -> Unknown | None:
     """The strongest unknown anywhere inside a value."""
-    if isinstance(value, Unknown):
-        return value
     if type(value) is tuple:
-        inner = [found for item in value if (found := first_unknown(item)) is not None]
+        inner = [found for item in value if type(item) is not int and (found := first_unknown(item)) is not None]
         return reduce(stronger, inner) if inner else None
-    return None
+    return value if isinstance(value, Unknown) else None
 
 
 class Facts:
@@ -168,6 +168,8 @@ class Facts:
 
     def equal(self, left: Any, right: Any) -> bool | Unknown:
         """Equality; a symbol equals itself, lists are compared item by item."""
+        if type(left) in _PLAIN and type(right) in _PLAIN:
+            return bool(left == right)
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             if isinstance(left, Unknown) and isinstance(right, Unknown) and left.symbol and left.symbol == right.symbol:
                 return True
@@ -184,6 +186,8 @@ class Facts:
         if isinstance(sequence, Unknown):
             return sequence
         self.spend(len(sequence))
+        if type(value) in _PLAIN and _PLAIN.issuperset(map(type, sequence)):
+            return value in sequence
         return self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
 
     def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
@@ -279,6 +283,7 @@ class Facts:
         return self._number(sum, sequence)
 
     def _product(self, sequence: tuple[Any, ...]) -> Any:
+        self.spend(len(sequence) ** 2 // 64)  # each factor lengthens the number the next one is multiplied with
         return 0 if 0 in sequence else self._number(prod, sequence)
 
     def _max(self, sequence: tuple[Any, ...]) -> Any:

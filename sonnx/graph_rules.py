@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
-from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type
+from sonnx.blame import show
+from sonnx.model import DATA_FIELD, WIDTH, Attribute, Function, Model, Node, SparseTensor, Tensor, Type, byte_size
 from sonnx.profile import Editions, Operator
-from sonnx.quoting import quote
+from sonnx.quoting import escape, quote
 from sonnx.scope import Scope, captured, scopes, standard
 from sonnx.signature import Signature
 
@@ -32,6 +34,7 @@ class Call:
 
     operator: str
     domain: str
+    operator_set: int | None
     version: int | None
     attributes: tuple[Attribute, ...]
     inputs: tuple[bool, ...]
@@ -92,11 +95,13 @@ def printable_name(model: Model, editions: Editions) -> Iterator[Defect]:
         yield Defect(f"the name is {quote(name)}", place, name)
 
 
+def no_model_local_function(model: Model, editions: Editions) -> Iterator[Defect]:
+    for index, function in enumerate(model.functions):
+        text = f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model"
+        yield Defect(text, f"function[{index}]")
+
+
 # Functions
-
-
-def no_model_local_function(function: Function) -> Iterator[Defect]:
-    yield Defect(f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model")
 
 
 def function_overrides_operator(function: Function) -> Iterator[Defect]:
@@ -134,6 +139,8 @@ def names_defined_once(scope: Scope) -> Iterator[Defect]:
         for name, number in Counter(names).items():
             if name and number > 1:
                 yield Defect(f"{number} entries of kind {kind} define {quote(name)}", "", name)
+            elif name and outer is not None and outer.visible(name, scope.position):
+                yield Defect(f"the {kind} {quote(name)} is already defined in a graph around this one", "", name)
     first: dict[str, str] = dict.fromkeys(initializers, "an initializer") | dict.fromkeys(inputs, "a graph input")
     for index, node in enumerate(graph.nodes):
         for name in filter(None, node.outputs):
@@ -146,25 +153,21 @@ def names_defined_once(scope: Scope) -> Iterator[Defect]:
 
 def names_defined_before_use(scope: Scope) -> Iterator[Defect]:
     defined = scope.defined_at
-    looping = None
-    for index, node in enumerate(scope.graph.nodes):
-        for name in node.inputs:
-            if not name or defined.get(name, index) < index or scope.visible(name, index):
-                continue
-            if name not in defined:
-                yield Defect(f"{quote(name)} is used and nowhere defined", f"node[{index}]", name)
-                continue
-            looping = _cyclic(scope) if looping is None else looping
-            if not (index in looping and defined[name] in looping):
-                yield Defect(f"{quote(name)} is used before node[{defined[name]}] defines it", f"node[{index}]", name)
+    looping = _cyclic(scope) if scope.early_uses else set()
+    for index, name in scope.early_uses:
+        if scope.visible(name, index):
+            continue
+        if name not in defined:
+            yield Defect(f"{quote(name)} is used and nowhere defined", f"node[{index}]", name)
+        elif not (index in looping and defined[name] in looping):
+            yield Defect(f"{quote(name)} is used before node[{defined[name]}] defines it", f"node[{index}]", name)
 
 
 def acyclic(scope: Scope) -> Iterator[Defect]:
-    if any(scope.defined_at.get(name, -1) >= i for i, node in enumerate(scope.graph.nodes) for name in node.inputs):
-        cycle = sorted(_cyclic(scope))
-        if cycle:
-            shown = ", ".join(f"node[{index}]" for index in cycle[:5]) + (", …" if len(cycle) > 5 else "")
-            yield Defect(f"{_plural(len(cycle), 'node depends', 'nodes depend')} on their own outputs: {shown}")
+    cycle = sorted(_cyclic(scope)) if scope.early_uses else []
+    if cycle:
+        shown = ", ".join(f"node[{index}]" for index in cycle[:5]) + (", …" if len(cycle) > 5 else "")
+        yield Defect(f"{_plural(len(cycle), 'node depends', 'nodes depend')} on their own outputs: {shown}")
 
 
 def outputs_produced(scope: Scope) -> Iterator[Defect]:
@@ -175,15 +178,16 @@ def outputs_produced(scope: Scope) -> Iterator[Defect]:
 
 
 def no_dead_node(scope: Scope) -> Iterator[Defect]:
-    wanted = {value.name for value in scope.graph.outputs}
-    for index in range(len(scope.graph.nodes) - 1, -1, -1):
-        node = scope.graph.nodes[index]
-        if wanted.isdisjoint(node.outputs):
-            continue
-        wanted.update(node.inputs)
-        if node.attributes:
-            wanted |= captured(node)
-    for index, node in enumerate(scope.graph.nodes):
+    nodes = scope.graph.nodes
+    wanted = {value.name for value in scope.graph.outputs} - {""}
+    passed: list[int] = []
+    for index in range(len(nodes) - 1, -1, -1):
+        if wanted.isdisjoint(nodes[index].outputs):
+            passed.append(index)
+        else:
+            _want(nodes[index], wanted)
+    _want_unsorted([nodes[index] for index in passed], wanted)
+    for index, node in enumerate(nodes):
         if wanted.isdisjoint(name for name in node.outputs if name):
             yield Defect("no graph output depends on the node", f"node[{index}]", node.name)
 
@@ -191,8 +195,8 @@ def no_dead_node(scope: Scope) -> Iterator[Defect]:
 def no_unused_value(scope: Scope) -> Iterator[Defect]:
     graph = scope.graph
     used = {value.name for value in graph.outputs}
+    used.update(chain.from_iterable([node.inputs for node in graph.nodes]))
     for node in graph.nodes:
-        used.update(node.inputs)
         if node.attributes:
             used |= captured(node)
     inputs = {value.name for value in graph.inputs}
@@ -205,17 +209,18 @@ def no_unused_value(scope: Scope) -> Iterator[Defect]:
 
 
 def consistent_declarations(scope: Scope) -> Iterator[Defect]:
-    graph = scope.graph
-    declared: dict[str, Type] = {}
-    for value in (*graph.inputs, *graph.outputs, *graph.value_info):
-        if declared.setdefault(value.name, value.type) != value.type and value.name:
+    graph, declared = scope.graph, scope.declared
+    values = (*graph.inputs, *graph.outputs, *graph.value_info)
+    for value in values if len(declared) < len(values) else ():
+        if value.name and not _agree(declared[value.name], value.type):
             difference = f"{_show(declared[value.name])} and {_show(value.type)}"
             yield Defect(f"{quote(value.name)} is declared as {difference}", "", value.name)
     for tensor in graph.initializers:
         declaration = declared.get(tensor.name)
         if declaration is not None and not _fits(tensor, declaration):
+            said = f"{quote(tensor.name)} is declared as {_show(declaration)}"
             constant = _show(Type("tensor", tensor.element, tensor.dims))
-            yield Defect(f"{quote(tensor.name)} is declared as {_show(declaration)}, its initializer is {constant}", "", tensor.name)
+            yield Defect(f"{said}, its initializer is {constant}", "", tensor.name)
 
 
 # Tensors
@@ -223,13 +228,15 @@ def consistent_declarations(scope: Scope) -> Iterator[Defect]:
 
 def tensor_data(tensor: Tensor) -> Iterator[Defect]:
     if any(extent < 0 for extent in tensor.dims):
-        yield Defect(f"the dimensions are {list(tensor.dims)}")
+        yield Defect(f"the dimensions are {show(tensor.dims)}")
         return
     if tensor.element is None or tensor.element.startswith("type "):
         yield Defect(f"the element type is {tensor.element or 'not stated'}")
         return
     if tensor.segment:
         yield Defect("the tensor is stored in segments")
+    if tensor.external is not None:
+        return
     if len(tensor.stored) > 1:
         yield Defect(f"values stand in {' and '.join(tensor.stored)}")
     wrong = [name for name in tensor.stored if name not in ("raw_data", DATA_FIELD[tensor.element])]
@@ -237,24 +244,24 @@ def tensor_data(tensor: Tensor) -> Iterator[Defect]:
         yield Defect(f"values of type {tensor.element} stand in {' and '.join(wrong)}")
     elif tensor.misfit is not None:
         yield Defect(f"entry {tensor.misfit[0]} is {tensor.misfit[1]}, which {tensor.element} cannot hold")
-    elif len(tensor.stored) <= 1 and tensor.external is None:
+    elif len(tensor.stored) <= 1:
         yield from _stored_size(tensor)
 
 
 def _stored_size(tensor: Tensor) -> Iterator[Defect]:
-    elements = 1
-    for extent in tensor.dims:
-        elements *= extent
+    asked = f"the dimensions {show(tensor.dims)} of type {tensor.element} ask for"
     if tensor.element == "string":
-        if len(tensor.strings) != elements:
-            yield Defect(f"the dimensions {list(tensor.dims)} ask for {elements} strings, {len(tensor.strings)} are stored")
+        if byte_size("int8", tensor.dims) != len(tensor.strings):
+            yield Defect(f"{asked} another number of strings than the {len(tensor.strings)} stored")
         return
-    wanted = -int(-elements * WIDTH[tensor.element or ""] // 1)
+    wanted = byte_size(tensor.element or "", tensor.dims)
     stored = 0 if tensor.data is None else len(tensor.data)
     if stored != wanted:
-        yield Defect(
-            f"the dimensions {list(tensor.dims)} of type {tensor.element} ask for {wanted} bytes, {stored} are stored"
-        )
+        yield Defect(f"{asked} {_bytes(wanted)}, {stored} are stored")
+
+
+def _bytes(number: int | None) -> str:
+    return "more bytes than a file can hold" if number is None else _plural(number, "byte")
 
 
 def external_data(tensor: Tensor) -> Iterator[Defect]:
@@ -267,16 +274,13 @@ def external_data(tensor: Tensor) -> Iterator[Defect]:
     for key in ("offset", "length"):
         if key in dict(external.entries) and (getattr(external, key) is None or getattr(external, key) < 0):
             yield Defect(f"{key} is {quote(dict(external.entries)[key])}, no number of bytes")
-    if tensor.stored:
-        yield Defect(f"the tensor is stored outside the file and also in {' and '.join(tensor.stored)}")
-    width = WIDTH.get(tensor.element or "")
-    if external.length is not None and width is not None and all(extent >= 0 for extent in tensor.dims):
-        elements = 1
-        for extent in tensor.dims:
-            elements *= extent
-        wanted = -int(-elements * width // 1)
+    inside = [name for name in tensor.stored if name != "external_data"]
+    if inside:
+        yield Defect(f"the tensor is stored outside the file and also in {' and '.join(inside)}")
+    if external.length is not None and tensor.element in WIDTH and min(tensor.dims, default=0) >= 0:
+        wanted = byte_size(tensor.element, tensor.dims)
         if external.length != wanted:
-            yield Defect(f"length is {external.length}, the dimensions {list(tensor.dims)} ask for {wanted} bytes")
+            yield Defect(f"length is {external.length}, the dimensions {show(tensor.dims)} ask for {_bytes(wanted)}")
 
 
 # Nodes
@@ -307,10 +311,10 @@ def operator_in_profile(call: Call) -> Iterator[Defect]:
 
 def operator_version(call: Call) -> Iterator[Defect]:
     known = call.known
-    if known is None or not call.imported:
+    if known is None or call.operator_set is None:
         return
     if call.version is None:
-        yield Defect(f"{known.name} has no version in this operator set")
+        yield Defect(f"operator set {call.operator_set} has no {known.name}")
     elif call.strict and call.version != known.specified:
         yield Defect(f"version {call.version} is in force; the text specifies {known.specified}")
 
@@ -387,6 +391,28 @@ def output_count(call: Call) -> Iterator[Defect]:
 # Helpers
 
 
+def _want(node: Node, wanted: set[str]) -> None:
+    wanted.update(node.inputs)
+    if node.attributes:
+        wanted |= captured(node)
+    wanted.discard("")
+
+
+def _want_unsorted(passed: list[Node], wanted: set[str]) -> None:
+    """Where nodes are not sorted, a node passed over may be wanted by one before it, and so on."""
+    makers: dict[str, list[Node]] = {}
+    for node in passed:
+        for name in node.outputs:
+            makers.setdefault(name, []).append(node)
+    waiting = [name for name in makers if name in wanted]
+    while waiting:
+        for node in makers.pop(waiting.pop(), ()):
+            more: set[str] = set()
+            _want(node, more)
+            waiting.extend(more - wanted)
+            wanted |= more
+
+
 def _bounds(inputs: tuple[object, ...]) -> tuple[int, int | None]:
     """The least and largest number of inputs; how often a repeated input may stand is a rule of its operator."""
     least = max([i + 1 for i, each in enumerate(inputs) if not (each.optional or each.variadic)], default=0)  # type: ignore[attr-defined]
@@ -436,10 +462,23 @@ def _fits(tensor: Tensor, declaration: Type) -> bool:
     )
 
 
+def _agree(left: Type, right: Type) -> bool:
+    """Whether nothing contradicts: what is not stated, or stated as a symbol, contradicts nothing."""
+    if left == right or "not stated" in (left.kind, right.kind):
+        return True
+    if left.kind != right.kind or (left.element != right.element and None not in (left.element, right.element)):
+        return False
+    if left.shape is None or right.shape is None:
+        return left.kind in ("tensor", "sparse tensor")  # types that hold others are compared as a whole
+    pairs = zip(left.shape, right.shape, strict=False)
+    numbers = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
+    return len(left.shape) == len(right.shape) and all(a == b for a, b in numbers)
+
+
 def _show(type_: Type) -> str:
     if type_.shape is None:
         return f"{type_.element or type_.kind} without shape"
-    return f"{type_.element or type_.kind} [{', '.join('?' if d is None else str(d) for d in type_.shape)}]"
+    return f"{type_.element or type_.kind} [{', '.join('?' if d is None else escape(str(d)) for d in type_.shape)}]"
 
 
 def _cyclic(scope: Scope) -> set[int]:
@@ -476,24 +515,33 @@ def _peel(edges: list[set[int]]) -> set[int]:
 
 
 def _names(model: Model) -> Iterator[tuple[str, str]]:
-    """The names that do not print, each with its place; all others are passed over quickly."""
+    """The names that do not print, each with its place; whole lists are passed over where all do."""
     for index, entry in enumerate(model.imports):
         yield from _unprintable(f"opset_import[{index}]", (entry.domain,))
+    for index, function in enumerate(model.functions):
+        defaults = tuple(attribute.name for attribute in function.defaults)
+        domains = tuple(entry.domain for entry in function.imports)
+        own = (function.domain, function.overload, *function.attributes, *defaults, *domains)
+        yield from _unprintable(f"function[{index}]", own)
     for scope in scopes(model):
         graph = scope.graph
         yield from _unprintable(scope.place, (graph.name,))
-        for kind, values in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info), ("initializer", graph.initializers), ("sparse_initializer", graph.sparse_initializers)):
-            if not "".join([value.name for value in values]).isprintable():
-                for index, value in enumerate(values):
+        for kind in ("input", "output", "value_info", "initializer", "sparse_initializer"):
+            listed = getattr(graph, kind if kind == "value_info" else f"{kind}s")
+            if not "".join([value.name for value in listed]).isprintable():
+                for index, value in enumerate(listed):
                     yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
-        for index, node in enumerate(graph.nodes):
-            if not "".join(_node_names(node)).isprintable():
+        for value in {id(each.type): each for each in (*graph.inputs, *graph.outputs, *graph.value_info)}.values():
+            symbols = tuple(dimension for dimension in value.type.shape or () if isinstance(dimension, str))
+            yield from _unprintable(f"{scope.place}/{escape(value.name)}", symbols)
+        if not "".join(chain.from_iterable(map(_node_names, graph.nodes))).isprintable():
+            for index, node in enumerate(graph.nodes):
                 yield from _unprintable(scope.node_place(index), _node_names(node))
 
 
 def _node_names(node: Node) -> tuple[str, ...]:
-    attributes = tuple(attribute.name for attribute in node.attributes)
-    return (node.name, node.operator, node.domain, node.overload, *node.inputs, *node.outputs, *attributes)
+    names = (node.name, node.operator, node.domain, node.overload, *node.inputs, *node.outputs)
+    return (*names, *[attribute.name for attribute in node.attributes]) if node.attributes else names
 
 
 def _unprintable(place: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

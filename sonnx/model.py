@@ -25,6 +25,21 @@ WIDTH = {
 """Bytes per element of each element type of fixed width (ONNX IR, TensorProto.raw_data)."""
 
 
+def byte_size(element: str, dims: tuple[int, ...]) -> int | None:
+    """The bytes of a constant in raw_data, None where they are more than any file holds.
+
+    Elements of fewer than eight bits are packed; the last byte is filled up.
+    """
+    if 0 in dims:
+        return 0
+    bits = int(WIDTH[element] * 8)
+    for extent in dims:
+        bits *= extent
+        if bits > 1 << 80:
+            return None
+    return (bits + 7) // 8
+
+
 DATA_FIELD = {
     "float": "float_data", "complex64": "float_data", "double": "double_data", "complex128": "double_data",
     "int64": "int64_data", "uint32": "uint64_data", "uint64": "uint64_data", "string": "string_data",
@@ -101,6 +116,7 @@ class SparseTensor:
     """A sparse tensor; only that it is there matters to the profile."""
 
     name: str
+    element: str | None
     dims: tuple[int, ...]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sonnx.facts import Cause, Facts, OutOfFuel, Tensor as TensorFacts, Unknown
 from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
+from sonnx.quoting import quote
 from sonnx.signature import Signature
 
 LARGEST = 4096
@@ -16,6 +17,7 @@ LARGEST = 4096
 RUN_TIME = Unknown(Cause.RUN_TIME, "the value is known at run time only")
 NO_TYPE = Unknown(Cause.NOT_STATED, "the element type is not declared", because="explicit-type")
 NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="explicit-shape")
+NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is no tensor", because="tensor-values-only")
 NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
 NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
 NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
@@ -27,12 +29,14 @@ def dimension(value: Dimension, index: int) -> int | Unknown:
         if value >= 0:
             return value
         return Unknown(Cause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
-    stated = "is not stated" if value is None else f"is the symbol {value!r}"
+    stated = "is not stated" if value is None else f"is the symbol {quote(value)}"
     return Unknown(Cause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
 
 
 def declared_facts(type_: Type) -> TensorFacts:
     """What a declaration states of a tensor."""
+    if type_.kind not in ("tensor", "sparse tensor", "not stated"):
+        return TensorFacts(NO_TENSOR, NO_TENSOR, RUN_TIME, type_.kind, type_.holds_sparse)
     element = NO_TYPE if type_.element is None else type_.element
     shape = NO_SHAPE if type_.shape is None else tuple([dimension(d, i) for i, d in enumerate(type_.shape)])
     return TensorFacts(element, shape, RUN_TIME, type_.kind, type_.holds_sparse)

@@ -21,7 +21,6 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from google.protobuf.message import DecodeError
-from google.protobuf.unknown_fields import UnknownFieldSet
 
 from sonnx import wire
 from sonnx.build import Builder
@@ -212,6 +211,8 @@ def _unknown(message: Message, short: bytes) -> tuple[Unknown, ...]:
 
 
 def _located(message: Message, place: str) -> Iterator[Unknown]:
+    from google.protobuf.unknown_fields import UnknownFieldSet  # only the rare file that has some pays for it
+
     fields = UnknownFieldSet(message)
     for index in range(len(fields)):
         yield Unknown(place or "model", fields[index].field_number)

@@ -52,6 +52,19 @@ class Scope:
         """The names of the graph's inputs."""
         return frozenset(value.name for value in self.graph.inputs)
 
+    @cached_property
+    def early_uses(self) -> tuple[tuple[int, str], ...]:
+        """The uses of a name by a node at or before its definition here, or of a name not defined here."""
+        defined, many = self.defined_at, len(self.graph.nodes)
+        return tuple(
+            [
+                (index, name)
+                for index, node in enumerate(self.graph.nodes)
+                for name in node.inputs
+                if defined.get(name, many) >= index and name
+            ]
+        )
+
     def visible(self, name: str, position: int) -> bool:
         """Whether a node at a position may use the name, from this graph or one around it."""
         at = self.defined_at.get(name)
@@ -80,16 +93,17 @@ def function_key(function: Function) -> tuple[str, str, str]:
 def scopes(model: Model) -> Iterator[Scope]:
     """Every scope of a model, a graph before those nested in it, functions after the main graph."""
     imports = imports_of(model.imports)
-    yield from _nested(Scope("graph", model.graph, imports))
+    yield from nested(Scope("graph", model.graph, imports))
     for function in model.functions:
         title = ":".join(filter(None, (function.domain, function.name, function.overload)))
         body = Scope(
             f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function
         )
-        yield from _nested(body)
+        yield from nested(body)
 
 
-def _nested(root: Scope) -> Iterator[Scope]:
+def nested(root: Scope) -> Iterator[Scope]:
+    """A scope, and those of the graphs nested in its nodes, at any depth."""
     waiting = [root]
     while waiting:
         scope = waiting.pop()

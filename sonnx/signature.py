@@ -228,12 +228,14 @@ def _shapes(base: Signature) -> Iterator[Rule]:
 
 
 def every_rule(described: Operator) -> tuple[Rule, ...]:
-    """Every rule of an operator in any version and edition, derived ones included, each once."""
+    """Every rule of an operator, derived ones included, each once: as the default edition and the specified version have it."""
     known = editions()
-    found: dict[str, Rule] = {}
-    for edition in known.editions.values():
+    found = {rule.slug: rule for rule in described.rules}
+    order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
+    versions = sorted(described.versions, key=lambda version: version != described.specified)
+    for edition in order:
         text = edition.operators.get(described.name)
-        for version in described.versions if text else ():
-            rules = resolve(described, version, text or "", known, edition.name).rules
-            found |= {rule.slug: rule for rule in rules if rule.slug not in found}
-    return (*described.rules, *(rule for rule in found.values() if rule.slug not in {r.slug for r in described.rules}))
+        for version in versions if text else ():
+            for rule in resolve(described, version, text or "", known, edition.name).rules:
+                found.setdefault(rule.slug, rule)
+    return tuple(found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from sonnx.identifier import Tag
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, Outcome, outcome
 from sonnx.model import Node
@@ -51,8 +52,17 @@ class Tally:
         cause = answer.cause if answer.cause in self.in_force.slugs or "." in answer.cause else ""
         return Finding(
             answer.rule.slug, answer.verdict, where, answer.actual, answer.requires, answer.breaks_onnx,
-            answer.rule.tags, cause, operands,
+            self._tags(answer.rule), cause, operands,
         )  # fmt: skip
+
+    def _tags(self, rule: Rule) -> tuple[Tag, ...]:
+        """The tags of the text in force, or of the latest one before it that gives the rule any."""
+        edition, texts = self.in_force.edition, list(self.in_force.editions.texts)
+        operator = rule.slug.partition(".")[0]
+        text = edition.operators.get(operator, edition.general) if "." in rule.slug else edition.general
+        told = [tag.text for tag in rule.tags if texts.index(tag.text) <= texts.index(text)]
+        latest = max(told, key=texts.index, default="")
+        return tuple(tag for tag in rule.tags if tag.text == latest)
 
     def report(self, name: str, nodes: int, signatures: Iterable[Signature]) -> Report:
         """The report on what was collected."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sonnx.model import NOT_STATED, Dimension, Type, Value
+from sonnx.model import NOT_STATED, Dimension, Shape, Type, Value
 from sonnx.quick import maker
 from sonnx.wire import Message
 
@@ -24,7 +24,7 @@ _TYPE_KIND = {
 _INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
 
-_make_value = maker(Value)
+_make_type, _make_value = maker(Type), maker(Value)
 
 _NAME_TAG = 1 << 3 | 2
 """ValueInfoProto.name, its first field: protobuf writes fields by their number."""
@@ -49,6 +49,20 @@ def element_name(elements: Mapping[int, str | None], number: int) -> str | None:
     return elements.get(number, f"type {number}")
 
 
+def dimension(message: Message) -> Dimension:
+    """A number, a symbol, or None; the empty symbol states nothing."""
+    which = message.WhichOneof("value")
+    if which == "dim_value":
+        return int(message.dim_value)
+    return decoded(message.dim_param) or None if which else None
+
+
+def _shape(message: Message) -> Shape | None:
+    if not message.HasField("shape"):
+        return None
+    return tuple(one.dim_value or dimension(one) for one in message.shape.dim[:])  # 0 may be an absent number
+
+
 @dataclass(frozen=True, slots=True)
 class Types:
     """Reads the types of one file, equal ones once; `elements` names the element types by number."""
@@ -71,7 +85,8 @@ class Types:
         rest = written[2 + size :]
         found = self.rests.get(rest)
         if found is None:
-            found = self.rests[rest] = self.type(message.type)
+            found = self._type(message.type)
+            found = self.rests[rest] = self.same.setdefault(found, found)
         return _make_value(name, found)
 
     def type(self, message: Message) -> Type:
@@ -89,14 +104,7 @@ class Types:
             return NOT_STATED
         kind, inner = _TYPE_KIND.get(which, which), getattr(message, which)
         if which in ("tensor_type", "sparse_tensor_type"):
-            shape = tuple(map(self.dimension, inner.shape.dim[:])) if inner.HasField("shape") else None
-            return Type(kind, element_name(self.elements, inner.elem_type), shape, which == "sparse_tensor_type")
+            element = element_name(self.elements, inner.elem_type)
+            return _make_type(kind, element, _shape(inner), which == "sparse_tensor_type")
         within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
         return Type(kind, holds_sparse=within.holds_sparse)
-
-    def dimension(self, message: Message) -> Dimension:
-        """A number, a symbol, or None; the empty symbol states nothing."""
-        which = message.WhichOneof("value")
-        if which == "dim_value":
-            return int(message.dim_value)
-        return decoded(message.dim_param) or None if which else None

@@ -12,6 +12,7 @@ payload of exactly `TOKEN_LENGTH` bytes is always one that `cut` wrote.  `resolv
 
 from __future__ import annotations
 
+import mmap
 import struct
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -27,6 +28,9 @@ DEPTH = 100
 
 LIMIT = 2**31
 """Bytes protobuf does not read any more."""
+
+LARGE = 1 << 18
+"""A payload of this many bytes is worth a system call, so that reading a file takes no memory for its weights."""
 
 _VARINT, _EIGHT_BYTES, _BYTES, _GROUP, _GROUP_END, _FOUR_BYTES = range(6)
 
@@ -141,8 +145,10 @@ def _rewritten(
             inner = fields[tag]
             changed = _rewritten(buffer, position, after, inner, depth + 1, least) if inner else _token(position, size)
             if changed:
-                pieces += buffer[kept:head], _written(_size(changed)), *changed
+                pieces += bytes(buffer[kept:head]), _written(_size(changed)), *changed
                 kept = after
+                if inner is None and size >= LARGE:
+                    _forget(buffer)
         position = after
     if position > end:
         raise Malformed(_beyond(message, None, position - end), end)
@@ -156,6 +162,12 @@ def _beyond(message: Layout, size: int | None, excess: int) -> str:
 
 def _token(offset: int, length: int) -> list[memoryview | bytes]:
     return [struct.pack("<QQ", offset, length).ljust(TOKEN_LENGTH, b"\0")]
+
+
+def _forget(buffer: memoryview) -> None:
+    """Give the pages of a mapped file back: looking at one byte maps up to two megabytes around it."""
+    if isinstance(buffer.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        buffer.obj.madvise(mmap.MADV_DONTNEED)
 
 
 def _size(pieces: list[memoryview | bytes]) -> int:

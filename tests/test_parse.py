@@ -375,7 +375,8 @@ def test_segment():
 
 def test_sparse_initializer():
     sparse = pb.SparseTensorProto(values=pb.TensorProto(name="s"), dims=[3, 4])
-    assert read(proto(sparse_initializer=[sparse])).graph.sparse_initializers == (model.SparseTensor("s", (3, 4)),)
+    (got,) = read(proto(sparse_initializer=[sparse])).graph.sparse_initializers
+    assert got == model.SparseTensor("s", None, (3, 4))
 
 
 # ------------------------------------------------------------------ attributes

@@ -1,0 +1,38 @@
+# `make demo` and `make test` do everything on a machine with Python and make.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
+
+.PHONY: demo test lint bench proofs campaign clean
+
+$(VENV)/installed: requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: $(VENV)/installed
+	@echo "== a model inside the profile"
+	$(BIN)/sonnx check examples/conforming.onnx
+	@echo "== the same model as exporters write it: what is wrong, where, why, and what to do"
+	-$(BIN)/sonnx check examples/as_exported.onnx
+	@echo "== a CNN of the onnx package"
+	-$(BIN)/sonnx check $(LIGHT)/light_squeezenet.onnx
+	@echo "== one rule"
+	$(BIN)/sonnx explain Max.broadcastable
+
+test: $(VENV)/installed lint
+	$(BIN)/pytest
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/check.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

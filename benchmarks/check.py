@@ -1,0 +1,130 @@
+"""Time `sonnx check` against onnx.checker.check_model(path, full_check=True), in turns within one run; prints ratios.
+
+    python benchmarks/check.py [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, helper
+
+from sonnx.catalogue import editions
+from sonnx.checking import judge_model
+from sonnx.parse import read
+
+PEER = "import sys, onnx.checker as c\ntry: c.check_model(sys.argv[1], full_check=True)\nexcept c.ValidationError: pass"
+OURS = "import sys\nfrom sonnx.__main__ import main\nsys.argv = ['sonnx', 'check', sys.argv[1]]\nmain()"
+
+
+def chain(nodes: int, distinct: bool = False) -> onnx.ModelProto:
+    """A chain of Max nodes over one shape, or over a shape of its own for each node."""
+    shapes = [[1, 2 + i % 50, 3 + i // 50] if distinct else [1, 64] for i in range(nodes + 1)]
+    values = [helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, shapes[i]) for i in range(nodes + 1)]
+    if distinct:
+        ones = [helper.make_tensor_value_info(f"b{i}", TensorProto.FLOAT, shapes[i + 1]) for i in range(nodes)]
+        made = [helper.make_node("Max", [f"b{i}", f"b{i}"], [f"x{i + 1}"], name=f"n{i}") for i in range(nodes)]
+        graph = helper.make_graph(made, "chain", ones, values[1:])
+    else:
+        made = [helper.make_node("Max", [f"x{i}", "x0"], [f"x{i + 1}"], name=f"n{i}") for i in range(nodes)]
+        graph = helper.make_graph(made, "chain", values[:1], values[-1:], value_info=values[1:-1])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def weights(size: int) -> onnx.ModelProto:
+    """A model with `size` bytes of inline weights in tensors of 16 MiB."""
+    number, block = size >> 24, bytes(1 << 24)
+    tensors = [helper.make_tensor(f"w{i}", TensorProto.FLOAT, [1 << 22], block, raw=True) for i in range(number)]
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1 << 22])
+    node = helper.make_node("Max", [f"w{i}" for i in range(number)], ["y"], name="n")
+    graph = helper.make_graph([node], "weights", [], [output], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def timed(action: Callable[[], object]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def paired(ours: Callable[[], object], peer: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """Median times of both, taken in turns after one round that is not counted."""
+    ours(), peer()
+    pairs = [(timed(ours), timed(peer)) for _ in range(rounds)]
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+
+
+def process(code: str, path: str) -> float:
+    """Seconds of a fresh process."""
+    quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    start = time.perf_counter()
+    child = os.posix_spawn(sys.executable, [sys.executable, "-c", code, path], os.environ, file_actions=quiet)
+    os.waitpid(child, 0)
+    return time.perf_counter() - start
+
+
+def memory(code: str, path: str) -> int:
+    """Peak memory (MB) of a fresh process; started by a small one, because a child starts with its parent's peak."""
+    start = f"import resource, subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}, sys.argv[1]], stdout=-3)"
+    tell = "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-S", "-c", f"{start}; {tell}", path], capture_output=True, check=True)
+    return int(done.stdout) // 1024
+
+
+def line(name: str, ours: float, peer: float, target: str) -> None:
+    print(f"{name:<52} {ours * 1e3:9.1f} ms {peer * 1e3:9.1f} ms   x{ours / peer:5.2f}   target {target}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args().rounds
+    edition = editions().default
+    light = Path(onnx.__file__).parent / "backend/test/data/light"
+    print(f"{'':<52} {'sonnx':>12} {'onnx full':>12}")
+    with tempfile.TemporaryDirectory() as folder:
+        def saved(name: str, model: onnx.ModelProto) -> str:
+            path = str(Path(folder) / name)
+            onnx.save(model, path)
+            return path
+
+        def full(path: str) -> None:
+            try:
+                onnx.checker.check_model(path, full_check=True)
+            except onnx.checker.ValidationError:
+                pass
+
+        def whole(name: str, path: str, target: str) -> None:
+            ours, peer = paired(lambda: process(OURS, path), lambda: process(PEER, path), rounds)
+            line(f"{name}, whole process", ours, peer, target)
+
+        whole("ResNet-50 of the onnx package", str(light / "light_resnet50.onnx"), "0.80")
+        for number in (10_000, 100_000):
+            path = saved(f"chain{number}.onnx", chain(number))
+            if number == 10_000:
+                whole(f"chain of {number} nodes", path, "1.00")
+            model = read(path)
+            line(f"chain of {number}, check of a built Model", *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds), "1.50")
+            line(f"chain of {number}, read and check", *paired(lambda: judge_model(read(path), "m", edition), lambda: full(path), rounds), "4.00")
+        path = saved("distinct.onnx", chain(10_000, distinct=True))
+        model = read(path)
+        line("10000 nodes, distinct shapes, check", *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds), "4.00")
+        path = saved("weights.onnx", weights(1 << 30))
+        whole("1 GB of inline weights", path, "0.05")
+        ours, peer = memory(OURS, path), memory(PEER, path)
+        print(f"{'1 GB of inline weights, peak memory':<52} {ours:9d} MB {peer:9d} MB   x{ours / peer:5.2f}   target 0.05")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""`python -m sonnx`, and the one place that catches everything."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import traceback
+
+TOOL_FAILED = 4
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command line; the exit code. A failure of the tool itself is one sentence and exit code 4."""
+    try:
+        gc.disable()  # nothing is garbage while modules load, and looking for it takes a tenth of a short run
+        from sonnx.cli import run
+
+        gc.enable()
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("sonnx: interrupted", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001  the one catch-all of the program
+        if "SONNX_TRACEBACK" in os.environ:
+            traceback.print_exc()
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"sonnx: the tool failed ({text}); set SONNX_TRACEBACK=1 for the details a report needs", file=sys.stderr)  # noqa: T201
+        return TOOL_FAILED
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

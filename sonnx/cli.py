@@ -1,0 +1,184 @@
+"""The command line: arguments in, text out, an exit code. Everything else is done by the library."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sonnx import catalogue
+from sonnx.api import Misuse, check
+from sonnx.binding import UnknownSymbol
+from sonnx.files import write_whole
+from sonnx.parse import Unreadable
+from sonnx.quoting import escape
+from sonnx.report import text as text_report
+from sonnx.selecting import UnknownRule
+from sonnx.verdict import Report
+
+USAGE = 2
+_SEVERITY = (4, 2, 1, 3, 0)
+"""The exit code of several files is the first of these that one of them has."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.command(options)
+    except (Misuse, UnknownRule, UnknownSymbol, OSError) as error:
+        return _refuse(_sentence(error))
+    return code
+
+
+class _Version(argparse.Action):
+    """Asks for the version only when it is printed."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        from sonnx.report.json import tool_version
+
+        print(f"sonnx {tool_version()}")
+        parser.exit()
+
+
+def _refuse(sentence: str) -> int:
+    print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    return USAGE
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'output'}: {error.strerror}"
+    return str(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sonnx", description=__doc__ and "Check ONNX models against SONNX, the safety-related profile of ONNX.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_check(commands.add_parser("check", help="judge models", description="Judge models. Exit code: 0 conforming, 1 a rule fails, 2 unreadable or misuse, 3 not decided, 4 the tool failed."))
+    explain = commands.add_parser("explain", help="explain a rule, tag, operator or erratum")
+    explain.add_argument("id", metavar="ID", help="a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum")
+    explain.set_defaults(command=_explain)
+    rules = commands.add_parser("rules", help="list the rules of an edition")
+    rules.add_argument("--edition", default=None, help=_edition_help())
+    rules.add_argument("--format", choices=("text", "json"), default="text")
+    rules.set_defaults(command=_rules)
+    selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
+    selfcheck.set_defaults(command=_selfcheck)
+    return parser
+
+
+def _edition_help() -> str:
+    known = catalogue.editions()
+    return f"one of {', '.join(known.editions)} (default {known.default})"
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="a model file; - is standard input")
+    parser.add_argument("--edition", default=None, help=_edition_help())
+    parser.add_argument("--select", action="append", default=[], metavar="RULE", help="only these slugs, tags or operators, comma-separated")
+    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help="without these slugs, tags or operators, comma-separated")
+    parser.add_argument("--bind", action="append", default=[], metavar="N=1,H=224", help="judge for these values of symbolic dimensions")
+    parser.add_argument("--accept-assumptions", action="store_true", help="exit 0 where only assumptions on run-time values are open")
+    parser.add_argument("--strict-versions", action="store_true", help="admit only the operator version a text specifies")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    parser.set_defaults(command=_check)
+
+
+def _names(values: Sequence[str]) -> list[str]:
+    return [name for value in values for name in value.split(",") if name]
+
+
+def _bindings(values: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for item in _names(values):
+        symbol, equals, number = item.rpartition("=")
+        if not equals or not symbol or not number.isascii() or not number.isdecimal():
+            raise Misuse(f"--bind takes SYMBOL=NUMBER, not {item!r}")
+        if symbol in found and found[symbol] != int(number):
+            raise Misuse(f"--bind gives {symbol} two values, {found[symbol]} and {number}")
+        found[symbol] = int(number)
+    return found
+
+
+def _check(options: argparse.Namespace) -> int:
+    reports: list[Report] = []
+    unreadable: dict[str, str] = {}
+    for model in _with_progress(options.models):
+        try:
+            reports.append(_check_one(model, options))
+        except Unreadable as reason:
+            unreadable[model] = str(reason)
+            if options.format == "text":
+                print(f"sonnx: {escape(str(reason))}", file=sys.stderr)
+    codes = {report.exit_code(options.accept_assumptions) for report in reports} | ({USAGE} if unreadable else set())
+    if options.format == "json":
+        from sonnx.report import json as json_report
+
+        text = json_report.render(reports, unreadable, options.accept_assumptions)
+    else:
+        text = "\n".join(text_report.render(report) for report in reports)
+        text += "\n" + text_report.total(reports, len(unreadable)) if len(options.models) > 1 else ""
+    _emit(text, options.output)
+    return next(code for code in _SEVERITY if code in codes)
+
+
+def _check_one(model: str, options: argparse.Namespace) -> Report:
+    standard_input = model == "-"
+    return check(
+        sys.stdin.buffer.read() if standard_input else model,
+        options.edition,
+        bind=_bindings(options.bind),
+        select=_names(options.select),
+        ignore=_names(options.ignore),
+        strict_versions=options.strict_versions,
+        name="standard input" if standard_input else os.path.basename(model),  # noqa: PTH119  the name as written
+    )
+
+
+def _with_progress(models: Sequence[str]) -> Iterator[str]:
+    """The models, with a line on the terminal that says how far the run is."""
+    shown = len(models) > 1 and sys.stderr.isatty()
+    for number, model in enumerate(models, 1):
+        if shown:
+            print(f"\r\x1b[K{number}/{len(models)} {escape(model)[:60]}", end="", file=sys.stderr, flush=True)
+        yield model
+    if shown:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _emit(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(output, text)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from sonnx.report.explain import explain
+
+    _emit(explain(options.id), None)
+    return 0
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from sonnx.report.rules import as_json, as_text
+
+    known = catalogue.editions()
+    edition = options.edition or known.default
+    if edition not in known.editions:
+        raise Misuse(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
+    _emit(as_json(edition) if options.format == "json" else as_text(edition), None)
+    return 0
+
+
+def _selfcheck(options: argparse.Namespace) -> int:
+    from sonnx.selfcheck import selfcheck
+
+    lines, sound = selfcheck()
+    _emit("".join(f"{line}\n" for line in lines), None)
+    return 0 if sound else 1

@@ -1,0 +1,24 @@
+"""Writing files: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write beside the file, then rename: a reader sees the old content or the new, never a part.
+
+    Raises:
+        OSError: where the folder cannot be written; nothing is left behind.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    name = path.parent / f".{path.name}.{os.getpid()}"
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        name.replace(path)
+    except BaseException:
+        name.unlink(missing_ok=True)
+        raise

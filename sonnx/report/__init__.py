@@ -1,0 +1,1 @@
+"""Reports for readers: one module each."""

@@ -1,0 +1,162 @@
+"""What `sonnx explain` says about a rule, a tag, an operator or an erratum."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from sonnx import catalogue
+from sonnx.api import Misuse
+from sonnx.cases import Case, cases
+from sonnx.expression import words
+from sonnx.profile import Edition, Erratum, Operator, Rule
+from sonnx.quoting import escape
+from sonnx.selecting import every, matches_rule
+from sonnx.signature import demanded, every_rule
+from sonnx.typeset import formula
+
+WIDTH = 100
+
+
+def explain(wanted: str) -> str:
+    """The explanation, ending in a line feed.
+
+    Raises:
+        Misuse: where nothing has that name.
+    """
+    rules = every()
+    described = catalogue.operator(wanted)
+    if wanted in rules:
+        blocks = [_rule(rules[wanted])]
+    elif described is not None:
+        blocks = [_operator(described)]
+    elif wanted in catalogue.errata():
+        blocks = [_erratum(catalogue.errata()[wanted])]
+    else:
+        blocks = [_rule(rule) for rule in rules.values() if matches_rule(wanted, rule)]
+        blocks = blocks or [_listed(wanted)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _rule(rule: Rule) -> str:
+    lines = [f"{rule.slug}  ({_class(rule)})", "", *_wrapped("", rule.statement), ""]
+    lines += _formulas(rule)
+    lines += [*_wrapped("because", rule.because), *_wrapped("remedy", rule.remedy), *_wrapped("source", rule.source)]
+    lines += _versions(rule)
+    lines += [f"  tag       {tag.label} in {tag.text}, origin {tag.origin}" for tag in rule.tags]
+    lines += _editions(rule)
+    lines += _examples(rule.slug)
+    known = catalogue.errata()
+    for name in rule.errata:
+        lines += ["", *_erratum(known[name]).splitlines()]
+    return "\n".join(lines)
+
+
+def _class(rule: Rule) -> str:
+    says = {
+        "validity": "validity: ONNX demands it",
+        "restriction": "restriction of the profile",
+        "error-condition": "error condition of the profile",
+    }
+    return says[rule.kind]
+
+
+def _formulas(rule: Rule) -> Iterator[str]:
+    if rule.require is None:
+        yield "  decided   by a function on the file or graph; it is tested, not proved"
+        return
+    yield from _wrapped("formula", formula(rule.require))
+    yield from _wrapped("rule text", rule.require.text)
+    for name in rule.require.words:
+        word = words()[name]
+        meaning = inspect.getdoc(word.function) or ""
+        yield from _wrapped("word", f"{name}({', '.join(word.parameters)}): {meaning.partition(chr(10))[0]}")
+    if rule.when is not None:
+        yield from _wrapped("where", formula(rule.when))
+    if rule.onnx is not None and rule.onnx != rule.require:
+        yield from _wrapped("ONNX asks", formula(rule.onnx))
+
+
+def _versions(rule: Rule) -> Iterator[str]:
+    if rule.since > 1:
+        yield f"  versions  from {rule.since} on" + (f", before {rule.before}" if rule.before else "")
+    elif rule.before is not None:
+        yield f"  versions  before {rule.before}"
+
+
+def _editions(rule: Rule) -> Iterator[str]:
+    known = catalogue.editions()
+    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
+
+    def text(edition: Edition) -> str | None:
+        return edition.operators.get(operator) if operator else edition.general
+
+    def holds(edition: Edition) -> bool:
+        found = text(edition)
+        if found is None:
+            return False
+        return known.in_force(rule, found) or demanded(rule, found, known) is not None
+
+    yield f"  editions  {', '.join(name for name, edition in known.editions.items() if holds(edition)) or 'none'}"
+
+
+def _examples(slug: str) -> Iterator[str]:
+    passing = next((case for case in cases() if slug in case.rules("conforms")), None)
+    failing = next((case for case in cases() if slug in case.rules("invalid", "violates")), None)
+    for word, case in (("passes", passing), ("fails", failing)):
+        if case is not None:
+            yield from ("", f"  {word}: {case.title}", *_model(case))
+
+
+def _model(case: Case) -> Iterator[str]:
+    for line in case.text.splitlines():
+        yield f"    {escape(line)}"
+
+
+def _erratum(erratum: Erratum) -> str:
+    lines = [f"  erratum {erratum.id}  ({', '.join(erratum.document)})"]
+    for label, text in (
+        ("place", erratum.place),
+        ("defect", erratum.defect),
+        ("example", erratum.counterexample),
+        ("here", erratum.reading),
+    ):
+        lines += _wrapped(label, text, 4)
+    return "\n".join(lines)
+
+
+def _operator(described: Operator) -> str:
+    lines = [described.name, "", *_wrapped("", described.summary), "", f"  {described.formula}", ""]
+    lines += _wrapped("source", described.source)
+    lines += [f"  version   {described.specified} is specified"]
+    for version, reason in sorted(described.equivalent.items(), reverse=True):
+        lines += _wrapped("", f"{version} is equivalent: {reason}", 12)
+    known = catalogue.editions()
+    texts = [f"{name} ({edition.operators[described.name]})" for name, edition in known.editions.items() if described.name in edition.operators]
+    lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
+    lines += ["  rules", *_table(every_rule(described))]
+    return "\n".join(lines)
+
+
+def _table(rules: Iterable[Rule]) -> Iterator[str]:
+    listed = list(rules)
+    width = max(len(rule.slug) for rule in listed)
+    return (f"    {rule.slug:<{width}}  {rule.statement}" for rule in listed)
+
+
+def _listed(wanted: str) -> str:
+    """An operator that an edition names and no file describes yet."""
+    known = catalogue.editions()
+    statuses = {name: edition.status(wanted) for name, edition in known.editions.items()}
+    if not any(statuses.values()):
+        raise Misuse(f"nothing is called {wanted!r}; `sonnx rules` lists rules, tags and operators")
+    said = ", ".join(f"{status} in {name}" for name, status in statuses.items() if status)
+    return f"{wanted}\n\n  The operator is {said}.\n  Its rules are not written yet."
+
+
+def _wrapped(label: str, text: str, indent: int = 2) -> list[str]:
+    head = " " * indent + (f"{label:<10}" if label else "")
+    return textwrap.wrap(
+        " ".join(text.split()), WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,90 @@
+"""The report as JSON: format 1, described by report.schema.json beside this file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sonnx.identifier import Tag
+from sonnx.profile import Rule
+from sonnx.verdict import Finding, Report
+
+FORMAT = 1
+
+
+def render(reports: Iterable[Report], unreadable: Mapping[str, str], accept_assumptions: bool = False) -> str:
+    """All reports of one run, in the order given, as one document ending in a line feed."""
+    document = {
+        "format": FORMAT,
+        "tool": {"name": "sonnx", "version": tool_version()},
+        "reports": [_report(report, accept_assumptions) for report in reports],
+        "unreadable": [{"model": name, "reason": reason} for name, reason in unreadable.items()],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+
+
+def tool_version() -> str:
+    """The version of the installed package, "0" in a tree that is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow, and most runs do not ask
+
+    try:
+        return version("sonnx")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _report(report: Report, accept_assumptions: bool) -> dict[str, Any]:
+    coverage = report.coverage
+    return {
+        "model": report.name,
+        "edition": {"name": report.edition, "title": report.edition_title, "consolidated": report.consolidated},
+        "verdict": report.verdict,
+        "exit": report.exit_code(accept_assumptions),
+        "partial": report.partial or None,
+        "bound": dict(report.bound),
+        "coverage": {name: getattr(coverage, name) for name in coverage.__dataclass_fields__},
+        "findings": [_finding(finding) for finding in report.findings],
+        "counts": [
+            {"rule": count.rule, "verdict": count.verdict, "reason": count.reason or None, "number": count.number}
+            for count in report.counts
+        ],
+        "notes": list(report.notes),
+        "rules": {slug: _rule(rule) for slug, rule in report.rules.items()},
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    where = finding.where
+    return {
+        "rule": finding.rule,
+        "tags": [_tag(tag) for tag in finding.tags],
+        "verdict": finding.verdict,
+        "breaks_onnx": finding.breaks_onnx,
+        "where": {
+            "place": where.place,
+            "kind": where.kind,
+            "name": where.name,
+            "operator": where.operator or None,
+            "operator_set": where.version,
+        },
+        "message": finding.actual,
+        "requires": finding.requires or None,
+        "because_of": finding.cause or None,
+        "operands": dict(finding.operands),
+    }
+
+
+def _tag(tag: Tag) -> dict[str, str]:
+    return {"text": tag.text, "label": tag.label, "origin": tag.origin}
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "class": rule.kind,
+        "statement": rule.statement,
+        "because": rule.because,
+        "remedy": rule.remedy,
+        "source": rule.source,
+        "errata": list(rule.errata),
+    }

@@ -1,0 +1,69 @@
+"""What `sonnx rules` lists: the rules and operators of an edition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from sonnx import catalogue
+from sonnx.identifier import show_tags
+from sonnx.inforce import InForce
+from sonnx.profile import Edition, Rule
+from sonnx.signature import signature
+
+
+def rules_of(edition: Edition) -> Iterator[Rule]:
+    """Every rule in force: general, graph, then by operator, newest version first."""
+    in_force = InForce(edition)
+    yield from (rule for rule, _ in in_force.general)
+    yield from in_force.graph
+    for name in sorted(edition.operators):
+        described = catalogue.operator(name)
+        seen: set[str] = set()
+        for version in reversed(described.versions) if described else ():
+            made = signature(name, version, edition.name)
+            for rule in made.rules if made else ():
+                if rule.slug not in seen:
+                    seen.add(rule.slug)
+                    yield rule
+
+
+def as_text(name: str) -> str:
+    """A table of the rules and the list of operators."""
+    edition = catalogue.editions().editions[name]
+    listed = list(rules_of(edition))
+    width = max(len(rule.slug) for rule in listed)
+    lines = [f"edition {edition.name}: {edition.title}", ""]
+    lines += [f"{rule.slug:<{width}}  {rule.kind:<15}  {rule.statement}  {show_tags(rule.tags)}".rstrip() for rule in listed]
+    lines += ["", *_operators(edition)]
+    return "\n".join(lines) + "\n"
+
+
+def _operators(edition: Edition) -> Iterator[str]:
+    written = [name for name in sorted(edition.operators) if catalogue.operator(name)]
+    missing = [name for name in sorted(edition.operators) if not catalogue.operator(name)]
+    yield f"operators with rules: {', '.join(written)}"
+    yield f"operators whose rules are not written yet: {', '.join(missing) or 'none'}"
+    yield f"drafts among them: {', '.join(sorted(edition.drafts)) or 'none'}"
+    yield f"planned, not specified: {', '.join(sorted(edition.planned)) or 'none'}"
+
+
+def as_json(name: str) -> str:
+    """The same as a JSON document."""
+    edition = catalogue.editions().editions[name]
+    document = {
+        "format": 1,
+        "edition": {"name": edition.name, "title": edition.title, "consolidated": edition.consolidated},
+        "rules": [
+            {
+                "rule": rule.slug,
+                "class": rule.kind,
+                "statement": rule.statement,
+                "require": rule.require.text if rule.require else None,
+                "tags": [{"text": tag.text, "label": tag.label, "origin": tag.origin} for tag in rule.tags],
+            }
+            for rule in rules_of(edition)
+        ],
+        "operators": {operator: edition.status(operator) for operator in sorted({*edition.operators, *edition.planned})},
+    }
+    return json.dumps(document, indent=1) + "\n"

@@ -1,0 +1,121 @@
+"""The report as text: every problem at once, the first of a rule in full, the others as places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sonnx.identifier import show_tags
+from sonnx.profile import Rule
+from sonnx.quoting import escape, quote
+from sonnx.verdict import Finding, Report, Verdict, Where
+
+PLACES = 3
+"""Further places shown for one rule; the JSON report has all."""
+_HEADLINE = {
+    Verdict.PASS: "conforms",
+    Verdict.FAIL: "does not conform",
+    Verdict.UNDECIDED: "is not decided",
+    Verdict.NOT_CHECKED: "is not completely checked",
+    Verdict.ASSUMED: "conforms under assumptions",
+    Verdict.DEVIATED: "conforms with deviations",
+}
+_ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED)
+
+
+def render(report: Report) -> str:
+    """The report of one model, ending in a line feed."""
+    groups = _groups(report.roots)
+    blocks = ["\n".join(_group(findings, report.rules[findings[0].rule], report)) for findings in groups]
+    return "\n\n".join([_headline(report), *blocks, "\n".join(_summary(report))]) + "\n"
+
+
+def _headline(report: Report) -> str:
+    name = escape(report.name)
+    if report.partial and report.verdict is Verdict.PASS:
+        return f"{name}: the selected rules hold ({report.partial}); edition {report.edition}"
+    bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
+    details = [f"edition {report.edition}", f"for {bound}" if bound else "", report.partial]
+    return f"{name}: {_HEADLINE[report.verdict]} ({', '.join(filter(None, details))})"
+
+
+def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings of one rule and verdict together: failures first, of these what is not valid ONNX."""
+    groups: dict[tuple[str, Verdict], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule, finding.verdict), []).append(finding)
+    return sorted(
+        groups.values(),
+        key=lambda group: (_ORDER.index(group[0].verdict), not any(each.breaks_onnx for each in group)),
+    )
+
+
+def _group(findings: Sequence[Finding], rule: Rule, report: Report) -> Iterator[str]:
+    first = findings[0]
+    tags = show_tags(first.tags)
+    yield place(first.where)
+    yield "  ".join(filter(None, [f"  {first.verdict}", first.rule, tags, first.actual]))
+    if first.operands:
+        yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in first.operands))
+    if first.verdict is Verdict.FAIL:
+        yield _line("meaning", "not valid ONNX" if first.breaks_onnx else "outside the profile")
+        yield _line("requires", first.requires)
+        yield _line("because", rule.because)
+        yield _line("remedy", rule.remedy)
+    elif first.verdict is not Verdict.NOT_CHECKED:
+        yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires)
+    yield _line("more", f"sonnx explain {first.rule}")
+    yield from _others(findings[1:])
+
+
+def _line(label: str, text: str) -> str:
+    return f"        {label:<9} {text}"
+
+
+def _others(findings: Sequence[Finding]) -> Iterator[str]:
+    for finding in findings[:PLACES]:
+        yield f"    also {place(finding.where)}: {finding.actual}"
+    if len(findings) > PLACES:
+        yield f"    and {len(findings) - PLACES} more places (--format json lists them)"
+
+
+def place(where: Where) -> str:
+    """A place in words: `node 'conv1' (Conv, opset 13), graph/node[4]`."""
+    name = f" {quote(where.name)}" if where.name else ""
+    if where.kind == "node":
+        version = f", opset {where.version}" if where.version is not None else ""
+        return f"node{name} ({escape(where.operator)}{version}), {where.place}"
+    return where.place if where.kind == "model" else f"{where.kind}{name}, {where.place}"
+
+
+def _summary(report: Report) -> Iterator[str]:
+    coverage = report.coverage
+    outside = coverage.nodes - coverage.nodes_in_profile
+    yield (
+        f"rules: {coverage.known} known, {coverage.applicable} applicable, {coverage.evaluated} evaluated everywhere; "
+        f"answers: {_answers(report)}"
+    )
+    yield (
+        f"nodes: {coverage.nodes}, of which {outside} outside the profile and "
+        f"{coverage.nodes_not_checked} of operators whose rules are not written yet"
+    )
+    folded = len(report.findings) - len(report.roots)
+    if folded:
+        causes = sorted({finding.cause for finding in report.findings if finding.cause})
+        yield f"folded: {folded} answers are undecided only because of {', '.join(causes)}"
+    for note in report.notes:
+        yield f"note: {note}"
+
+
+def _answers(report: Report) -> str:
+    numbers = ((report.number(verdict), verdict) for verdict in Verdict)
+    return ", ".join(f"{number} {verdict}" for number, verdict in numbers if number)
+
+
+def total(reports: Sequence[Report], unreadable: int) -> str:
+    """The last line for several models."""
+    verdicts = [report.verdict for report in reports]
+    numbers = [f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts]
+    numbers += [f"{unreadable} unreadable"] if unreadable else []
+    return f"{len(reports) + unreadable} files: {', '.join(numbers)}\n"
+
+

@@ -1,0 +1,292 @@
+"""What one file of the catalogue cannot tell: whether all of them fit together.
+
+`problems` says each misfit in one sentence; the tests and `sonnx selfcheck` ask that there be none.  It reads every
+file, which a check never does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+from sonnx import catalogue, graph_rules
+from sonnx.data import folder
+from sonnx.domain import Expression, RuleError, Word
+from sonnx.expression import words
+from sonnx.identifier import Tag, is_slug
+from sonnx.kinds import INPUT, PARAMETER, SHAPE, TENSOR, VALUE, Kind, Kinds, Many, kind_of, show
+from sonnx.kinds import signature as kinds_of_word
+from sonnx.model import WIDTH
+from sonnx.profile import Edition, Editions, Operator, Rule, at, expand
+from sonnx.signature import Signature, demanded, every_rule, resolve
+
+CLASSES = ("validity", "restriction", "error-condition")
+SUBJECTS: Mapping[str, Mapping[str, Kind]] = {
+    "value": {"value": VALUE, "element_types": Many("string")},
+    "parameter": {"parameter": PARAMETER},
+    "input": {"input": INPUT},
+    "group": {"group": Many(TENSOR)},
+}
+"""The subjects of general.toml, with the names a rule about each may use."""
+DECIDED = ("model", "function", "graph", "tensor", "node")
+"""The subjects of graph.toml."""
+PARAMETER_KINDS: Mapping[str, Kind] = {
+    "int": "int", "ints": Many("int"), "string": "string", "strings": Many("string"), "float": "float",
+    "floats": Many("float"), "tensor": TENSOR,
+}  # fmt: skip
+"""The kinds of ONNX's attributes as rules see them; with a float they can do nothing yet."""
+
+
+def problems() -> Iterator[str]:
+    """One sentence for each misfit of the catalogue; nothing where it is sound."""
+    known = catalogue.editions()
+    yield from _words()
+    yield from _editions(known)
+    general, graph, operators = catalogue.general_rules(), catalogue.graph_rules(), catalogue.operators()
+    yield from _slugs([*general, *graph, *chain.from_iterable(map(every_rule, operators))])
+    for rule in general:
+        yield from _general_rule(rule, known)
+    yield from _decided(graph)
+    for rule in graph:
+        yield from _rule(rule, known)
+        if rule.require is not None or rule.onnx is not None or rule.when is not None:
+            yield f"{rule.slug} is decided by a function and has a condition besides."
+    for described in operators:
+        yield from _operator(described, known)
+
+
+# ------------------------------------------------------------------ words and editions
+
+
+def _words() -> Iterator[str]:
+    for word in words().values():
+        yield from _word(word)
+
+
+def _word(word: Word) -> Iterator[str]:
+    try:
+        wanted, result = kinds_of_word(word)
+        found = word.interpret(Kinds(), wanted)
+    except (RuleError, KeyError) as error:
+        yield f"The word {word.name} does not fit its annotations: {error}."
+        return
+    if not _fits(found, result):
+        yield f"The word {word.name} gives {show(found)} and is annotated as {show(result)}."
+
+
+def _editions(known: Editions) -> Iterator[str]:
+    if known.default not in known.editions:
+        yield f"The default edition {known.default} does not exist."
+    for family, members in known.families.items():
+        yield from _element_types(f"The family {family}", members)
+    for edition in known.editions.values():
+        yield from _edition(edition, known)
+
+
+def _edition(edition: Edition, known: Editions) -> Iterator[str]:
+    texts = {edition.general, *edition.operators.values()}
+    for text in sorted(texts - known.texts.keys()):
+        yield f"Edition {edition.name} takes a text {text} that does not exist."
+    for operator in sorted(edition.planned & edition.operators.keys()):
+        yield f"Edition {edition.name} both plans and specifies {operator}."
+    yield from _element_types(f"Edition {edition.name}", edition.element_types)
+
+
+def _element_types(who: str, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if name not in WIDTH and name != "string":
+            yield f"{who} lists {name}, which is no element type of ONNX."
+
+
+# ------------------------------------------------------------------ rules
+
+
+def _slugs(rules: Iterable[Rule]) -> Iterator[str]:
+    for slug, number in Counter(rule.slug for rule in rules).items():
+        if not is_slug(slug):
+            yield f"{slug!r} has not the form of a slug."
+        if number > 1:
+            yield f"{number} rules are called {slug}."
+
+
+def _decided(rules: Iterable[Rule]) -> Iterator[str]:
+    """Each rule of graph.toml has its function, and each public function its rule."""
+    listed = {rule.slug.replace("-", "_") for rule in rules}
+    written = {
+        name
+        for name, member in inspect.getmembers(graph_rules, inspect.isfunction)
+        if member.__module__ == graph_rules.__name__ and not name.startswith("_")
+    }
+    for name in sorted(listed - written):
+        yield f"graph_rules.py has no function {name} for the rule of that name."
+    for name in sorted(written - listed):
+        yield f"graph.toml has no rule for the function {name} of graph_rules.py."
+    for rule in rules:
+        if rule.subject not in DECIDED:
+            yield f"{rule.slug} is about {rule.subject!r}, which is no subject of graph.toml."
+
+
+def _rule(rule: Rule, known: Editions) -> Iterator[str]:
+    """What every rule must have."""
+    for field in ("statement", "because", "remedy", "source"):
+        if not getattr(rule, field).strip():
+            yield f"{rule.slug} has no {field}."
+    if rule.kind not in CLASSES:
+        yield f"{rule.slug} is of class {rule.kind!r}, not of {', '.join(CLASSES)}."
+    for text in (rule.introduced, rule.withdrawn):
+        if text is not None and text not in known.texts:
+            yield f"{rule.slug} names a text {text!r} that does not exist."
+    yield from _tags(rule.slug, rule.tags, known)
+    yield from _errata(rule.slug, rule.errata)
+
+
+def _tags(who: str, tags: Iterable[Tag], known: Editions) -> Iterator[str]:
+    for tag in tags:
+        if tag.text not in known.texts:
+            yield f"{who} has a tag {tag.label} of a text {tag.text!r} that does not exist."
+        if not tag.label or not tag.origin:
+            yield f"{who} has a tag without label or origin."
+
+
+def _errata(who: str, ids: Iterable[str]) -> Iterator[str]:
+    if not (folder("restrictions") / "errata.toml").is_file():
+        return
+    for each in ids:
+        if each not in catalogue.errata():
+            yield f"{who} names an erratum {each} that does not exist."
+
+
+def _general_rule(rule: Rule, known: Editions) -> Iterator[str]:
+    yield from _rule(rule, known)
+    names = SUBJECTS.get(rule.subject)
+    if names is None:
+        yield f"{rule.slug} is about {rule.subject!r}, which is no subject of general.toml."
+    elif rule.require is None:
+        yield f"{rule.slug} has no condition."
+    else:
+        yield from _conditions(rule, (rule.require, rule.onnx, rule.when), names)
+
+
+def _conditions(rule: Rule, texts: Iterable[Expression | None], names: Mapping[str, Kind]) -> Iterator[str]:
+    for text in texts:
+        if text is not None:
+            yield from _kind(rule.slug, text, "bool", names)
+
+
+def _kind(who: str, text: Expression, wanted: Kind, names: Mapping[str, Kind]) -> Iterator[str]:
+    try:
+        found = kind_of(text, names)
+    except RuleError as error:
+        yield f"{who}: {error}."
+        return
+    if not _fits(found, wanted):
+        yield f"{who}: {text.text!r} is of kind {show(found)}, not {show(wanted)}."
+
+
+def _fits(found: Kind, wanted: Kind) -> bool:
+    """Whether a kind is the wanted one; the empty list is a list of anything."""
+    return found == wanted or (found == Many("nothing") and isinstance(wanted, Many))
+
+
+# ------------------------------------------------------------------ operators
+
+
+def _operator(described: Operator, known: Editions) -> Iterator[str]:
+    """What an operator file must have, and each of its versions under each edition that names it."""
+    for rule in described.rules:
+        yield from _rule(rule, known)
+        if rule.require is None:
+            yield f"{rule.slug} has no condition."
+    for output in described.outputs:
+        yield from _tags(f"{described.name}.{output.name}", (*output.tags, *output.type_tags), known)
+        yield from _errata(f"{described.name}.{output.name}", output.errata)
+    for parameter in described.parameters:
+        yield from _tags(f"{described.name}.{parameter.name}", parameter.tags, known)
+        yield from _errata(f"{described.name}.{parameter.name}", parameter.errata)
+        if parameter.kind not in PARAMETER_KINDS:
+            yield f"{described.name}.{parameter.name} is of kind {parameter.kind!r}, which no rule can read."
+    yield from _operator_types(described, known)
+    yield from _relies(described)
+    made = [
+        resolve(described, version, edition.operators[described.name], known, edition.name)
+        for edition in known.editions.values()
+        if described.name in edition.operators
+        for version in described.versions
+    ]
+    if not made:
+        yield f"No edition names {described.name}."
+    yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in made))
+    in_force = {rule.slug for each in made for rule in each.rules}
+    for rule in described.rules:
+        if rule.slug not in in_force:
+            yield f"{rule.slug} is in force in no version and edition."
+
+
+def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
+    for variable, by_version in described.types.items():
+        for names in by_version.values():
+            yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
+    for variable, by_text in described.profile.items():
+        for text, names in by_text.items():
+            if text not in known.texts:
+                yield f"{described.name}.{variable} names a text {text!r} that does not exist."
+            yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
+        if variable not in described.types:
+            yield f"{described.name} restricts the types of {variable}, which it does not have."
+    for name, type_ in [(each.name, each.type) for each in described.inputs] + [
+        (each.name, each.type) for each in described.outputs
+    ]:
+        if type_ not in described.types:
+            yield from _element_types(f"{described.name}.{name}", (type_,))
+
+
+def _relies(described: Operator) -> Iterator[str]:
+    """What is relied on is a rule of the file, and is asked before."""
+    names = [rule.name for rule in described.rules]
+    for index, rule in enumerate(described.rules):
+        for name in rule.relies:
+            if name not in names[:index]:
+                yield f"{rule.slug} relies on {name}, which is no rule above it in the file."
+    for output in described.outputs:
+        for name in output.relies:
+            if name not in names:
+                yield f"{described.name}.{output.name} relies on {name}, which is no rule of the file."
+
+
+def _signature(made: Signature, known: Editions) -> Iterator[str]:
+    """The texts in force at one version under one edition are of the right kind."""
+    who = f"{made.operator}-{made.version}"
+    names = dict(_tensors(made))
+    for parameter in made.parameters:
+        wanted = PARAMETER_KINDS.get(parameter.kind, parameter.kind)
+        if parameter in made.values:
+            names[f"{parameter.name}_input"] = names.pop(parameter.name, TENSOR)
+            names[f"constant({parameter.name})"] = "bool"
+        names[f"written({parameter.name})"] = "bool"
+        absent = made.absent[parameter.name]
+        if absent is not None:
+            yield from _kind(f"{who}, absence of {parameter.name}", absent, wanted, names)
+        elif at(parameter.absent, made.version) is None and not parameter.absent and not parameter.required:
+            yield f"{who} does not say what the absence of {parameter.name} means."
+    names |= {each.name: PARAMETER_KINDS.get(each.kind, each.kind) for each in made.parameters}
+    for name, text in made.define.items():
+        try:
+            names[name] = kind_of(text, names)
+        except RuleError as error:
+            yield f"{who}, definition of {name}: {error}."
+    for name, text in made.shapes.items():
+        yield from _kind(f"{who}, shape of {name}", text, SHAPE, names)
+    for rule in made.rules:
+        yield from _conditions(rule, (demanded(rule, made.text, known), rule.onnx, rule.when), names)
+
+
+def _tensors(made: Signature) -> Iterator[tuple[str, Kind]]:
+    for each in made.inputs:
+        yield each.name, Many(TENSOR) if each.variadic else TENSOR
+        if not each.variadic:
+            yield f"given({each.name})", "bool"
+    for output in made.outputs:
+        yield output.name, TENSOR
+        yield f"given({output.name})", "bool"

@@ -1,0 +1,201 @@
+"""The catalogue fits together, and says of ONNX what the installed onnx package says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import onnx
+import onnx.defs
+import pytest
+
+from sonnx import catalogue, parse
+from sonnx.expression import parse as parse_rule
+from sonnx.identifier import Tag
+from sonnx.model import WIDTH
+from sonnx.profile import at, expand
+from sonnx.selecting import every
+from sonnx.signature import signature
+from sonnx.validation import problems
+
+OPERATORS = catalogue.operators()
+SCHEMAS = {
+    (schema.name, schema.since_version): schema
+    for schema in onnx.defs.get_all_schemas_with_history()
+    if schema.domain == ""
+}
+DESCRIBED = [(each, version) for each in OPERATORS for version in each.versions]
+IDS = [f"{each.name}-{version}" for each, version in DESCRIBED]
+ANY_EDITION = {
+    each.name: next(e.name for e in catalogue.editions().editions.values() if each.name in e.operators)
+    for each in OPERATORS
+}
+KIND = onnx.defs.OpSchema.FormalParameterOption
+
+
+def test_no_problems():
+    assert list(problems()) == []
+
+
+GOOD = catalogue.general_rules()[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"slug": "No Sparse"}, "form of a slug"),
+        ({"slug": "Max.broadcastable"}, "2 rules are called Max.broadcastable"),
+        ({"statement": ""}, "has no statement"),
+        ({"because": " "}, "has no because"),
+        ({"remedy": ""}, "has no remedy"),
+        ({"source": ""}, "has no source"),
+        ({"kind": "law"}, "class"),
+        ({"subject": "planet"}, "no subject"),
+        ({"introduced": "1999-01"}, "text '1999-01'"),
+        ({"withdrawn": "1999-01"}, "text '1999-01'"),
+        ({"tags": (Tag("1999-01", "R1", "x"),)}, "text '1999-01'"),
+        ({"require": None}, "no condition"),
+        ({"require": parse_rule("value.rank")}, "is of kind int, not bool"),
+        ({"require": parse_rule("value.rank == value.type")}, "do not go together"),
+        ({"require": parse_rule("nobody > 0")}, "unknown name nobody"),
+        ({"when": parse_rule("value.shape[0]")}, "is of kind int, not bool"),
+    ],
+)
+def test_problems_are_said(monkeypatch, changed, said):
+    monkeypatch.setattr(catalogue, "general_rules", lambda: (replace(GOOD, **changed),))
+    found = [each for each in problems() if said in each]
+    assert found and all(each.endswith(".") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"relies": ("nothing-of-it",)}, "relies on nothing-of-it"),
+        ({"require": parse_rule("len(Z) > 0")}, "unknown name Z"),
+        ({"since": 14}, "in force in no version"),
+    ],
+)
+def test_problems_of_operators_are_said(monkeypatch, changed, said):
+    max_ = catalogue.operator("Max")
+    rules = (replace(max_.rules[0], **changed), *max_.rules[1:])
+    monkeypatch.setattr(catalogue, "operators", lambda: (replace(max_, rules=rules),))
+    assert [each for each in problems() if said in each]
+
+
+def test_every_rule_of_every_edition_is_reached():
+    """What an edition names and a file describes resolves, under its text, in every version."""
+    for edition in catalogue.editions().editions.values():
+        for name in edition.operators:
+            described = catalogue.operator(name)
+            for version in described.versions if described else ():
+                made = signature(name, version, edition.name)
+                assert made is not None
+                assert made.rules
+
+
+def test_all_rules_say_why():
+    for slug, rule in every().items():
+        assert rule.statement.endswith("."), slug
+        assert rule.because and rule.remedy and rule.source, slug
+
+
+# ------------------------------------------------------------------ against the installed onnx package
+
+
+def test_newest_versions():
+    known = catalogue.editions()
+    assert known.operator_set == onnx.defs.onnx_opset_version()
+    assert known.ir_version == onnx.IR_VERSION
+
+
+def test_element_types():
+    names = {name.lower() for name, _ in onnx.TensorProto.DataType.items()} - {"undefined"}
+    assert names == WIDTH.keys() | {"string"}
+    assert names == {name for name in parse.element_names().values() if name}
+
+
+@pytest.mark.parametrize("name", sorted({name for e in catalogue.editions().editions.values() for name in e.operators}))
+def test_operators_of_the_editions_exist(name):
+    assert onnx.defs.has(name)
+
+
+@pytest.mark.parametrize("name", sorted({name for e in catalogue.editions().editions.values() for name in e.planned}))
+def test_planned_operators_exist(name):
+    assert onnx.defs.has(name)
+
+
+@pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
+def test_versions(described):
+    assert described.versions == tuple(sorted(version for name, version in SCHEMAS if name == described.name))
+
+
+@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
+def test_types(described, version):
+    schema = SCHEMAS[described.name, version]
+    stated = {
+        constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in schema.type_constraints
+    }
+    families = catalogue.editions().families
+    listed = {
+        variable: {f"tensor({name})" for name in expand(at(names, version), families)}
+        for variable, names in described.types.items()
+    }
+    assert listed == stated
+
+
+@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
+@pytest.mark.parametrize("side", ["inputs", "outputs"])
+def test_inputs_and_outputs(described, version, side):
+    schema = SCHEMAS[described.name, version]
+    made = signature(described.name, version, ANY_EDITION[described.name])
+    ours = [
+        (each.onnx, each.type if each.type in described.types else f"tensor({each.type})",
+         KIND.Optional if each.optional else KIND.Variadic if getattr(each, "variadic", False) else KIND.Single)
+        for each in getattr(made, side)
+    ]  # fmt: skip
+    assert ours == [(each.name, each.type_str, each.option) for each in getattr(schema, side)]
+
+
+@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
+def test_attributes(described, version):
+    schema = SCHEMAS[described.name, version]
+    made = signature(described.name, version, ANY_EDITION[described.name])
+    ours = {each.name: (each.kind, each.required) for each in made.attributes}
+    assert ours == {
+        name: (attribute.type.name.lower(), attribute.required) for name, attribute in schema.attributes.items()
+    }
+
+
+@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
+def test_defaults(described, version):
+    """Where the schema has a default value the file states it; the file may know more than the schema."""
+    schema = SCHEMAS[described.name, version]
+    made = signature(described.name, version, ANY_EDITION[described.name])
+    for name, attribute in schema.attributes.items():
+        stated = made.absent[name]
+        if attribute.default_value.name:
+            default = onnx.helper.get_attribute_value(attribute.default_value)
+            assert stated is not None and stated.text == repr(default), name
+
+
+def test_defaults_the_schemas_do_not_state():
+    """ReduceMax without axes reduces all of them, and no schema says so: the only such default so far."""
+    beyond = {
+        (described.name, name)
+        for described, version in DESCRIBED
+        for name, text in signature(described.name, version, ANY_EDITION[described.name]).absent.items()
+        if text is not None
+        and name in SCHEMAS[described.name, version].attributes
+        and not SCHEMAS[described.name, version].attributes[name].default_value.name
+    }
+    assert beyond == {("ReduceMax", "axes")}
+
+
+@pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
+def test_version_in_force(described):
+    """At each operator set the file takes the version the registry takes."""
+    for operator_set in range(1, onnx.defs.onnx_opset_version() + 1):
+        try:
+            expected = onnx.defs.get_schema(described.name, operator_set).since_version
+        except onnx.defs.SchemaError:
+            expected = None
+        assert described.version_at(operator_set) == expected

@@ -1,0 +1,193 @@
+"""The command line as its users meet it: exit codes, what is printed where, bad input, pipes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+from sonnx.cli import run
+
+FINE = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }'
+WRONG = FINE.replace("float[2] y", "float[3] y")
+SYMBOL = FINE.replace("[2]", "[N]")
+OPEN = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Relu(a) }'
+RUN_TIME = """<ir_version: 10, opset_import: ["" : 18]> g (float[2, 3] a, int64[1] axes) => (float[2, 1] y)
+{ y = ReduceMax <keepdims = 1, noop_with_empty_axes = 0> (a, axes) }"""
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> dict[str, str]:
+    texts = {"fine": FINE, "wrong": WRONG, "symbol": SYMBOL, "open": OPEN, "run_time": RUN_TIME}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    (tmp_path / "text.onnx").write_text("hello")
+    return {name: str(tmp_path / f"{name}.onnx") for name in (*texts, "text")}
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "code"),
+    [
+        (["fine"], [], 0),
+        (["wrong"], [], 1),
+        (["text"], [], 2),
+        (["open"], [], 3),
+        (["run_time"], [], 3),
+        (["run_time"], ["--accept-assumptions"], 0),
+        (["symbol"], [], 1),
+        (["symbol"], ["--bind", "N=4"], 0),
+        (["symbol"], ["--bind", "M=4"], 2),
+        (["symbol"], ["--bind", "N=-1"], 2),
+        (["symbol"], ["--bind", "N=1,N=2"], 2),
+        (["fine"], ["--select", "Max"], 3),
+        (["fine"], ["--ignore", "GR1"], 3),
+        (["wrong"], ["--select", "no-sparse-tensor"], 3),
+        (["fine"], ["--select", "nonsense"], 2),
+        (["fine"], ["--edition", "1999-01"], 2),
+        (["fine"], ["--strict-versions"], 0),
+        (["fine", "wrong"], [], 1),
+        (["fine", "open"], [], 3),
+        (["fine", "wrong", "open", "text"], [], 2),
+    ],
+)
+def test_exit_codes(models: dict[str, str], names: list[str], options: list[str], code: int) -> None:
+    paths = [models[name] for name in names]
+    assert run(["check", *paths, *options]) == code
+    assert run(["check", *paths, *options, "--format", "json"]) == code, "the format never changes the code"
+
+
+def test_assumption_is_stated(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", models["run_time"], "--accept-assumptions"])
+    out = capsys.readouterr().out
+    assert "conforms under assumptions" in out
+    assert "-data.rank <= a < data.rank for a in axes" in out
+
+
+def test_partial_never_conforms(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", models["fine"], "--select", "Max"])
+    assert "conforms" not in capsys.readouterr().out
+
+
+def test_bound_symbols_stand_in_the_headline(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", models["symbol"], "--bind", "N=4"])
+    assert capsys.readouterr().out.startswith("symbol.onnx: conforms (edition 2026-11, for N=4)")
+
+
+def test_json_says_what_the_library_says(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", models["wrong"], "/nonexistent", "--format", "json"])
+    document = json.loads(capsys.readouterr().out)
+    (report,), (unreadable,) = document["reports"], document["unreadable"]
+    assert report["verdict"] == "fail"
+    assert [finding["rule"] for finding in report["findings"]] == ["Max.Y-shape"]
+    assert report["findings"][0]["operands"] == {"Y": "y", "X[0]": "a"}
+    assert unreadable["model"] == "/nonexistent"
+
+
+def test_same_model_same_bytes(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for _ in range(2):
+        run(["check", models["wrong"]])
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_standard_input(models: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    data = io.BytesIO(Path(models["fine"]).read_bytes())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data))
+    assert run(["check", "-"]) == 0
+
+
+def test_output_is_whole_or_absent(models: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "report.txt"
+    assert run(["check", models["fine"], "--output", str(target)]) == 0
+    assert target.read_text().startswith("fine.onnx: conforms")
+    assert run(["check", models["fine"], "--output", str(tmp_path / "no" / "report.txt")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("wanted", ["Max.broadcastable", "E1", "R1@2025-10", "GR4", "ArgMax", "Conv", "zero-against-one"])
+def test_explain(wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", wanted]) == 0
+    assert capsys.readouterr().out.strip()
+
+
+def test_explain_shows_both_readings_of_r2(capsys: pytest.CaptureFixture[str]) -> None:
+    """Text 2025-11 cites shapes by a restriction that says types; R2 of 2025-10 is broadcasting (DF-10, DF-26)."""
+    run(["explain", "R2"])
+    out = capsys.readouterr().out
+    assert {"explicit-shape", "explicit-type", "Max.broadcastable"} <= {line.split("  ")[0] for line in out.splitlines()}
+
+
+def test_explain_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["explain", "ArgMax.axis-range"])
+    out = capsys.readouterr().out
+    assert "passes:" in out
+    assert "fails:" in out
+
+
+@pytest.mark.parametrize("wanted", ["", "nonsense", "../graph", "a\x1b[31m"])
+def test_explain_nothing(wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", wanted]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "\x1b" not in error
+
+
+def test_rules_lists_every_operator_of_the_edition(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["operators"]["Conv"] == "specified"
+    assert document["operators"]["Gemm"] == "draft"
+    assert document["operators"]["Identity"] == "planned"
+    assert run(["rules", "--edition", "2025-10"]) == 0
+    assert "no-default-values" not in capsys.readouterr().out
+
+
+def command(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "sonnx", *arguments], capture_output=True, check=False, **options)
+
+
+def test_a_closed_pipe_is_no_error(models: dict[str, str]) -> None:
+    line = f"'{sys.executable}' -m sonnx rules | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> None:
+    code = "import sys; from sonnx.cli import run; run(['check', sys.argv[1]]); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code, models["fine"]], capture_output=True, text=True, check=True)
+    loaded = set(eval(done.stdout.splitlines()[-1]))
+    assert not loaded & {"numpy", "z3", "onnx", "onnx.checker", "ml_dtypes", "onnxruntime"}
+    assert "onnx.onnx_ml_pb2" in loaded, "the list is the real one"
+
+
+def test_a_failure_of_the_tool_is_one_sentence(models: dict[str, str], tmp_path: Path) -> None:
+    broken = "import sonnx.checking as c\nimport sys\n"
+    broken += "def fail(*a, **k): raise RuntimeError('boom')\nimport sonnx.api; sonnx.api.judge_model = fail\n"
+    broken += f"sys.argv = ['sonnx', 'check', {models['fine']!r}]\nfrom sonnx.__main__ import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", broken], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_progress_goes_to_the_terminal_only(models: dict[str, str]) -> None:
+    piped = command("check", models["fine"], models["wrong"])
+    assert b"1/2" not in piped.stderr
+    leader, follower = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "sonnx", "check", models["fine"], models["wrong"]],
+        stdout=subprocess.DEVNULL, stderr=follower, check=False,
+    )  # fmt: skip
+    os.close(follower)
+    shown = os.read(leader, 4096)
+    os.close(leader)
+    assert b"1/2" in shown
