@@ -18,9 +18,18 @@ if TYPE_CHECKING:
     from sonnx.running import run
 
 __all__ = [
-    "BadInput", "ErrorCondition", "Finding", "NotConforming", "NotExecutable", "Report", "Stop", "Unreadable", "Verdict",
-    "check", "run",
-]  # fmt: skip
+    "BadInput",
+    "ErrorCondition",
+    "Finding",
+    "NotConforming",
+    "NotExecutable",
+    "Report",
+    "Stop",
+    "Unreadable",
+    "Verdict",
+    "check",
+    "run",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -18,7 +18,8 @@ import numpy as np
 
 from sonnx import catalogue, semantics
 from sonnx.calls import group_answers
-from sonnx.facts import Cause, Facts, Tensor as TensorFacts, Unknown, first_unknown
+from sonnx.facts import Cause, Facts, first_unknown
+from sonnx.facts import Tensor as TensorFacts
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge
 from sonnx.model import Node
@@ -94,14 +95,18 @@ class Applier:
         if self._wait(made, names):
             return None
         for parameter in made.parameters:
-            if (unknown := first_unknown(names[parameter.name])) is not None and _has_meaning(made, parameter.name, names):
+            unknown = first_unknown(names[parameter.name])
+            if unknown is not None and _has_meaning(made, parameter.name, names):
                 raise NotExecutable(unknown.reason)
         application = Application(node.operator, made.version, made.text, names, attributes)
         expected = tuple(_expected(made, output, names) for output in made.outputs[: len(node.outputs)])
         return self._prepared(application, module, expected)
 
-    def _prepared(self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None) -> Prepared:
-        fast = _kernels().get(application.operator.lower()) if expected and len(expected) == 1 and not self.plain else None
+    def _prepared(
+        self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None
+    ) -> Prepared:
+        wanted = expected is not None and len(expected) == 1 and not self.plain
+        fast = _kernels().get(application.operator.lower()) if wanted else None
         kernel: Kernel | None = import_module(fast).kernel(application) if fast else None
         return Prepared(application, module.evaluate, expected, kernel, getattr(module, "SAME_VALUE", False))
 
@@ -119,10 +124,10 @@ class Applier:
         wait = False
         for answer in self._answers(made, names):
             if answer.verdict is Verdict.FAIL:
-                raise ErrorCondition(answer.rule.slug, f"{answer.actual}, against {answer.rule.slug}: {answer.requires}")
+                sentence = f"{answer.actual}, against {answer.rule.slug}: {answer.requires}"
+                raise ErrorCondition(answer.rule.slug, sentence)
             wait = wait or answer.verdict is Verdict.ASSUMED
-        shapes = [evaluate(made.shapes[output.name], Facts(), names) for output in made.outputs if output.name in made.shapes]
-        unknown = first_unknown(tuple(shapes))
+        unknown = first_unknown(tuple([evaluate(shape, Facts(), names) for shape in made.shapes.values()]))
         return wait or (unknown is not None and unknown.cause is Cause.RUN_TIME)
 
     def _answers(self, made: Signature, names: Mapping[str, Any]) -> Iterator[Answer]:
@@ -158,9 +163,9 @@ def _count(node: Node, made: Signature) -> None:
 
 def _expected(made: Signature, output: Output, names: Mapping[str, Any]) -> Expected:
     shape = evaluate(made.shapes[output.name], Facts(), names)
-    if isinstance(shape, Unknown) or (unknown := first_unknown(shape)) is not None:
-        reason = shape.reason if isinstance(shape, Unknown) else unknown.reason if unknown else ""
-        raise NotExecutable(f"the shape of {output.name} is not defined: {reason}")
+    unknown = first_unknown(shape)
+    if unknown is not None:
+        raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
     element = output.type if output.type not in made.groups else _element(made.groups[output.type], names, output.name)
     if element not in ELEMENTS:
         raise NotExecutable(f"{output.name} has the element type {element}, which the executor does not know")

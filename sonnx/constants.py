@@ -33,7 +33,7 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
     if kind is None:
         raise NotExecutable(f"{called} has the element type {tensor.element}, which the executor does not know")
     if min(tensor.dims, default=0) < 0 or tensor.segment or tensor.misfit is not None:
-        raise NotExecutable(f"{called} is not well formed: negative dimension, segment, or an entry outside {tensor.element}")
+        raise NotExecutable(f"{called} has a negative dimension, a segment, or an entry that is no {tensor.element}")
     wanted = prod(tensor.dims) * kind.itemsize
     data = tensor.data if tensor.external is None else outside(tensor.external, wanted, folder, called)
     if data is None and wanted:

@@ -24,20 +24,23 @@ from sonnx.stops import ErrorCondition, NotExecutable
 NONE = -1
 """The place of an omitted optional input; the last one, so that it needs no test."""
 
-LATER = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)  # type: ignore[arg-type]
+LATER = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
 
 
 @dataclass(slots=True)
 class Step:
-    """One node.  `prepared` is None where the values decide it; `buffer` is None where the node makes its own array."""
+    """One node.
+
+    `prepared` is None where the values decide it; `fast` is the kernel with what it makes, None where there is none;
+    `buffer` is None where the node makes its own array.
+    """
 
     index: int
     node: Node
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     prepared: Prepared | None
-    kernel: Kernel | None = None
-    expected: Expected | None = None
+    fast: tuple[Kernel, Expected] | None = None
     size: int = 0
     buffer: int | None = None
     dead_values: tuple[int, ...] = ()
@@ -72,7 +75,9 @@ class at:  # noqa: N801  read as "with at(node, index):"
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, NoValue | ErrorCondition):
+        if isinstance(error, NoValue):
+            raise ErrorCondition(error.rule, f"{place_of(self.node, self.index)}: {error} ({error.rule})") from None
+        if isinstance(error, ErrorCondition):
             raise ErrorCondition(error.rule, f"{place_of(self.node, self.index)}: {error}") from None
         if isinstance(error, NotExecutable):
             raise NotExecutable(f"{place_of(self.node, self.index)}: {error}") from None
@@ -167,8 +172,8 @@ class _Builder:
         outputs = tuple([self.define(name, each) for name, each in zip(node.outputs, known, strict=True)])
         step = Step(index, node, inputs, outputs, prepared)
         if prepared is not None and prepared.kernel is not None and expected is not None:
-            shape, kind = step.expected = expected[0]
-            step.kernel, step.size = prepared.kernel, prod(shape) * kind.itemsize
+            shape, kind = expected[0]
+            step.fast, step.size = (prepared.kernel, (shape, kind)), prod(shape) * kind.itemsize
         return step
 
 
@@ -196,7 +201,7 @@ def _assign(steps: Sequence[Step]) -> int:
     free: list[int] = []
     last: dict[int, Step] = {}
     for step in steps:
-        if step.kernel is not None and step.size:
+        if step.fast is not None and step.size:
             fitting = [(sizes[b], b) for b in free if step.size <= sizes[b] <= 2 * step.size]
             if fitting:
                 step.buffer = min(fitting)[1]

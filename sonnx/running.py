@@ -7,7 +7,7 @@ operators' own shape expressions, and compared after each node.  A value is drop
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from sonnx import catalogue
 from sonnx.api import Misuse
-from sonnx.applying import Applier, facts_of
+from sonnx.applying import Applier, Expected, Kernel, facts_of
 from sonnx.checking import judge_model
 from sonnx.constants import decode
 from sonnx.inforce import InForce
@@ -61,12 +61,27 @@ def run(
         ErrorCondition: a rule the values rest on does not hold; it names the rule.
         NotExecutable: the executor has no meaning for a part of the model.
     """
-    model, in_force = read(source), _in_force(edition)
+    path = None if isinstance(source, bytes) else source
+    return run_model(read(source), inputs, path, edition, unchecked=unchecked, all_values=all_values)[0]
+
+
+def run_model(
+    model: Model,
+    inputs: Mapping[str, Array],
+    path: str | os.PathLike[str] | None = None,
+    edition: str | None = None,
+    *,
+    unchecked: bool = False,
+    all_values: bool = False,
+) -> tuple[dict[str, Array], Report | None]:
+    """The outputs of a model that is read already, and the report on it, None if unchecked; see `run`."""
+    in_force, report = _in_force(edition), None
     if not unchecked:
-        require_conforming(judge_model(model, _name(source), in_force.edition.name))
-    folder = None if isinstance(source, bytes) else Path(source).parent
+        report = judge_model(model, PurePath(path).name if path else "model", in_force.edition.name)
+        require_conforming(report)
+    folder = Path(path).parent if path else None
     applier = Applier(in_force, imports_of(model.imports).get(""), conforming=not unchecked)
-    return execute(program(model, applier, given(model, inputs, folder), keep=all_values))
+    return execute(program(model, applier, given(model, inputs, folder), keep=all_values)), report
 
 
 def _in_force(edition: str | None) -> InForce:
@@ -74,10 +89,6 @@ def _in_force(edition: str | None) -> InForce:
     if edition is not None and edition not in known.editions:
         raise Misuse(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
     return InForce(known.editions[edition or known.default])
-
-
-def _name(source: str | os.PathLike[str] | bytes) -> str:
-    return "model" if isinstance(source, bytes) else PurePath(source).name
 
 
 def require_conforming(report: Report) -> None:
@@ -90,8 +101,8 @@ def require_conforming(report: Report) -> None:
         return
     first, others = report.roots[0], len(report.roots) - 1
     more = f" and {others} more" if others else ""
-    text = f"{quote(report.name)} does not conform to edition {report.edition}: {report.verdict.value} {first.rule} at {first.where.place} ({first.actual}){more}"
-    raise NotConforming(text, report)
+    found = f"{report.verdict.value} {first.rule} at {first.where.place} ({first.actual}){more}"
+    raise NotConforming(f"{quote(report.name)} does not conform to edition {report.edition}: {found}", report)
 
 
 # ------------------------------------------------------------------ inputs
@@ -126,7 +137,7 @@ def given(model: Model, inputs: Mapping[str, Array], folder: Path | None) -> dic
     return values | constants
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(quote, sorted(names)))
 
 
@@ -163,7 +174,8 @@ def _agrees(name: str, number: int, stated: int | str | None, symbols: dict[str,
     if isinstance(stated, str):
         known, where = symbols.setdefault(stated, (number, name))
         if known != number:
-            raise BadInput(f"the symbol {quote(stated)} is {known} in the input {quote(where)} and {number} in {quote(name)}")
+            both = f"{known} in the input {quote(where)} and {number} in {quote(name)}"
+            raise BadInput(f"the symbol {quote(stated)} is {both}")
         return True
     return stated is None or stated == number
 
@@ -177,10 +189,10 @@ def execute(made: Program) -> dict[str, Array]:
     foreign = {place for place, each in enumerate(values) if each is not None}
     with np.errstate(all="ignore"):
         for step in made.steps:
-            if step.kernel is None:
+            if step.fast is None:
                 _slowly(step, made, values)
             else:
-                _quickly(step, values, buffers)
+                _quickly(step, step.fast, values, buffers)
             for place in step.dead_values:
                 values[place] = None
             for buffer in step.dead_buffers:
@@ -188,9 +200,9 @@ def execute(made: Program) -> dict[str, Array]:
     return _outputs(made, values, foreign)
 
 
-def _quickly(step: Step, values: list[Any], buffers: list[Any]) -> None:
+def _quickly(step: Step, fast: tuple[Kernel, Expected], values: list[Any], buffers: list[Any]) -> None:
     """One kernel into one buffer."""
-    shape, kind = step.expected  # type: ignore[misc]  a step with a kernel has one
+    kernel, (shape, kind) = fast
     if step.buffer is None:
         out = np.empty(shape, kind)
     else:
@@ -198,7 +210,7 @@ def _quickly(step: Step, values: list[Any], buffers: list[Any]) -> None:
             buffers[step.buffer] = np.empty(step.buffer_size, np.uint8)
         out = buffers[step.buffer][: step.size].view(kind).reshape(shape)
     try:
-        result = step.kernel([values[place] for place in step.inputs], out)  # type: ignore[misc]
+        result = kernel([values[place] for place in step.inputs], out)
     except Exception:
         with at(step.node, step.index):
             raise
@@ -217,10 +229,11 @@ def _slowly(step: Step, made: Program, values: list[Any]) -> None:
             prepared = made.applier.prepare(step.node, facts)
         if prepared is None:
             raise NotExecutable("its shape depends on values that are no short list of whole numbers")
+        results: tuple[Array, ...]
         if prepared.kernel is not None and prepared.expected is not None:
             results = (prepared.kernel(inputs, np.empty(*prepared.expected[0])),)
         else:
-            results = prepared.definition(prepared.application, inputs)  # type: ignore[assignment]
+            results = prepared.definition(prepared.application, inputs)
     for place, result, expected in zip(step.outputs, results, prepared.expected or [None] * len(results), strict=True):
         if expected is not None and (result.shape, result.dtype) != expected:
             raise AssertionError(f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {expected}")

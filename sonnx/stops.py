@@ -31,7 +31,7 @@ class NotExecutable(Stop):
     """The executor has no meaning for a part of the model, or the model states no values for a constant."""
 
 
-class BadInput(Stop, ValueError):
+class BadInput(Stop, ValueError):  # noqa: N818
     """An input is missing, not asked for, unreadable, or of another type or shape than the model declares."""
 
     exit_code = 2

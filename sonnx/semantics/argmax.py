@@ -1,6 +1,8 @@
-"""ArgMax: Y[k] = the first (select_last_index = 0) or last (= 1) j with S_k(j) = max S_k, S_k the slice of X along axis.
+"""ArgMax: Y[k] = the first (select_last_index = 0) or last (= 1) j with S_k(j) = max S_k.
 
-SONNX ArgMax of 2026-08; ONNX ArgMax-1 to ArgMax-13.  Versions 1 and 11 select the first index.  NaN is the highest
+S_k is the slice of X along axis.  SONNX ArgMax of 2026-08; ONNX ArgMax-1 to ArgMax-13.
+
+Versions 1 and 11 select the first index.  NaN is the highest
 value, so the first (or last) NaN wins.  The ONNX text says nothing of zeros: there the order of Max holds, +0 above
 -0, so that X[ArgMax X] = ReduceMax X.  The text of 2026-08 says "usual floating-point order": there both zeros are
 equal, and the first (or last) zero of either sign wins (erratum of the profile).

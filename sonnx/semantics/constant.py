@@ -15,8 +15,8 @@ import numpy as np
 from sonnx.constants import decode
 from sonnx.model import Attribute, Tensor
 from sonnx.semantics.application import Application
-from sonnx.stops import NotExecutable
 from sonnx.semantics.formats import Array
+from sonnx.stops import NotExecutable
 
 OPERATOR = "Constant"
 
@@ -29,7 +29,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     Raises:
         NotExecutable: not exactly one value is written, or it is of a kind the executor does not know.
     """
-    written = [a for name, a in application.attributes.items() if name == "value" or name.startswith(("value_", "sparse"))]
+    written = [each for each in application.attributes.values() if each.name.startswith(("value", "sparse_value"))]
     if len(written) != 1:
         raise NotExecutable(f"a Constant has one value attribute, not {len(written)}")
     return (_value(written[0]),)

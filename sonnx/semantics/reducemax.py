@@ -47,7 +47,7 @@ def require_elements(version: int, shape: tuple[int, ...], gone: tuple[int, ...]
 
 
 def reduce_max(data: Array, gone: tuple[int, ...]) -> Array:
-    """reduced without the axes: for each k the maximum of the elements in row-major order."""
+    """The result without the axes: for each k the maximum of the elements in row-major order."""
     kept = [i for i in range(data.ndim) if i not in gone]
     slices = patterns(np.transpose(data, (*kept, *sorted(gone))))
     reduced = np.empty([data.shape[i] for i in kept], data.dtype)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -121,9 +120,13 @@ def _winners(keys: Array, last: bool) -> Array:
     """The index of the first or last largest key along axis 1 of three."""
     if keys.shape[2] == 1:
         flat = keys[:, :, 0]
-        return (keys.shape[1] - 1 - np.argmax(flat[:, ::-1], axis=1) if last else np.argmax(flat, axis=1))[:, None]
-    best = np.equal(keys, np.maximum.reduce(keys, axis=1, keepdims=True))
-    return keys.shape[1] - 1 - np.argmax(best[:, ::-1], axis=1) if last else np.argmax(best, axis=1)
+        return _first_or_last(flat, last)[:, None]
+    return _first_or_last(np.equal(keys, np.maximum.reduce(keys, axis=1, keepdims=True)), last)
+
+
+def _first_or_last(keys: Array, last: bool) -> Array:
+    found: Array = np.argmax(keys[:, ::-1] if last else keys, axis=1)
+    return keys.shape[1] - 1 - found if last else found
 
 
 def _columns(bits: Array, last: bool, key: Callable[[Array], Array]) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +38,11 @@ class Operand:
 
     def piece(self, index: tuple[int, ...], part: slice) -> Array:
         """The flat elements of one block; the first block is the longest."""
-        block = self.values[(*index, part)]
+        at: tuple[Any, ...] = (*index, part)
+        block = self.values[at]
         if block.flags.c_contiguous and block.flags.aligned:
-            return block.reshape(-1)
+            flat: Array = block.reshape(-1)
+            return flat
         key = tuple(at for at, varies in zip((*index, part.start), self.varies, strict=True) if varies)
         if key != self.held:
             self.flat = scratch(self.number, block.size, block.dtype)
@@ -66,7 +69,7 @@ def merged(X: Sequence[Array], shape: tuple[int, ...]) -> tuple[tuple[int, ...],
         if extent == 1:
             continue
         here = [each[axis] for each in strides]
-        if last is not None and all([before == now * extent for before, now in zip(last, here, strict=True)]):
+        if last is not None and all(before == now * extent for before, now in zip(last, here, strict=True)):
             kept[-1].append(axis)
         else:
             kept.append([axis])

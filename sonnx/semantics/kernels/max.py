@@ -62,7 +62,7 @@ def maximum(X: Sequence[Array], out: Array) -> Array:  # noqa: N803  the standar
     combine, count = _known.get(out.dtype) or _combine(out.dtype)
     if out.size <= SMALL:
         combine(X, out)
-    elif all([x.shape == out.shape and x.flags.c_contiguous and x.flags.aligned for x in X]):
+    elif all(x.shape == out.shape and x.flags.c_contiguous and x.flags.aligned for x in X):
         _flat([x.reshape(-1) for x in X], out.reshape(-1), combine, count)
     else:
         _general(X, out, combine, count)
@@ -93,7 +93,7 @@ def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
 def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:  # noqa: N803
     shape, Z = merged(X, out.shape)  # noqa: N806
     target = out.reshape(shape)
-    if len(X) == 2 and any([z.size <= ROW and bool((z != 0).all()) for z in Z]):
+    if len(X) == 2 and any(z.size <= ROW and bool((z != 0).all()) for z in Z):
         combine = _without_zeros(out.dtype) or combine
     if combine is fold:
         _folded(Z, target, count)
@@ -128,7 +128,8 @@ def _folded(X: Sequence[Array], out: Array, count: int) -> None:  # noqa: N803
     ]
     fold(split, out[..., :whole].reshape(*out.shape[:-1], rows, row))
     if short:
-        fold([x[..., :short] if here else x[..., whole:] for x, here in zip(rowed, still, strict=True)], out[..., whole:])
+        rest = [x[..., :short] if here else x[..., whole:] for x, here in zip(rowed, still, strict=True)]
+        fold(rest, out[..., whole:])
 
 
 def _row(values: Array, count: int, number: int) -> Array:
@@ -181,8 +182,8 @@ def _by_integers(made: Format) -> Combine:
         M = scratch(0, out.size, made.signed).reshape(out.shape)  # noqa: N806
         nan = _negative_nan(X, made)
         if len(X) == 2:
-            np.bitwise_xor(*integers, out=M)  # S and M are the two operands, so S xor M = X0 xor X1
-            np.maximum(*integers, out=S)
+            np.bitwise_xor(integers[0], integers[1], out=M)  # S and M are the two operands: S xor M = X0 xor X1
+            np.maximum(integers[0], integers[1], out=S)
         else:
             _extremes(integers, S, M)
         nan = nan or np.maximum.reduce(S, axis=None) > made.infinity

@@ -81,7 +81,7 @@ def _by_integers(made: Format) -> Reduction:
     def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
         integers, S = data.view(made.signed), reduced.view(made.signed)  # noqa: N806
         _plain(integers, gone, S)
-        nan = S > made.infinity
+        nan = made.infinity < S
         largest = np.maximum.reduce(data.view(made.unsigned), axis=gone, keepdims=True)
         nan |= largest > made.sign + made.infinity
         if np.minimum.reduce(S, axis=None) < 0:

@@ -14,7 +14,9 @@ _own = threading.local()
 
 def scratch(number: int, count: int, kind: np.dtype[Any]) -> Array:
     """A flat array of `count` elements; the same `number` means the same memory in the same thread."""
-    held: dict[int, Array] = _own.__dict__
+    held: dict[int, Array] | None = getattr(_own, "held", None)
+    if held is None:
+        held = _own.held = {}
     size = count * kind.itemsize
     found = held.get(number)
     if found is None or len(found) < size:

@@ -7,6 +7,7 @@ first NaN.  Both must also tell subnormal numbers from zero, which a library tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -51,10 +52,11 @@ def argmax_finds_the_first_nan(kind: np.dtype[Any]) -> bool:
     """Whether np.argmax gives the first NaN, else the first largest element, both zeros being equal."""
     few, key = specials(kind), place(kind)
     with np.errstate(all="ignore"):
-        return all(_agrees(np.roll(few, shift)[: len(few) - cut], key) for shift in range(len(few)) for cut in (0, 7, 12))
+        rows = (np.roll(few, shift)[cut:] for shift in range(len(few)) for cut in (0, 7, 12))
+        return all(_agrees(row, key) for row in rows)
 
 
-def _agrees(row: Array, key: Any) -> bool:
+def _agrees(row: Array, key: Callable[[int], int]) -> bool:
     made = format_of(row.dtype)
     assert made is not None  # noqa: S101
     places = [max(key(pattern), -2) + (key(pattern) == -1) for pattern in row.view(made.unsigned).tolist()]
