@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sonnx.agreement import first_difference
+from sonnx.api import Misuse
 from sonnx.model import Model, Value
 from sonnx.parse import Unreadable, read
 from sonnx.quoting import escape, quote
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     except Stop as stop:
         print(f"sonnx: {escape(str(stop))}", file=sys.stderr)
         return stop.exit_code
-    except Unreadable as error:
+    except (Unreadable, Misuse) as error:
         print(f"sonnx: {escape(str(error))}", file=sys.stderr)
         return USAGE
 

@@ -143,14 +143,14 @@ def _listed(names: Iterable[str]) -> str:
 
 def _fitting(name: str, values: Array, declared: Type, symbols: dict[str, tuple[int, str]]) -> Array:
     """The input, if it has the declared type and shape; a symbol stands for one number in all inputs."""
-    if isinstance(values, np.generic):
-        values = np.asarray(values)
-    if not isinstance(values, np.ndarray):
-        raise BadInput(f"the input {quote(name)} is no numpy array but of type {type(values).__name__}")
     kind = ELEMENTS.get(declared.element or "")
     if declared.kind != "tensor" or kind is None:
         what = declared.element or declared.kind
         raise NotExecutable(f"the input {quote(name)} is declared as {what}, which the executor does not know")
+    if isinstance(values, np.generic):
+        values = np.asarray(values)
+    if not isinstance(values, np.ndarray):
+        raise BadInput(f"the input {quote(name)} is no numpy array but of type {type(values).__name__}")
     if values.dtype != kind:
         given_type = NAMES.get(values.dtype, str(values.dtype))
         raise BadInput(f"the input {quote(name)} is of type {given_type}; the model declares {declared.element}")

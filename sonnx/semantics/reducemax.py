@@ -28,10 +28,22 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     Raises:
         NoValue: below version 18, a maximum of no element (ReduceMax.reduction-not-empty).
     """
-    data, gone = inputs[0], tuple(application.names["gone"])
+    data, gone = inputs[0], gone_axes(application)
     require_elements(application.version, data.shape, gone)
     reduced = reduce_max(data, gone)
     return (np.expand_dims(reduced, gone) if application.names["keepdims"] == 1 else reduced,)
+
+
+def gone_axes(application: Application) -> tuple[int, ...]:
+    """The reduced axes, ascending.
+
+    Raises:
+        NoValue: below version 18 the list of axes is written and empty; no text says what that means.
+    """
+    gone = tuple(sorted(application.names["gone"]))
+    if application.version < EMPTY_SINCE and application.names["written(axes)"] and not gone:
+        raise NoValue("ReduceMax.axes-not-empty", "the list of axes is empty")
+    return gone
 
 
 def require_elements(version: int, shape: tuple[int, ...], gone: tuple[int, ...]) -> None:
@@ -49,7 +61,7 @@ def require_elements(version: int, shape: tuple[int, ...], gone: tuple[int, ...]
 def reduce_max(data: Array, gone: tuple[int, ...]) -> Array:
     """The result without the axes: for each k the maximum of the elements in row-major order."""
     kept = [i for i in range(data.ndim) if i not in gone]
-    slices = patterns(np.transpose(data, (*kept, *sorted(gone))))
+    slices = patterns(np.transpose(data, (*kept, *gone)))
     reduced = np.empty([data.shape[i] for i in kept], data.dtype)
     of_two = larger(data.dtype)
     for k in np.ndindex(reduced.shape):
