@@ -1,6 +1,6 @@
 """Time `sonnx check` against onnx.checker.check_model(path, full_check=True), in turns within one run; prints ratios.
 
-    python benchmarks/check.py [--rounds 7]
+python benchmarks/check.py [--rounds 7]
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def process(code: str, path: str) -> float:
 
 def memory(code: str, path: str) -> int:
     """Peak memory (MB) of a fresh process; started by a small one, because a child starts with its parent's peak."""
-    start = f"import resource, subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}, sys.argv[1]], stdout=-3)"
+    start = (
+        f"import resource, subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}, sys.argv[1]], stdout=-3)"
+    )
     tell = "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     done = subprocess.run([sys.executable, "-S", "-c", f"{start}; {tell}", path], capture_output=True, check=True)
     return int(done.stdout) // 1024
@@ -94,6 +96,7 @@ def main() -> None:
     light = Path(onnx.__file__).parent / "backend/test/data/light"
     print(f"{'':<52} {'sonnx':>12} {'onnx full':>12}")
     with tempfile.TemporaryDirectory() as folder:
+
         def saved(name: str, model: onnx.ModelProto) -> str:
             path = str(Path(folder) / name)
             onnx.save(model, path)
@@ -115,15 +118,29 @@ def main() -> None:
             if number == 10_000:
                 whole(f"chain of {number} nodes", path, "1.00")
             model = read(path)
-            line(f"chain of {number}, check of a built Model", *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds), "1.50")
-            line(f"chain of {number}, read and check", *paired(lambda: judge_model(read(path), "m", edition), lambda: full(path), rounds), "4.00")
+            line(
+                f"chain of {number}, check of a built Model",
+                *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds),
+                "1.50",
+            )
+            line(
+                f"chain of {number}, read and check",
+                *paired(lambda: judge_model(read(path), "m", edition), lambda: full(path), rounds),
+                "4.00",
+            )
         path = saved("distinct.onnx", chain(10_000, distinct=True))
         model = read(path)
-        line("10000 nodes, distinct shapes, check", *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds), "4.00")
+        line(
+            "10000 nodes, distinct shapes, check",
+            *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds),
+            "4.00",
+        )
         path = saved("weights.onnx", weights(1 << 30))
         whole("1 GB of inline weights", path, "0.05")
         ours, peer = memory(OURS, path), memory(PEER, path)
-        print(f"{'1 GB of inline weights, peak memory':<52} {ours:9d} MB {peer:9d} MB   x{ours / peer:5.2f}   target 0.05")
+        print(
+            f"{'1 GB of inline weights, peak memory':<52} {ours:9d} MB {peer:9d} MB   x{ours / peer:5.2f}   target 0.05"
+        )
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ class Blame:
     def __init__(self) -> None:
         self.facts = Facts()
 
-    def constant(self, value: int | str) -> Said:
+    def constant(self, value: int | float | str) -> Said:
         return Said(value, show(value))
 
     def listing(self, items: Sequence[Said]) -> Said:
@@ -84,7 +84,9 @@ class Blame:
 
     def compare(self, sign: str, left: Said, right: Said) -> Said:
         value = self.facts.compare(sign, left.value, right.value)
-        return Said(value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}")
+        return Said(
+            value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}"
+        )
 
     def conjunction(self, parts: Sequence[Thunk]) -> Said:
         unknown: Said | None = None

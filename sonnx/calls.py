@@ -5,13 +5,13 @@ Everything here is a function of a `Call` and of facts without names, so that eq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sonnx import graph_rules
-from sonnx.facts import Facts, Tensor as TensorFacts, Unknown
-from sonnx.graph_rules import Call, Defect
+from sonnx.facts import Facts, Unknown
+from sonnx.facts import Tensor as TensorFacts
+from sonnx.graph_rules import Call, decide
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge, relying
@@ -23,12 +23,6 @@ from sonnx.verdict import Verdict
 
 Inputs = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
-
-
-def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
-    """The function of graph_rules.py that decides a rule of graph.toml."""
-    function: Callable[..., Iterable[Defect]] = getattr(graph_rules, rule.slug.replace("-", "_"))
-    return function
 
 
 def judge_form(call: Call, in_force: InForce) -> list[Answer]:
@@ -88,7 +82,7 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
 def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
     """The general rules about the tensors that share a type."""
     for rule, demand in in_force.about("group"):
-        for members in made.groups.values():
+        for members in (*made.groups.values(), *made.one_type):
             tensors = _members(members, names)
             if len(tensors) > 1:
                 answer = judge(rule, demand, {"group": tuple(tensors.values())})
@@ -131,10 +125,17 @@ def _complete_types(made: Signature, names: dict[str, Any]) -> None:
     """An output without a declared element type has the one its operator gives it."""
     for output in made.outputs:
         tensor = names[output.name]
-        if isinstance(tensor.type, Unknown):
+        if output.constant and isinstance(names[output.constant], TensorFacts):
+            tensor = tensor._replace(type=_stated(tensor.type, names[output.constant].type))
+            names[output.name] = tensor
+        if isinstance(tensor.type, Unknown) and output.type:
             known = [each.type for each in _members(made.groups.get(output.type, ()), names).values()]
             element = next((each for each in known if not isinstance(each, Unknown)), tensor.type)
             names[output.name] = tensor._replace(type=element if output.type in made.groups else output.type)
+
+
+def _stated(stated: Any, computed: Any) -> Any:
+    return computed if isinstance(stated, Unknown) else stated
 
 
 def _computed(
@@ -144,6 +145,11 @@ def _computed(
     result = list(declared)
     for index, output in enumerate(made.outputs[: len(declared)]):
         shape = declared[index].shape
+        known = names.get(output.constant)
+        if isinstance(known, TensorFacts):
+            shape = _filled(shape, known.shape)
+            result[index] = TensorFacts(names[output.name].type, shape, known.values)
+            continue
         if output.name in made.shapes and closed.isdisjoint(output.relies):
             shape = _filled(shape, evaluate(made.shapes[output.name], Facts(), names))
         result[index] = declared[index]._replace(type=names[output.name].type, shape=shape)

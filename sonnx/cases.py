@@ -52,9 +52,7 @@ class Case:
 
     def rules(self, *words: str) -> frozenset[str]:
         """The rules named under these words in any edition."""
-        return frozenset(
-            rule for by_word in self.expected.values() for word in words for rule in by_word.get(word, ())
-        )
+        return frozenset(rule for by_word in self.expected.values() for word in words for rule in by_word.get(word, ()))
 
 
 @cache

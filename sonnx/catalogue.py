@@ -1,7 +1,7 @@
 """The profile as data: restrictions/ read into frozen objects, each operator file only when it is asked for.
 
-An unknown key, a missing key or a value of another kind is a `CatalogueError`; what one file cannot tell (dangling tags,
-slugs used twice, texts of wrong kinds) is found by `validation.py`, which the tests and `sonnx selfcheck` run.
+An unknown key, a missing key or a value of another kind is a `CatalogueError`; what one file cannot tell (dangling
+tags, slugs used twice, texts of wrong kinds) is found by `validation.py`, which the tests and `sonnx selfcheck` run.
 """
 
 from __future__ import annotations
@@ -157,6 +157,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         source=table.take("source", str),
         specified=versions.take("specified", int),
         equivalent=_by_version(versions.take("equivalent", dict, {}), f"{place}.versions.equivalent"),
+        refused=_by_version(versions.take("refused", dict, {}), f"{place}.versions.refused"),
         types={
             variable: {since: tuple(names) for since, names in _by_version(each.data, each.place).items()}
             for variable, each in table.tables("types")
@@ -169,6 +170,8 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         outputs=tuple(_output(*item) for item in table.tables("outputs")),
         parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
         define=_defines(table),
+        one_type=tuple(tuple(names) for names in table.take("one_type", list, [])),
+        errata=table.names("errata"),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )
     versions.end()
@@ -284,5 +287,3 @@ def operators() -> tuple[Operator, ...]:
     """Every operator described, by name; reads every file."""
     found = [_operator(_read(f"operators/{file}"), file) for file in sorted(_files().values())]
     return tuple(sorted(found, key=lambda each: each.name))
-
-

@@ -18,6 +18,9 @@ from sonnx.report import text as text_report
 from sonnx.selecting import UnknownRule
 from sonnx.verdict import Report
 
+JUDGE = (
+    "Judge models. Exit code: 0 conforming, 1 a rule fails, 2 unreadable or misuse, 3 not decided, 4 the tool failed."
+)
 USAGE = 2
 _SEVERITY = (4, 2, 1, 3, 0)
 """The exit code of several files is the first of these that one of them has."""
@@ -55,12 +58,16 @@ def _sentence(error: Exception) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sonnx", description=__doc__ and "Check ONNX models against SONNX, the safety-related profile of ONNX.")
+    parser = argparse.ArgumentParser(
+        prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _add_check(commands.add_parser("check", help="judge models", description="Judge models. Exit code: 0 conforming, 1 a rule fails, 2 unreadable or misuse, 3 not decided, 4 the tool failed."))
+    _add_check(commands.add_parser("check", help="judge models", description=JUDGE))
     explain = commands.add_parser("explain", help="explain a rule, tag, operator or erratum")
-    explain.add_argument("id", metavar="ID", help="a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum")
+    explain.add_argument(
+        "id", metavar="ID", help="a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum"
+    )
     explain.set_defaults(command=_explain)
     rules = commands.add_parser("rules", help="list the rules of an edition")
     rules.add_argument("--edition", default=None, help=_edition_help())
@@ -79,11 +86,29 @@ def _edition_help() -> str:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="a model file; - is standard input")
     parser.add_argument("--edition", default=None, help=_edition_help())
-    parser.add_argument("--select", action="append", default=[], metavar="RULE", help="only these slugs, tags or operators, comma-separated")
-    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help="without these slugs, tags or operators, comma-separated")
-    parser.add_argument("--bind", action="append", default=[], metavar="N=1,H=224", help="judge for these values of symbolic dimensions")
-    parser.add_argument("--accept-assumptions", action="store_true", help="exit 0 where only assumptions on run-time values are open")
-    parser.add_argument("--strict-versions", action="store_true", help="admit only the operator version a text specifies")
+    parser.add_argument(
+        "--select",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="only these slugs, tags or operators, comma-separated",
+    )
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="without these slugs, tags or operators, comma-separated",
+    )
+    parser.add_argument(
+        "--bind", action="append", default=[], metavar="N=1,H=224", help="judge for these values of symbolic dimensions"
+    )
+    parser.add_argument(
+        "--accept-assumptions", action="store_true", help="exit 0 where only assumptions on run-time values are open"
+    )
+    parser.add_argument(
+        "--strict-versions", action="store_true", help="admit only the operator version a text specifies"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     parser.set_defaults(command=_check)

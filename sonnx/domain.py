@@ -24,7 +24,7 @@ class Domain(Protocol):
     or note under which condition a part counts.
     """
 
-    def constant(self, value: int | str) -> Value: ...
+    def constant(self, value: int | float | str) -> Value: ...
     def listing(self, items: Sequence[Value]) -> Value: ...
     def field(self, value: Value, name: str) -> Value: ...
     def item(self, sequence: Value, index: Value) -> Value: ...
@@ -49,7 +49,7 @@ class Domain(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """One parsed text; `names` are the names it leaves to the environment, asked facts such as written(axis) included."""
+    """One parsed text; `names` are those it leaves to the environment, questions such as written(axis) included."""
 
     text: str
     names: frozenset[str]

@@ -15,14 +15,16 @@ from types import MappingProxyType
 from typing import Any
 
 from sonnx import words as _words
-from sonnx.domain import Domain, Environment, Expression, Run, RuleError, Thunk, Value, Word
+from sonnx.domain import Domain, Environment, Expression, RuleError, Run, Thunk, Value, Word
 
 FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "all": 1, "any": 1, "distinct": 1,
              "stated": 1}  # fmt: skip
 """Functions every reading knows, with their number of arguments at most."""
 ASKED = frozenset({"written", "given", "constant"})
 """Facts about a name rather than about its value: the environment answers them under the text of the call."""
-FIELDS = frozenset({"shape", "rank", "type", "kind", "holds_sparse", "written", "value_when_absent", "connected"})
+FIELDS = frozenset(
+    {"shape", "rank", "type", "values", "kind", "holds_sparse", "written", "value_when_absent", "connected"}
+)
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -73,8 +75,8 @@ class _Walker:
 
     def walk_Constant(self, tree: ast.Constant, bound: frozenset[str]) -> Run:  # noqa: N802
         value = tree.value
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise self.refuse(f"constant {value!r}; it has whole numbers and strings")
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise self.refuse(f"constant {value!r}; it has numbers and strings")
         return lambda domain, environment: domain.constant(value)
 
     def walk_Name(self, tree: ast.Name, bound: frozenset[str]) -> Run:  # noqa: N802
@@ -183,9 +185,7 @@ class _Walker:
         variable, sequence, inner_names = self._clause(clauses[0], bound)
         where = self._where(clauses[0], inner_names)
         deeper = len(clauses) > 1
-        body = (
-            self._quantified(name, clauses[1:], element, inner_names) if deeper else self.walk(element, inner_names)
-        )
+        body = self._quantified(name, clauses[1:], element, inner_names) if deeper else self.walk(element, inner_names)
         if where is not None:
             body = _guarded(name, where, body)
         return lambda domain, environment: domain.quantify(
@@ -307,7 +307,5 @@ def _read_body(walker: _Walker, statements: list[ast.stmt], bound: frozenset[str
         case [ast.Raise(exc=ast.Call(func=ast.Name(id="Undefined"), args=[ast.Constant(value=str() as reason)]))]:
             return lambda domain, environment: domain.undefined(reason)
         case [ast.If(test=test, body=body, orelse=[]), *rest] if rest:
-            return choose(
-                walker.walk(test, bound), _read_body(walker, body, bound), _read_body(walker, rest, bound)
-            )
+            return choose(walker.walk(test, bound), _read_body(walker, body, bound), _read_body(walker, rest, bound))
     raise walker.refuse(f"such statement: {ast.unparse(statements[0]) if statements else 'nothing'}")

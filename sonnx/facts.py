@@ -41,11 +41,11 @@ class Unknown:
 
 
 class Tensor(NamedTuple):
-    """What is known of a tensor: element type, shape, and for a constant of whole numbers its values."""
+    """What is known of a tensor: element type, shape, and for a constant its values (a list, or what `read`s one)."""
 
     type: str | Unknown
     shape: tuple[int | Unknown, ...] | Unknown
-    values: tuple[int | Unknown, ...] | Unknown = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+    values: Any = Unknown(Cause.RUN_TIME, "the value is known at run time only")
     kind: str = "tensor"
     holds_sparse: bool = False
 
@@ -56,13 +56,13 @@ FUEL = 2_000_000
 """Element visits allowed for one node, about a second."""
 
 
-class OutOfFuel(Exception):  # noqa: N818  a bound of the tool, answered by "undecided"
+class OutOfFuel(Exception):
     """The rule would visit more elements than allowed for one node."""
 
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
-_PLAIN = frozenset({int, str, bool})
+_PLAIN = frozenset({int, str, bool, float})
 """Types of known values that Python itself compares as the language does."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
 
@@ -113,7 +113,7 @@ class Facts:
         if self.fuel < 0:
             raise OutOfFuel
 
-    def constant(self, value: int | str) -> int | str:
+    def constant(self, value: int | float | str) -> int | float | str:
         return value
 
     def listing(self, items: Sequence[Any]) -> tuple[Any, ...]:
@@ -124,7 +124,8 @@ class Facts:
             return value
         if name == "rank":
             return value.shape if isinstance(value.shape, Unknown) else len(value.shape)
-        return value[name] if isinstance(value, Mapping) else getattr(value, name)
+        found = value[name] if isinstance(value, Mapping) else getattr(value, name)
+        return found.read() if name == "values" and hasattr(found, "read") else found
 
     def item(self, sequence: Any, index: Any) -> Any:
         unknown = strongest((sequence, index))
@@ -173,7 +174,7 @@ class Facts:
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             if isinstance(left, Unknown) and isinstance(right, Unknown) and left.symbol and left.symbol == right.symbol:
                 return True
-            return strongest((left, right)) or undefined("never reached")
+            return strongest((left, right)) or left
         if type(left) is tuple and type(right) is tuple:
             if len(left) != len(right):
                 return False
@@ -187,8 +188,9 @@ class Facts:
             return sequence
         self.spend(len(sequence))
         if type(value) in _PLAIN and _PLAIN.issuperset(map(type, sequence)):
-            return value in sequence
-        return self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
+            return bool(value in sequence)
+        found: bool | Unknown = self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
+        return found
 
     def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
         """Kleene's conjunction of values already known."""

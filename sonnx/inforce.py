@@ -35,9 +35,7 @@ class InForce:
     @cached_property
     def graph(self) -> tuple[Rule, ...]:
         """The rules of graph.toml in force."""
-        return tuple(
-            rule for rule in catalogue.graph_rules() if self.editions.in_force(rule, self.edition.general)
-        )
+        return tuple(rule for rule in catalogue.graph_rules() if self.editions.in_force(rule, self.edition.general))
 
     @cached_property
     def slugs(self) -> frozenset[str]:

@@ -31,8 +31,10 @@ class Fields:
 
 Kind = str | Many | Fields
 
+NUMBERS = frozenset({"int", "float"})
+"""Kinds that are compared with each other; with a float nothing else is done, because the rules are exact."""
 SHAPE = Many("int")
-TENSOR = Fields("tensor", (("shape", SHAPE), ("rank", "int"), ("type", "string")))
+TENSOR = Fields("tensor", (("shape", SHAPE), ("rank", "int"), ("type", "string"), ("values", Many("float"))))
 VALUE = Fields("value", (*TENSOR.fields, ("kind", "string"), ("holds_sparse", "bool")))
 PARAMETER = Fields("parameter", (("written", "bool"), ("value_when_absent", "bool")))
 INPUT = Fields("input", (("connected", "bool"),))
@@ -96,8 +98,8 @@ def _element(kind: Kind, what: str) -> Kind:
 class Kinds:
     """The domain of kinds, see `domain.Domain`."""
 
-    def constant(self, value: int | str) -> Kind:
-        return "string" if isinstance(value, str) else "int"
+    def constant(self, value: int | float | str) -> Kind:
+        return {str: "string", float: "float"}.get(type(value), "int")
 
     def listing(self, items: Sequence[Kind]) -> Kind:
         kind: Kind = "nothing"
@@ -134,6 +136,8 @@ class Kinds:
     def compare(self, sign: str, left: Kind, right: Kind) -> Kind:
         if sign in ("in", "not in"):
             _same(left, _element(right, f"the right side of {sign}"))
+        elif {left, right} <= NUMBERS:
+            pass
         elif sign in ("==", "!="):
             if isinstance(_same(left, right), Fields) or left == "bool":
                 raise RuleError(f"{show(left)} cannot be compared by {sign}")
@@ -155,7 +159,8 @@ class Kinds:
 
     def choice(self, condition: Kind, then: Thunk, otherwise: Thunk) -> Kind:
         _expect(condition, "bool", "the condition of if")
-        left, right = then(), otherwise()
+        left: Kind = then()
+        right: Kind = otherwise()
         if "undefined" in (left, right):
             return right if left == "undefined" else left
         return _same(left, right)

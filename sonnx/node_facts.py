@@ -6,13 +6,18 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sonnx.facts import Cause, Facts, OutOfFuel, Tensor as TensorFacts, Unknown
+from sonnx.facts import Cause, Facts, OutOfFuel, Unknown
+from sonnx.facts import Tensor as TensorFacts
 from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
+from sonnx.profile import Formal
 from sonnx.quoting import quote
 from sonnx.signature import Signature
 
 LARGEST = 4096
 """Elements of a constant that rules read; a larger one is not a parameter of any operator."""
+
+MOST = 1 << 20
+"""Elements of a constant that a rule about its values reads."""
 
 RUN_TIME = Unknown(Cause.RUN_TIME, "the value is known at run time only")
 NO_TYPE = Unknown(Cause.NOT_STATED, "the element type is not declared", because="explicit-type")
@@ -45,23 +50,67 @@ def declared_facts(type_: Type) -> TensorFacts:
 def constant_facts(tensor: Tensor) -> TensorFacts:
     """What a constant states: its type, its dimensions, and its values where they are few whole numbers."""
     element = NO_TYPE if tensor.element is None else tensor.element
-    return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), whole_numbers(tensor))
+    return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), _values(tensor))
 
 
-_CODES = {"int64": "q", "int32": "i", "uint64": "Q", "uint32": "I", "int16": "h", "uint16": "H", "int8": "b", "uint8": "B"}
+def _values(tensor: Tensor) -> Any:
+    """Short lists of whole numbers by value, so that equal ones are judged once; all others when asked."""
+    short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= LARGEST * 8
+    return whole_numbers(tensor) if short or tensor.external is not None else Stored(tensor)
+
+
+_CODES = {
+    "int64": "q",
+    "int32": "i",
+    "uint64": "Q",
+    "uint32": "I",
+    "int16": "h",
+    "uint16": "H",
+    "int8": "b",
+    "uint8": "B",
+}
+
+
+_FLOATS = {"float": "f", "double": "d", "float16": "e"}
+
+
+class Stored:
+    """The numbers of a constant, read when a rule asks for them; two constants are never the same one."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def read(self) -> tuple[int | float, ...] | Unknown:
+        """The numbers in row-major order, unknown where they stand elsewhere, are too many, or of another type."""
+        return numbers(self.tensor)
+
+
+def numbers(tensor: Tensor) -> tuple[int | float, ...] | Unknown:
+    """The values of a constant of whole numbers or of floating-point numbers that Python has exactly."""
+    if tensor.element == "bool":
+        return Unknown(Cause.NOT_STATED, "the value is no list of numbers")
+    return _unpacked(tensor, {**_CODES, **_FLOATS}, MOST)
 
 
 def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
-    """The values of an integer constant."""
-    code = _CODES.get(tensor.element or "")
+    """The values of a short integer constant: what parameters are read from."""
+    return _unpacked(tensor, _CODES, LARGEST)
+
+
+def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any, ...] | Unknown:
+    code = codes.get(tensor.element or "")
     if tensor.external is not None:
         return Unknown(Cause.NOT_STATED, "the value stands outside the file and is not read")
     if code is None or tensor.data is None:
         empty = code is not None and 0 in tensor.dims
-        return () if empty else Unknown(Cause.NOT_STATED, "the value is no list of whole numbers")
+        return () if empty else Unknown(Cause.NOT_STATED, "the value is no list of numbers that rules read")
     count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
-    if rest or count > LARGEST:
-        return Unknown(Cause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read")
+    if rest or count > most:
+        return Unknown(
+            Cause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read"
+        )
     return struct.unpack(f"<{count}{code}", tensor.data)
 
 
@@ -72,7 +121,9 @@ def attribute_fact(attribute: Attribute) -> Any:
     value = attribute.value
     if isinstance(value, Tensor):
         return constant_facts(value)
-    if isinstance(value, int | str | float) or (isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)):
+    if isinstance(value, int | str | float) or (
+        isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)
+    ):
         return value
     return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} has no value", because="attribute-kind")
 
@@ -85,19 +136,23 @@ def environment(
 ) -> dict[str, Any]:
     """Every name the rules of a signature may use; None among inputs and outputs is one left out."""
     names: dict[str, Any] = {}
-    for formals, actuals in ((signature.inputs, inputs), (signature.outputs, outputs)):
-        for index, formal in enumerate(formals):
-            if getattr(formal, "variadic", False):
-                names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
-                continue
-            actual = actuals[index] if index < len(actuals) else None
-            names[formal.name] = NOT_CONNECTED if actual is None else actual
-            names[f"given({formal.name})"] = actual is not None
+    _name_tensors(names, signature.inputs, inputs)
+    _name_tensors(names, signature.outputs, outputs)
     _parameters(names, signature, attributes)
     facts = Facts()
     for name, expression in signature.define.items():
         names[name] = evaluate(expression, facts, names)
     return names
+
+
+def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Sequence[TensorFacts | None]) -> None:
+    for index, formal in enumerate(formals):
+        if formal.variadic:
+            names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
+            continue
+        actual = actuals[index] if index < len(actuals) else None
+        names[formal.name] = NOT_CONNECTED if actual is None else actual
+        names[f"given({formal.name})"] = actual is not None
 
 
 def evaluate(expression: Any, facts: Facts, names: Mapping[str, Any]) -> Any:
@@ -125,7 +180,11 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
     for parameter in (*signature.attributes, *signature.values):
         if not names[f"written({parameter.name})"]:
             absent = signature.absent[parameter.name]
-            nothing = Unknown(Cause.UNDEFINED, f"{parameter.name} is not written", because="required-parameter" if parameter.required else "")
+            nothing = Unknown(
+                Cause.UNDEFINED,
+                f"{parameter.name} is not written",
+                because="required-attribute" if parameter.required_at(signature.version) else "",
+            )
             names[parameter.name] = nothing if absent is None else evaluate(absent, Facts(), names)
 
 
@@ -133,12 +192,14 @@ def _of_kind(attribute: Attribute, kind: str) -> Any:
     """The value, unknown where the attribute is of another kind: then its own rule fails."""
     if attribute.reference or attribute.kind == kind:
         return attribute_fact(attribute)
-    return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind")
+    return Unknown(
+        Cause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind"
+    )
 
 
 def _read_value(tensor: TensorFacts, kind: str) -> Any:
     """The value of a parameter that is an input: a list for a kind in the plural, else its only element."""
-    values = tensor.values
+    values = tensor.values.read() if isinstance(tensor.values, Stored) else tensor.values
     if kind.endswith("s"):
         known_length = isinstance(tensor.shape, tuple) and len(tensor.shape) == 1 and isinstance(tensor.shape[0], int)
         if isinstance(values, Unknown) and known_length and tensor.shape[0] <= LARGEST:  # type: ignore[index, operator]
@@ -146,7 +207,11 @@ def _read_value(tensor: TensorFacts, kind: str) -> Any:
         return values
     if isinstance(values, Unknown):
         return values
-    return values[0] if len(values) == 1 else Unknown(Cause.UNDEFINED, f"{len(values)} values stand where one is asked for")
+    return (
+        values[0]
+        if len(values) == 1
+        else Unknown(Cause.UNDEFINED, f"{len(values)} values stand where one is asked for")
+    )
 
 
 def is_sparse(attribute: Attribute) -> bool:

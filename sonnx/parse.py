@@ -33,7 +33,7 @@ from sonnx.wire import Message
 _GENERATED = "onnx.onnx_ml_pb2"
 
 
-class Unreadable(Exception):  # noqa: N818  (the word the user meets)
+class Unreadable(Exception):
     """The bytes are no model: one sentence that says what is wrong and where."""
 
 

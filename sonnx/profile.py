@@ -21,7 +21,8 @@ Versioned = Mapping[int, T]
 class Rule:
     """One rule: what it demands, of what, in which editions and versions, and why.
 
-    `require` is None where a function of `graph_rules.py` decides.  `onnx` is what ONNX itself demands, where that is less.
+    `require` is None where a function of `graph_rules` decides.  `onnx` is what ONNX itself demands, where that is
+    less.
     """
 
     slug: str
@@ -74,12 +75,18 @@ class Output:
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()
+    variadic: bool = False
     optional: bool = False
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()
     type_tags: tuple[Tag, ...] = ()
     errata: tuple[str, ...] = ()
+    constant: str = ""
+    """The parameter whose tensor the output is, known before the model runs (Constant)."""
+
+
+Formal = Input | Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +99,17 @@ class Parameter:
     name: str
     kind: str
     absent: Versioned[Expression | None]
-    required: bool = False
+    required: int | None = None
+    """The version from which it must be written."""
     input: int | None = None
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()
     errata: tuple[str, ...] = ()
+
+    def required_at(self, version: int) -> bool:
+        """Whether it must be written in a version."""
+        return self.required is not None and self.required <= version
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,8 @@ class Operator:
     source: str
     specified: int
     equivalent: Mapping[int, str]
+    refused: Mapping[int, str]
+    """Versions that mean something else than the specified one, each with what to convert to."""
     types: Mapping[str, Versioned[tuple[str, ...]]]
     profile: Mapping[str, Mapping[str, tuple[str, ...]]]
     inputs: tuple[Input, ...]
@@ -117,11 +131,14 @@ class Operator:
     parameters: tuple[Parameter, ...]
     define: Mapping[str, Versioned[Expression]]
     rules: tuple[Rule, ...]
+    one_type: tuple[tuple[str, ...], ...] = ()
+    """Inputs and outputs that the SONNX text wants in one element type, beyond ONNX's type variables."""
+    errata: tuple[str, ...] = ()
 
     @property
     def versions(self) -> tuple[int, ...]:
         """The ONNX versions the file knows, ascending."""
-        return tuple(sorted({self.specified, *self.equivalent}))
+        return tuple(sorted({self.specified, *self.equivalent, *self.refused}))
 
     def version_at(self, operator_set: int) -> int | None:
         """The version in force at an operator set, None before the first."""
@@ -162,6 +179,10 @@ class Edition:
     """Operator to text, for those the edition specifies."""
     drafts: frozenset[str]
     planned: frozenset[str]
+
+    def text_of(self, operator: str) -> str | None:
+        """The text the operator takes; a planned one has that of ONNX only, None where the edition does not name it."""
+        return self.operators.get(operator, "onnx" if operator in self.planned else None)
 
     def status(self, operator: str) -> str:
         """specified, draft, planned, or "" where the edition does not name the operator."""

@@ -36,8 +36,9 @@ class Scope:
         found: dict[str, int] = {}
         for index in range(len(self.graph.nodes) - 1, -1, -1):
             found.update(dict.fromkeys(self.graph.nodes[index].outputs, index))
-        given = (*self.graph.inputs, *self.graph.initializers, *self.graph.sparse_initializers)
-        found.update(dict.fromkeys([each.name for each in given], -1))
+        graph = self.graph
+        for given in (graph.inputs, graph.initializers, graph.sparse_initializers):
+            found.update(dict.fromkeys([each.name for each in given], -1))
         found.pop("", None)
         return found
 
@@ -96,9 +97,7 @@ def scopes(model: Model) -> Iterator[Scope]:
     yield from nested(Scope("graph", model.graph, imports))
     for function in model.functions:
         title = ":".join(filter(None, (function.domain, function.name, function.overload)))
-        body = Scope(
-            f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function
-        )
+        body = Scope(f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function)
         yield from nested(body)
 
 

@@ -15,7 +15,8 @@ def selfcheck() -> tuple[list[str], bool]:
     known = catalogue.editions()
     lines = [
         f"editions {len(known.editions)}, texts {len(known.texts)}, errata {len(catalogue.errata())}",
-        f"rules {len(every())}, operators with rules {len(catalogue.operators())}, words {len(words())}, cases {len(cases())}",
+        f"rules {len(every())}, operators with rules {len(catalogue.operators())}",
+        f"words {len(words())}, cases {len(cases())}",
         *(f"problem: {problem}" for problem in found),
         "this installation is sound" if not found else f"{len(found)} problems",
     ]

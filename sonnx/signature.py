@@ -13,7 +13,8 @@ from functools import cache, cached_property
 from sonnx.catalogue import editions, operator
 from sonnx.domain import Expression
 from sonnx.expression import parse
-from sonnx.profile import Editions, Input, Operator, Output, Parameter, Rule, T, Versioned, at, expand
+from sonnx.identifier import Tag
+from sonnx.profile import Editions, Formal, Input, Operator, Output, Parameter, Rule, T, at, expand
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,13 @@ class Signature:
     absent: Mapping[str, Expression | None]
     define: Mapping[str, Expression]
     groups: Mapping[str, tuple[str, ...]]
+    one_type: tuple[tuple[str, ...], ...]
     rules: tuple[Rule, ...]
+
+    @property
+    def formals(self) -> tuple[Formal, ...]:
+        """Inputs and outputs."""
+        return (*self.inputs, *self.outputs)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -45,16 +52,14 @@ class Signature:
     @cached_property
     def shapes(self) -> Mapping[str, Expression]:
         """The shape of each output in terms of the inputs."""
-        return {
-            output.name: shape for output in self.outputs if (shape := at(output.shape, self.version)) is not None
-        }
+        return {output.name: shape for output in self.outputs if (shape := at(output.shape, self.version)) is not None}
 
 
 @cache
 def signature(name: str, version: int, edition: str) -> Signature | None:
     """The signature of an operator, None where no file describes it or the edition does not name it."""
     described, known = operator(name), editions()
-    text = known.editions[edition].operators.get(name)
+    text = known.editions[edition].text_of(name)
     return None if described is None or text is None else resolve(described, version, text, known, edition)
 
 
@@ -63,9 +68,7 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
     inputs = tuple(each for each in described.inputs if _alive(each, version))
     outputs = tuple(each for each in described.outputs if _alive(each, version))
     parameters = [each for each in described.parameters if _alive(each, version)]
-    written = tuple(
-        rule for rule in described.rules if _alive(rule, version) and _in_force(rule, text, known)
-    )
+    written = tuple(rule for rule in described.rules if _alive(rule, version) and _in_force(rule, text, known))
     types = _allowed(described, version, text, known, edition)
     base = Signature(
         operator=described.name,
@@ -77,7 +80,8 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
         values=tuple(each for each in parameters if each.input is not None and version >= each.input),
         absent={each.name: at(each.absent, version) for each in parameters},
         define={name: found for name, values in described.define.items() if (found := at(values, version)) is not None},
-        groups=_groups(inputs, outputs, described.types),
+        groups=_groups((*inputs, *outputs), described),
+        one_type=described.one_type if text != "onnx" else (),
         rules=written,
     )
     derived = [*_types(base, described, types), *_shapes(base)]
@@ -105,12 +109,9 @@ def demanded(rule: Rule, text: str, known: Editions) -> Expression | None:
     return rule.require if known.in_force(rule, text) else rule.onnx
 
 
-def _groups(
-    inputs: tuple[Input, ...], outputs: tuple[Output, ...], types: Mapping[str, Versioned[tuple[str, ...]]]
-) -> dict[str, tuple[str, ...]]:
-    return {
-        variable: tuple(each.name for each in (*inputs, *outputs) if each.type == variable) for variable in types
-    }
+def _groups(formals: tuple[Formal, ...], described: Operator) -> dict[str, tuple[str, ...]]:
+    groups = {variable: tuple(each.name for each in formals if each.type == variable) for variable in described.types}
+    return {variable: members for variable, members in groups.items() if members}
 
 
 def _latest(values: Mapping[str, T], text: str, known: Editions) -> T | None:
@@ -134,12 +135,11 @@ def _allowed(
 
 def _each(base: Signature, name: str, condition: str) -> str:
     """The condition, `?` standing for the tensor, on one input or output of any kind."""
-    for formal in base.inputs:
-        if formal.name == name and formal.variadic:
-            return f"all({condition.replace('?', 'x')} for x in {name})"
-    optional = any(formal.name == name and formal.optional for formal in (*base.inputs, *base.outputs))
+    formal = next(each for each in base.formals if each.name == name)
+    if formal.variadic:
+        return f"all({condition.replace('?', 'x')} for x in {name})"
     plain = condition.replace("?", name)
-    return f"(not given({name}) or {plain})" if optional else plain
+    return f"(not given({name}) or {plain})" if formal.optional else plain
 
 
 def _types(
@@ -163,14 +163,15 @@ def _types(
             source=described.source,
         )
     values = {parameter.name for parameter in base.values}
-    for formal in (*base.inputs, *base.outputs):
-        if formal.type not in base.groups and formal.name not in values:
-            yield _fixed_type(base, described, formal.name, formal.type, getattr(formal, "type_tags", ()))
+    for formal in base.formals:
+        if formal.type and formal.type not in base.groups and formal.name not in values:
+            tags = formal.type_tags if isinstance(formal, Output) else ()
+            yield _fixed_type(base, described, formal.name, formal.type, tags)
     for parameter in base.values:
         yield from _value_input(base, described, parameter)
 
 
-def _fixed_type(base: Signature, described: Operator, name: str, element: str, tags: tuple[object, ...]) -> Rule:
+def _fixed_type(base: Signature, described: Operator, name: str, element: str, tags: tuple[Tag, ...]) -> Rule:
     return Rule(
         slug=f"{base.operator}.{name}-type",
         subject="node",
@@ -180,7 +181,7 @@ def _fixed_type(base: Signature, described: Operator, name: str, element: str, t
         because=f"{base.operator} gives {name} this element type and no other.",
         remedy=f"Declare {name} with the element type {element}.",
         source=described.source,
-        tags=tags,  # type: ignore[arg-type]
+        tags=tags,
     )
 
 
@@ -199,7 +200,9 @@ def _value_input(base: Signature, described: Operator, parameter: Parameter) -> 
             statement=f"The input {parameter.name} {statement}.",
             require=parse(condition),
             when=parse(f"written({parameter.name})"),
-            because="The operator reads the input as a list of numbers." if rank else "The operator reads the input as one number.",
+            because="The operator reads the input as a list of numbers."
+            if rank
+            else "The operator reads the input as one number.",
             remedy=f"Give {parameter.name} that type and rank.",
             source=described.source,
         )
@@ -210,7 +213,11 @@ def _shapes(base: Signature) -> Iterator[Rule]:
         shape = base.shapes.get(output.name)
         if shape is None:
             continue
-        when = f"given({output.name}) and stated({output.name}.shape)" if output.optional else f"stated({output.name}.shape)"
+        when = (
+            f"given({output.name}) and stated({output.name}.shape)"
+            if output.optional
+            else f"stated({output.name}.shape)"
+        )
         yield Rule(
             slug=f"{base.operator}.{output.name}-shape",
             subject="node",
@@ -228,13 +235,13 @@ def _shapes(base: Signature) -> Iterator[Rule]:
 
 
 def every_rule(described: Operator) -> tuple[Rule, ...]:
-    """Every rule of an operator, derived ones included, each once: as the default edition and the specified version have it."""
+    """Every rule of an operator, derived ones included, each once: as default edition and specified version have it."""
     known = editions()
     found = {rule.slug: rule for rule in described.rules}
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
     versions = sorted(described.versions, key=lambda version: version != described.specified)
     for edition in order:
-        text = edition.operators.get(described.name)
+        text = edition.text_of(described.name)
         for version in versions if text else ():
             for rule in resolve(described, version, text or "", known, edition.name).rules:
                 found.setdefault(rule.slug, rule)

@@ -13,7 +13,6 @@ from sonnx.profile import Rule
 from sonnx.signature import Signature
 from sonnx.verdict import Count, Coverage, Finding, Report, Verdict, Where, overall
 
-
 SHOWN = 8
 """Inputs of a repeated kind that a finding names."""
 

@@ -22,7 +22,7 @@ class Mark(NamedTuple):
 
 
 _SIGNS = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "in": "∈", "not in": "∉", "*": "·", "//": "÷", "%": "mod"}
-_SPACED = frozenset("+ - · ÷ mod = ≠ < ≤ > ≥ ∈ ∉ ∧ ∨".split())
+_SPACED = frozenset(["+", "-", "·", "÷", "mod", "=", "≠", "<", "≤", ">", "≥", "∈", "∉", "∧", "∨"])
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, ATOM = 1, 2, 3, 4, 5, 6, 9
 
 
@@ -94,7 +94,7 @@ def _mathml(mark: Mark) -> str:
 class Typeset:
     """The domain of marks, see `domain.Domain`."""
 
-    def constant(self, value: int | str) -> Mark:
+    def constant(self, value: int | float | str) -> Mark:
         return Mark("mtext", f'"{value}"') if isinstance(value, str) else Mark("mn", str(value))
 
     def listing(self, items: Sequence[Mark]) -> Mark:
@@ -112,7 +112,9 @@ class Typeset:
 
     def arithmetic(self, sign: str, left: Mark, right: Mark) -> Mark:
         strength = ADD if sign in "+-" else MULTIPLY
-        return _row(_within(left, strength), _sign(_SIGNS.get(sign, sign)), _within(right, strength + 1), strength=strength)
+        return _row(
+            _within(left, strength), _sign(_SIGNS.get(sign, sign)), _within(right, strength + 1), strength=strength
+        )
 
     def negative(self, value: Mark) -> Mark:
         return _row(Mark("mo", "−"), _within(value, ATOM), strength=MULTIPLY)

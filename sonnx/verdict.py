@@ -40,9 +40,9 @@ class Where:
 class Finding:
     """One answer that is not a pass.
 
-    `actual` is what the model states; `requires` what is demanded; `breaks_onnx` is true where the model is no valid ONNX
-    there; `cause` is the slug of the failure without which this rule could be decided; `operands` say which value of
-    the model each letter of `actual` is.
+    `actual` is what the model states; `requires` is what is demanded; `breaks_onnx` says that the model is no valid
+    ONNX there; `cause` is the slug of the failure without which this rule could be decided; `operands` say which
+    value of the model each letter of `actual` is.
     """
 
     rule: str
@@ -70,7 +70,8 @@ class Count:
 class Coverage:
     """How much was judged.
 
-    `known` rules are in the edition for the operators that occur, `applicable` had a subject, `evaluated` were decided for each of them.
+    `known` rules are in the edition for the operators that occur, `applicable` ones had a subject, `evaluated` ones
+    were decided for each of them.
     """
 
     known: int

@@ -35,7 +35,7 @@ LARGE = 1 << 18
 _VARINT, _EIGHT_BYTES, _BYTES, _GROUP, _GROUP_END, _FOUR_BYTES = range(6)
 
 
-class Malformed(ValueError):  # noqa: N818  (an adjective, as Unreadable)
+class Malformed(ValueError):
     """The bytes are no protobuf message: what is wrong, and at which byte of the file."""
 
     def __init__(self, what: str, offset: int) -> None:

@@ -1,8 +1,8 @@
 """The words of the rules: one short function on integers and lists for each sentence of a text.
 
-The checker and the executor call these functions; the prover and the documents read the same source.  So a body is only
-`if`, `return`, `raise Undefined`, `reduce`, and expressions of the rule language (docs/rule-language.md), and a word uses
-only words above it.
+The checker and the executor call these functions; the prover and the documents read the same source.  So a body is
+only `if`, `return`, `raise Undefined`, `reduce`, and expressions of the rule language (docs/rule-language.md), and a
+word uses only words above it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import reduce
 
 
-class Undefined(Exception):  # noqa: N818  the texts say "undefined", and it is no error of the program
+class Undefined(Exception):
     """The text gives no value; the message says why."""
 
 
@@ -24,7 +24,7 @@ def join(a: int, b: int) -> int:
 
 
 def aligned(shape: list[int], k: int) -> int:
-    """The extent of axis k counted from the last; an axis the shape does not have is 1 (SONNX Broadcast: leading ones)."""
+    """The extent of axis k counted from the last; one that the shape does not have is 1 (Broadcast: leading ones)."""
     return shape[len(shape) - 1 - k] if k < len(shape) else 1
 
 

@@ -43,7 +43,6 @@ def test_cases_name_rules_that_exist() -> None:
     assert {edition for case in cases() for edition in case.expected} <= {"", *editions().editions}
 
 
-
 @pytest.mark.parametrize("slug", sorted(every()))
 def test_every_rule_has_a_conforming_case(slug: str) -> None:
     assert any(slug in case.rules("conforms") for case in cases())

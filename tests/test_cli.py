@@ -110,10 +110,12 @@ def test_output_is_whole_or_absent(models: dict[str, str], tmp_path: Path, capsy
     assert target.read_text().startswith("fine.onnx: conforms")
     assert run(["check", models["fine"], "--output", str(tmp_path / "no" / "report.txt")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+    assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize("wanted", ["Max.broadcastable", "E1", "R1@2025-10", "GR4", "ArgMax", "Conv", "zero-against-one"])
+@pytest.mark.parametrize(
+    "wanted", ["Max.broadcastable", "E1", "R1@2025-10", "GR4", "ArgMax", "Conv", "zero-against-one"]
+)
 def test_explain(wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", wanted]) == 0
     assert capsys.readouterr().out.strip()
@@ -123,7 +125,9 @@ def test_explain_shows_both_readings_of_r2(capsys: pytest.CaptureFixture[str]) -
     """Text 2025-11 cites shapes by a restriction that says types; R2 of 2025-10 is broadcasting (DF-10, DF-26)."""
     run(["explain", "R2"])
     out = capsys.readouterr().out
-    assert {"explicit-shape", "explicit-type", "Max.broadcastable"} <= {line.split("  ")[0] for line in out.splitlines()}
+    assert {"explicit-shape", "explicit-type", "Max.broadcastable"} <= {
+        line.split("  ")[0] for line in out.splitlines()
+    }
 
 
 def test_explain_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,8 +132,14 @@ def _operator(described: Operator) -> str:
     lines += [f"  version   {described.specified} is specified"]
     for version, reason in sorted(described.equivalent.items(), reverse=True):
         lines += _wrapped("", f"{version} is equivalent: {reason}", 12)
+    for version, reason in sorted(described.refused.items(), reverse=True):
+        lines += _wrapped("", f"{version} is refused: {reason}", 12)
     known = catalogue.editions()
-    texts = [f"{name} ({edition.operators[described.name]})" for name, edition in known.editions.items() if described.name in edition.operators]
+    texts = [
+        f"{name} ({edition.operators[described.name]})"
+        for name, edition in known.editions.items()
+        if described.name in edition.operators
+    ]
     lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
     lines += ["  rules", *_table(every_rule(described))]
     return "\n".join(lines)
@@ -158,5 +164,10 @@ def _listed(wanted: str) -> str:
 def _wrapped(label: str, text: str, indent: int = 2) -> list[str]:
     head = " " * indent + (f"{label:<10}" if label else "")
     return textwrap.wrap(
-        " ".join(text.split()), WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False, break_on_hyphens=False
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
     )

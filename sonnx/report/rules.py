@@ -34,7 +34,9 @@ def as_text(name: str) -> str:
     listed = list(rules_of(edition))
     width = max(len(rule.slug) for rule in listed)
     lines = [f"edition {edition.name}: {edition.title}", ""]
-    lines += [f"{rule.slug:<{width}}  {rule.kind:<15}  {rule.statement}  {show_tags(rule.tags)}".rstrip() for rule in listed]
+    lines += [
+        f"{rule.slug:<{width}}  {rule.kind:<15}  {rule.statement}  {show_tags(rule.tags)}".rstrip() for rule in listed
+    ]
     lines += ["", *_operators(edition)]
     return "\n".join(lines) + "\n"
 
@@ -64,6 +66,8 @@ def as_json(name: str) -> str:
             }
             for rule in rules_of(edition)
         ],
-        "operators": {operator: edition.status(operator) for operator in sorted({*edition.operators, *edition.planned})},
+        "operators": {
+            operator: edition.status(operator) for operator in sorted({*edition.operators, *edition.planned})
+        },
     }
     return json.dumps(document, indent=1) + "\n"

@@ -117,5 +117,3 @@ def total(reports: Sequence[Report], unreadable: int) -> str:
     numbers = [f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts]
     numbers += [f"{unreadable} unreadable"] if unreadable else []
     return f"{len(reports) + unreadable} files: {', '.join(numbers)}\n"
-
-

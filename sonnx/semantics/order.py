@@ -1,4 +1,6 @@
-"""The order of floating-point values: NaN > +Inf > positive > +0 > -0 > negative > -Inf (SONNX Max, second edition, line 57).
+"""The order of floating-point values: NaN > +Inf > positive > +0 > -0 > negative > -Inf.
+
+Source: SONNX Max, second edition, line 57.
 
 A value is its bit pattern, an integer of [0, 2*sign - 1].  `sign` is the pattern of -0 (only the sign bit is set),
 `infinity` the pattern of +Inf; the patterns above it are NaN.  So every IEEE 754 interchange format is meant at once.
