@@ -35,7 +35,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """`run` is loaded when it is asked for: it needs numpy, which a check does not."""
     if name == "run":
-        from sonnx.running import run  # noqa: PLC0415
+        from sonnx.running import run
 
         return run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -117,9 +117,9 @@ def test_argmax_selects_first_or_last_nan():
 
 
 def test_many_inputs_and_rank_0():
-    many = one("Max", [(INT64, [])] * 26, (INT64, []))
-    given = {chr(ord("a") + i): numpy.array((7 * i) % 26) for i in range(26)}
-    assert sonnx.run(many, given)["y"] == 25
+    many = one("Max", [(INT64, [])] * 20, (INT64, []))
+    given = {chr(ord("a") + i): numpy.array((7 * i) % 20) for i in range(20)}
+    assert sonnx.run(many, given)["y"] == 19
 
 
 # ------------------------------------------------------------------ programs
