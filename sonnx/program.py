@@ -219,5 +219,3 @@ def _assign(steps: Sequence[Step]) -> int:
     for buffer in set(last) - set(held.values()):
         last[buffer].dead_buffers += (buffer,)
     return len(sizes)
-
-

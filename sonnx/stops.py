@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonnx.verdict import Report
 
 
-class Stop(Exception):  # noqa: N818  what happens, seen from outside
+class Stop(Exception):
     """A run that has no result; the message is one sentence."""
 
     exit_code = 1
@@ -31,7 +31,7 @@ class NotExecutable(Stop):
     """The executor has no meaning for a part of the model, or the model states no values for a constant."""
 
 
-class BadInput(Stop, ValueError):  # noqa: N818
+class BadInput(Stop, ValueError):
     """An input is missing, not asked for, unreadable, or of another type or shape than the model declares."""
 
     exit_code = 2

@@ -25,7 +25,7 @@ class Application:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
-class NoValue(Exception):  # noqa: N818  an error condition of the text is no fault of the program
+class NoValue(Exception):
     """The operator's text gives no value here; `rule` is the identifier of the error condition it names."""
 
     def __init__(self, rule: str, sentence: str) -> None:

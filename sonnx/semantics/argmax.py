@@ -30,8 +30,8 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     Raises:
         NoValue: X has no element along the axis (ArgMax.axis-not-empty).
     """
-    (X,), names = inputs, application.names  # noqa: N806  the standard's letter
-    Y = argmax(X, normal_axis(X, names["axis"]), last_index(application), equal_zeros(application))  # noqa: N806
+    (X,), names = inputs, application.names
+    Y = argmax(X, normal_axis(X, names["axis"]), last_index(application), equal_zeros(application))
     return (np.expand_dims(Y, names["axis"]) if names["keepdims"] == 1 else Y,)
 
 
@@ -52,7 +52,7 @@ def last_index(application: Application) -> int:
     return last
 
 
-def normal_axis(X: Array, axis: int) -> int:  # noqa: N803
+def normal_axis(X: Array, axis: int) -> int:
     """The axis counted from the first.
 
     Raises:
@@ -65,16 +65,16 @@ def normal_axis(X: Array, axis: int) -> int:  # noqa: N803
     return axis % X.ndim
 
 
-def argmax(X: Array, axis: int, last: int, zeros_are_equal: bool) -> Array:  # noqa: N803
+def argmax(X: Array, axis: int, last: int, zeros_are_equal: bool) -> Array:
     """Y without the axis: for each slice the index of the best element, elements taken one after another."""
     slices = np.moveaxis(patterns(X), axis, -1)
-    Y = np.empty(slices.shape[:-1], np.int64)  # noqa: N806
+    Y = np.empty(slices.shape[:-1], np.int64)
     for k in np.ndindex(Y.shape):
         Y[k] = _index(_places(slices[k], X.dtype, zeros_are_equal), last)
     return Y
 
 
-def _places(S: Array, kind: np.dtype[np.generic], zeros_are_equal: bool) -> list[int]:  # noqa: N803
+def _places(S: Array, kind: np.dtype[np.generic], zeros_are_equal: bool) -> list[int]:
     made = format_of(kind)
     if made is None:
         return [int(s) for s in S]

@@ -19,7 +19,7 @@ from sonnx.semantics.formats import Array, larger, patterns
 OPERATOR = "Max"
 
 
-def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:  # noqa: N803  the standard's letter
+def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:
     """Y, of the broadcast shape and the type of X.
 
     Raises:
@@ -28,18 +28,18 @@ def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:  # n
     return (maximum(X),)
 
 
-def maximum(X: Sequence[Array]) -> Array:  # noqa: N803
+def maximum(X: Sequence[Array]) -> Array:
     """Y[i] = max over m of Zm[i]."""
     shape = common_shape(X)
-    Z = [patterns(np.broadcast_to(x, shape)) for x in X]  # noqa: N806
-    Y = np.empty(shape, X[0].dtype)  # noqa: N806
+    Z = [patterns(np.broadcast_to(x, shape)) for x in X]
+    Y = np.empty(shape, X[0].dtype)
     of_two = larger(Y.dtype)
     for i in np.ndindex(shape):
         patterns(Y)[i] = reduce(of_two, (int(z[i]) for z in Z))
     return Y
 
 
-def common_shape(X: Sequence[Array]) -> tuple[int, ...]:  # noqa: N803
+def common_shape(X: Sequence[Array]) -> tuple[int, ...]:
     """The shape of Y.
 
     Raises:

@@ -35,7 +35,7 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
     last, zeros_are_equal = last_index(application) == 1, equal_zeros(application)
 
     def arg_max(inputs: Sequence[Array], out: Array) -> Array:
-        X = inputs[0]  # noqa: N806  the standard's letter
+        X = inputs[0]
         at = normal_axis(X, axis)
         arg_into(X, at, last, zeros_are_equal, out if keep else np.expand_dims(out, at))
         return out
@@ -43,7 +43,7 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
     return arg_max
 
 
-def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array) -> None:  # noqa: N803
+def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array) -> None:
     """The indices in `out`, int64, which keeps the axis with extent 1."""
     made = format_of(X.dtype)
     if out.size == 0:
@@ -58,7 +58,7 @@ def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array)
         _by_keys(X, axis, last, zeros_are_equal, out, made)
 
 
-def _plain(X: Array, axis: int, last: bool, out: Array) -> None:  # noqa: N803
+def _plain(X: Array, axis: int, last: bool, out: Array) -> None:
     """The first or last of the elements that numpy takes as largest."""
     if last:
         np.argmax(np.flip(X, axis), axis=axis, out=out, keepdims=True)
@@ -67,7 +67,7 @@ def _plain(X: Array, axis: int, last: bool, out: Array) -> None:  # noqa: N803
         np.argmax(X, axis=axis, out=out, keepdims=True)
 
 
-def _mend_zeros(X: Array, axis: int, last: bool, out: Array, made: Format) -> None:  # noqa: N803
+def _mend_zeros(X: Array, axis: int, last: bool, out: Array, made: Format) -> None:
     """Where -0 won, the +0 of the slice, if there is one."""
     integers = X.view(made.signed)
     negative = np.take_along_axis(integers, out, axis) == -made.sign
@@ -80,7 +80,7 @@ def _mend_zeros(X: Array, axis: int, last: bool, out: Array, made: Format) -> No
 # ------------------------------------------------------------------ keys
 
 
-def _by_keys(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array, made: Format) -> None:  # noqa: N803
+def _by_keys(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array, made: Format) -> None:
     """Block by block: rows of the axes before, the axis, columns of the axes after."""
     before, after, d = prod(X.shape[:axis]), prod(X.shape[axis + 1 :]), X.shape[axis]
     bits = np.ascontiguousarray(X).view(made.signed).reshape(before, d, after)

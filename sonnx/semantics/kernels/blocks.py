@@ -51,13 +51,13 @@ class Operand:
         return self.flat[: block.size]
 
 
-def operands(X: Sequence[Array], shape: tuple[int, ...], count: int) -> list[Operand]:  # noqa: N803
+def operands(X: Sequence[Array], shape: tuple[int, ...], count: int) -> list[Operand]:
     """The operands of merged axes, ready to be walked."""
     chunked = _chunked(shape, count)
     return [Operand(np.broadcast_to(x, shape), chunked, count, FIRST_NUMBER + m) for m, x in enumerate(X)]
 
 
-def merged(X: Sequence[Array], shape: tuple[int, ...]) -> tuple[tuple[int, ...], list[Array]]:  # noqa: N803
+def merged(X: Sequence[Array], shape: tuple[int, ...]) -> tuple[tuple[int, ...], list[Array]]:
     """The common shape with the fewest axes that all operands allow, and the operands with as many.
 
     Two neighbouring axes become one where every operand walks them as one, or stands still on both.

@@ -47,7 +47,7 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
     return maximum
 
 
-def maximum(X: Sequence[Array], out: Array) -> Array:  # noqa: N803  the standard's letter
+def maximum(X: Sequence[Array], out: Array) -> Array:
     """Y in `out`, which has the broadcast shape and the type of X and is C-contiguous.
 
     Raises:
@@ -82,7 +82,7 @@ def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
     return found
 
 
-def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:  # noqa: N803
+def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
     if combine is fold:
         count = out.size  # nothing looks at the result again
     for start in range(0, out.size, count):
@@ -90,8 +90,8 @@ def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
         combine([x[part] for x in X], out[part])
 
 
-def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:  # noqa: N803
-    shape, Z = merged(X, out.shape)  # noqa: N806
+def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
+    shape, Z = merged(X, out.shape)
     target = out.reshape(shape)
     if len(X) == 2 and any(z.size <= ROW and bool((z != 0).all()) for z in Z):
         combine = _without_zeros(out.dtype) or combine
@@ -107,7 +107,7 @@ def _without_zeros(kind: np.dtype[Any]) -> Combine | None:
     return fold if kind.itemsize > 2 and (format_of(kind) is None or maximum_keeps_the_first_nan(kind)) else None
 
 
-def _folded(X: Sequence[Array], out: Array, count: int) -> None:  # noqa: N803
+def _folded(X: Sequence[Array], out: Array, count: int) -> None:
     """The fold alone, of operands with as many axes as the output.
 
     numpy has no vector code where an operand stands still along the last axis, but for axes that fit its own buffers,
@@ -142,7 +142,7 @@ def _row(values: Array, count: int, number: int) -> Array:
 # ------------------------------------------------------------------ one block
 
 
-def fold(X: Sequence[Array], out: Array) -> None:  # noqa: N803
+def fold(X: Sequence[Array], out: Array) -> None:
     """The maximum in the order of numpy."""
     np.maximum(X[0], X[1], out=out)
     for x in X[2:]:
@@ -152,7 +152,7 @@ def fold(X: Sequence[Array], out: Array) -> None:  # noqa: N803
 def _with_zeros(made: Format) -> Combine:
     least = -made.sign
 
-    def combine(X: Sequence[Array], out: Array) -> None:  # noqa: N803
+    def combine(X: Sequence[Array], out: Array) -> None:
         fold(X, out)
         if np.minimum.reduce(out.view(made.signed), axis=None) == least:
             _mend_zeros([x.view(made.signed) for x in X], out.view(made.signed), made)
@@ -160,7 +160,7 @@ def _with_zeros(made: Format) -> Combine:
     return combine
 
 
-def _mend_zeros(X: Sequence[Array], out: Array, made: Format) -> None:  # noqa: N803
+def _mend_zeros(X: Sequence[Array], out: Array, made: Format) -> None:
     """Clear the sign where some operand has none; a NaN keeps its bits."""
     signs = scratch(0, out.size, made.signed).reshape(out.shape)
     np.bitwise_and(X[0], X[1], out=signs)
@@ -177,9 +177,9 @@ def _mend_zeros(X: Sequence[Array], out: Array, made: Format) -> None:  # noqa: 
 def _by_integers(made: Format) -> Combine:
     shift = 8 * made.signed.itemsize - 1
 
-    def combine(X: Sequence[Array], out: Array) -> None:  # noqa: N803
-        integers, S = [x.view(made.signed) for x in X], out.view(made.signed)  # noqa: N806
-        M = scratch(0, out.size, made.signed).reshape(out.shape)  # noqa: N806
+    def combine(X: Sequence[Array], out: Array) -> None:
+        integers, S = [x.view(made.signed) for x in X], out.view(made.signed)
+        M = scratch(0, out.size, made.signed).reshape(out.shape)
         nan = _negative_nan(X, made)
         if len(X) == 2:
             np.bitwise_xor(integers[0], integers[1], out=M)  # S and M are the two operands: S xor M = X0 xor X1
@@ -197,7 +197,7 @@ def _by_integers(made: Format) -> Combine:
     return combine
 
 
-def _extremes(integers: Sequence[Array], S: Array, M: Array) -> None:  # noqa: N803
+def _extremes(integers: Sequence[Array], S: Array, M: Array) -> None:
     """The largest in S, and in M the largest xor the least."""
     fold(integers, S)
     np.minimum(integers[0], integers[1], out=M)
@@ -206,12 +206,12 @@ def _extremes(integers: Sequence[Array], S: Array, M: Array) -> None:  # noqa: N
     np.bitwise_xor(S, M, out=M)
 
 
-def _negative_nan(X: Sequence[Array], made: Format) -> bool:  # noqa: N803
+def _negative_nan(X: Sequence[Array], made: Format) -> bool:
     limit = made.sign + made.infinity
     return any(np.maximum.reduce(x.view(made.unsigned), axis=None) > limit for x in X)
 
 
-def _first_nan(X: Sequence[Array], out: Array, made: Format) -> None:  # noqa: N803
+def _first_nan(X: Sequence[Array], out: Array, made: Format) -> None:
     """Where an operand is NaN, the first such operand."""
     for x in reversed(X):
         np.copyto(out, x, where=x.view(made.unsigned) & (made.sign - 1) > made.infinity)

@@ -79,13 +79,13 @@ def _with_zeros(made: Format) -> Reduction:
 
 def _by_integers(made: Format) -> Reduction:
     def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
-        integers, S = data.view(made.signed), reduced.view(made.signed)  # noqa: N806
+        integers, S = data.view(made.signed), reduced.view(made.signed)
         _plain(integers, gone, S)
         nan = made.infinity < S
         largest = np.maximum.reduce(data.view(made.unsigned), axis=gone, keepdims=True)
         nan |= largest > made.sign + made.infinity
         if np.minimum.reduce(S, axis=None) < 0:
-            M = np.minimum.reduce(integers, axis=gone, keepdims=True)  # noqa: N806
+            M = np.minimum.reduce(integers, axis=gone, keepdims=True)
             np.copyto(S, M, where=S < 0)
         if nan.any():
             _first_nan(data, gone, reduced, nan, made)
