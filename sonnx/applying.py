@@ -24,7 +24,7 @@ from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge
 from sonnx.model import Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
-from sonnx.profile import Operator, Output
+from sonnx.profile import Operator, Output, Rule
 from sonnx.quoting import quote
 from sonnx.scope import standard
 from sonnx.semantics.application import Application
@@ -87,6 +87,7 @@ class Applier:
         if self.operator_set is None:
             raise NotExecutable("the model imports no version of the standard operator set")
         if described is None:
+            _plain_count(node, module.INPUTS)
             application = Application(node.operator, self.operator_set, "onnx", {}, attributes)
             return self._prepared(application, module, None)
         made = self._signature(described)
@@ -126,18 +127,23 @@ class Applier:
             if answer.verdict is Verdict.FAIL:
                 sentence = f"{answer.actual}, against {answer.rule.slug}: {answer.requires}"
                 raise ErrorCondition(answer.rule.slug, sentence)
+            if answer.verdict is Verdict.UNDECIDED and _carries(answer.rule, made):
+                raise NotExecutable(f"{answer.rule.slug} cannot be decided: {answer.actual}")
             wait = wait or answer.verdict is Verdict.ASSUMED
         unknown = first_unknown(tuple([evaluate(shape, Facts(), names) for shape in made.shapes.values()]))
         return wait or (unknown is not None and unknown.cause is Cause.RUN_TIME)
 
     def _answers(self, made: Signature, names: Mapping[str, Any]) -> Iterator[Answer]:
         yield from group_answers(made, {**names, **_without_outputs(made)}, self.in_force)
-        relied = {name for output in made.outputs for name in output.relies}
         for rule in made.rules:
             demand = demanded(rule, made.text, self.in_force.editions)
-            rests = self.conforming or rule.kind == "error-condition" or rule.name in relied
-            if demand is not None and rests:
+            if demand is not None and (self.conforming or _carries(rule, made)):
                 yield judge(rule, demand, names)
+
+
+def _carries(rule: Rule, made: Signature) -> bool:
+    """Whether values rest on a rule: an error condition, or what the shape of an output relies on."""
+    return rule.kind == "error-condition" or any(rule.name in output.relies for output in made.outputs)
 
 
 def _without_outputs(made: Signature) -> dict[str, Any]:
@@ -149,13 +155,23 @@ def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
     return bool(names[f"written({name})"]) or made.absent[name] is not None
 
 
+def _plain_count(node: Node, inputs: int) -> None:
+    """Exactly the inputs and the one output of an operator without a data file."""
+    if len(node.inputs) != inputs or not all(node.inputs) or len(node.outputs) != 1:
+        raise NotExecutable(f"{node.operator} has {inputs} inputs and one output, none of them left out")
+
+
 def _count(node: Node, made: Signature) -> None:
     """No more inputs, outputs and attributes than the version has."""
     variadic = bool(made.inputs) and made.inputs[-1].variadic
     unknown = {attribute.name for attribute in node.attributes} - {each.name for each in made.attributes}
     if len(node.inputs) > len(made.inputs) and not variadic:
         raise NotExecutable(f"{made.operator}-{made.version} has {len(made.inputs)} inputs, not {len(node.inputs)}")
-    if len(node.outputs) > len(made.outputs):
+    for index, name in enumerate(node.inputs):
+        formal = made.inputs[min(index, len(made.inputs) - 1)]
+        if not name and not formal.optional:
+            raise NotExecutable(f"the input {formal.name} is left out")
+    if not 1 <= len(node.outputs) <= len(made.outputs):
         raise NotExecutable(f"{made.operator}-{made.version} has {len(made.outputs)} outputs, not {len(node.outputs)}")
     if unknown:
         raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")

@@ -14,13 +14,24 @@ import numpy as np
 
 from sonnx.constants import decode
 from sonnx.model import Attribute, Tensor
+from sonnx.quoting import quote
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array
 from sonnx.stops import NotExecutable
 
 OPERATOR = "Constant"
+INPUTS = 0
 
-_TYPES = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
+NUMBERS = {
+    "value_int": ("int", np.int64),
+    "value_ints": ("ints", np.int64),
+    "value_float": ("float", np.float32),
+    "value_floats": ("floats", np.float32),
+}
+"""Attributes that are numbers, with their kind and the type of the tensor."""
+
+NUMBERS_SINCE = 12
+"""The version that has them."""
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -29,17 +40,17 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     Raises:
         NotExecutable: not exactly one value is written, or it is of a kind the executor does not know.
     """
-    written = [each for each in application.attributes.values() if each.name.startswith(("value", "sparse_value"))]
-    if len(written) != 1:
-        raise NotExecutable(f"a Constant has one value attribute, not {len(written)}")
-    return (_value(written[0]),)
+    if len(application.attributes) != 1:
+        raise NotExecutable(f"a Constant has one attribute, its value, not {len(application.attributes)}")
+    [written] = application.attributes.values()
+    return (_value(written, application.version),)
 
 
-def _value(attribute: Attribute) -> Array:
-    if isinstance(attribute.value, Tensor):
-        return decode(attribute.value, None)
-    kind = _TYPES.get(attribute.name)
-    if kind is None:
-        raise NotExecutable(f"the attribute {attribute.name} of a Constant holds no tensor of numbers")
+def _value(attribute: Attribute, version: int) -> Array:
     value: Any = attribute.value
-    return np.array(value, kind)
+    if attribute.name == "value" and isinstance(value, Tensor):
+        return decode(value, None)
+    kind, element = NUMBERS.get(attribute.name, ("", np.int64))
+    if attribute.kind != kind or version < NUMBERS_SINCE:
+        raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant holds no tensor of numbers")
+    return np.array(value, element)

@@ -12,6 +12,7 @@ from sonnx.semantics.formats import Array
 
 OPERATOR = "Identity"
 
+INPUTS = 1
 SAME_VALUE = True
 """The output is the input: the executor gives both names one buffer."""
 
