@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from pathlib import Path
 PEERS = ("numpy", "reference", "onnxruntime")
 TURN = 1.5
 """Seconds all rounds of one case may take, apart from the first five."""
+
+LEAST = 2e-4
+"""Seconds one measurement should take at least; quick actions are repeated within it."""
 
 Action = Callable[[], object]
 
@@ -33,22 +37,35 @@ class Case:
 
 
 def measure(case: Case, rounds: int) -> Case:
-    """Medians; the order turns with each round, because whoever comes first warms the cache for the next."""
+    """Medians of the processor time of this thread, which a busy machine does not change.
+
+    The order is drawn anew for each round, because each action warms the cache for the next.
+    """
     names, taken = list(case.actions), {name: [] for name in case.actions}
     gc.collect()
     gc.disable()
-    started = time.perf_counter()
+    started, repeats = time.perf_counter(), {name: _repeats(action) for name, action in case.actions.items()}
     for turn in range(rounds + 1):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            before = time.perf_counter()
-            case.actions[name]()
-            taken[name].append(time.perf_counter() - before)
+        for name in random.Random(turn).sample(names, len(names)):
+            taken[name].append(_timed(case.actions[name], repeats[name]))
         if turn >= 5 and time.perf_counter() - started > TURN:
             break
     gc.enable()
     case.times = {name: statistics.median(times[1:]) for name, times in taken.items()}
     case.actions = {}
     return case
+
+
+def _timed(action: Action, repeats: int) -> float:
+    before = time.thread_time()
+    for _ in range(repeats):
+        action()
+    return (time.thread_time() - before) / repeats
+
+
+def _repeats(action: Action) -> int:
+    action()
+    return max(1, int(LEAST / max(_timed(action, 3), 1e-7)))
 
 
 def line(case: Case) -> str:

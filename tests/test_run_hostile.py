@@ -1,4 +1,4 @@
-"""Models changed at random: a run ends in values or in one of the four sentences, and kernels agree with definitions."""
+"""Models changed at random: a run ends in values or a sentence, and kernels agree with definitions."""
 
 import random
 

@@ -37,7 +37,7 @@ BUFFER = 8192
 """Elements of numpy's own buffers."""
 
 ROW, SHORTEST = 16384, 1024
-"""Times an element is written out at most (more than BUFFER, so that numpy does not copy again), and at least."""
+"""Times an element is written out at most (what BUFFER holds numpy would copy again), and at least."""
 
 _known: dict[np.dtype[Any], tuple[Combine, int]] = {}
 
@@ -111,12 +111,13 @@ def _folded(X: Sequence[Array], out: Array, count: int) -> None:
     """The fold alone, of operands with as many axes as the output.
 
     numpy has no vector code where an operand stands still along the last axis, but for axes that fit its own buffers,
-    where it writes the operand out itself.  Along a longer one the operand is written out here, once.
+    where it writes the operand out itself.  Along a longer one the operand is written out here, once; of 64-bit types
+    so few elements fill a vector that it does not pay.
     """
     still = [x.shape[-1] == 1 for x in X]
     length = out.shape[-1]
     row = min([length, ROW, *(count // x.size for x, here in zip(X, still, strict=True) if here)])
-    if length <= BUFFER or not any(still) or row < SHORTEST:
+    if out.itemsize == 8 or length <= BUFFER or not any(still) or row < SHORTEST:
         fold(X, out)
         return
     rows, short = divmod(length, row)

@@ -66,13 +66,13 @@ def _plain(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
 def _with_zeros(made: Format) -> Reduction:
     def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
         _plain(data, gone, reduced)
-        bits, unsigned = reduced.view(made.signed), reduced.view(made.unsigned)
-        if np.minimum.reduce(bits, axis=None) == -made.sign:
+        flat, bits = reduced.reshape(-1), reduced.view(made.signed)
+        if np.minimum.reduce(flat.view(made.signed)) == -made.sign:
             integers = np.maximum.reduce(data.view(made.signed), axis=gone, keepdims=True)
             np.copyto(bits, 0, where=(bits == -made.sign) & (integers == 0))
-        nan = unsigned & (made.sign - 1) > made.infinity
-        if nan.any():
-            _first_nan(data, gone, reduced, nan, made)
+        largest = np.maximum.reduce(flat)
+        if largest != largest:  # a NaN, which np.maximum passes on
+            _first_nan(data, gone, reduced, reduced.view(made.unsigned) & (made.sign - 1) > made.infinity, made)
 
     return reduction
 
@@ -84,10 +84,10 @@ def _by_integers(made: Format) -> Reduction:
         nan = made.infinity < S
         largest = np.maximum.reduce(data.view(made.unsigned), axis=gone, keepdims=True)
         nan |= largest > made.sign + made.infinity
-        if np.minimum.reduce(S, axis=None) < 0:
+        if np.minimum.reduce(S.reshape(-1)) < 0:
             M = np.minimum.reduce(integers, axis=gone, keepdims=True)
             np.copyto(S, M, where=S < 0)
-        if nan.any():
+        if nan.reshape(-1).any():
             _first_nan(data, gone, reduced, nan, made)
 
     return reduction
