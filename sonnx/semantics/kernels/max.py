@@ -91,15 +91,28 @@ def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
 
 
 def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
+    if len(X) == 2 and any(x.size <= ROW and bool((x != 0).all()) for x in X):
+        combine = _without_zeros(out.dtype) or combine
+    if combine is fold and (out.itemsize == 8 or max(_still(x, out.shape) for x in X) <= BUFFER):
+        fold(X, out)
+        return
     shape, Z = merged(X, out.shape)
     target = out.reshape(shape)
-    if len(X) == 2 and any(z.size <= ROW and bool((z != 0).all()) for z in Z):
-        combine = _without_zeros(out.dtype) or combine
     if combine is fold:
         _folded(Z, target, count)
         return
     for pieces, piece in walk(operands(Z, shape, count), target, count):
         combine(pieces, piece)
+
+
+def _still(x: Array, shape: tuple[int, ...]) -> int:
+    """Elements of the output along which an operand stands still, from the last axis on."""
+    count = 1
+    for back in range(1, len(shape) + 1):
+        if back <= x.ndim and x.shape[-back] > 1 and x.strides[-back] != 0:
+            break
+        count *= shape[-back]
+    return count
 
 
 def _without_zeros(kind: np.dtype[Any]) -> Combine | None:
@@ -108,16 +121,15 @@ def _without_zeros(kind: np.dtype[Any]) -> Combine | None:
 
 
 def _folded(X: Sequence[Array], out: Array, count: int) -> None:
-    """The fold alone, of operands with as many axes as the output.
+    """The fold alone, of operands with as many axes as the output, some of which stand still along the last one.
 
-    numpy has no vector code where an operand stands still along the last axis, but for axes that fit its own buffers,
-    where it writes the operand out itself.  Along a longer one the operand is written out here, once; of 64-bit types
-    so few elements fill a vector that it does not pay.
+    numpy has no vector code for that, but along an axis that fits its own buffers, where it writes the operand out
+    itself.  Along a longer one the operand is written out here, once; for 64-bit types that does not pay.
     """
     still = [x.shape[-1] == 1 for x in X]
     length = out.shape[-1]
     row = min([length, ROW, *(count // x.size for x, here in zip(X, still, strict=True) if here)])
-    if out.itemsize == 8 or length <= BUFFER or not any(still) or row < SHORTEST:
+    if not any(still) or row < SHORTEST:
         fold(X, out)
         return
     rows, short = divmod(length, row)
