@@ -10,6 +10,7 @@ del Path
 from typing import TYPE_CHECKING  # noqa: E402  the path above comes first
 
 from sonnx.api import check  # noqa: E402
+from sonnx.misuse import Misuse  # noqa: E402
 from sonnx.parse import Unreadable  # noqa: E402
 from sonnx.stops import BadInput, ErrorCondition, NotConforming, NotExecutable, Stop  # noqa: E402
 from sonnx.verdict import Finding, Report, Verdict  # noqa: E402
@@ -21,6 +22,7 @@ __all__ = [
     "BadInput",
     "ErrorCondition",
     "Finding",
+    "Misuse",
     "NotConforming",
     "NotExecutable",
     "Report",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sonnx.agreement import first_difference
-from sonnx.api import Misuse
+from sonnx.misuse import Misuse
 from sonnx.model import Model, Value
 from sonnx.parse import Unreadable, read
 from sonnx.quoting import escape, quote

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from sonnx import catalogue
-from sonnx.api import Misuse
 from sonnx.applying import Applier, Expected, Kernel, facts_of
 from sonnx.checking import judge_model
 from sonnx.constants import decode
 from sonnx.inforce import InForce
+from sonnx.misuse import Misuse
 from sonnx.model import Model, Type, Value
 from sonnx.parse import read
 from sonnx.program import Program, Step, at, place_of, program
