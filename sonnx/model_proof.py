@@ -17,7 +17,7 @@ from sonnx.parse import read
 from sonnx.verdict import Where
 
 
-class Unprovable(ValueError):
+class Unprovable(Misuse):
     """An assumption that does not parse or cannot hold: one sentence for the user."""
 
 
