@@ -1,6 +1,5 @@
 """`sonnx run`: files in, files out, comparison, sentences, exit codes."""
 
-import argparse
 import zipfile
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from sonnx.agreement import first_difference
-from sonnx.run_command import add_arguments, run
+from sonnx.cli import run
 from sonnx.tensor_files import read_file
 
 HALF, FLOAT = TensorProto.BFLOAT16, TensorProto.FLOAT
@@ -51,9 +50,7 @@ def save(path, operator, inputs, output):
 
 
 def command(text):
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return run(parser.parse_args(text.split()))
+    return run(["run", *text.split()])
 
 
 @pytest.mark.parametrize(
