@@ -279,5 +279,3 @@ def test_attributes_of_every_kind() -> None:
 def test_the_catalogue_of_the_tests_is_the_one_that_is_installed() -> None:
     assert folder("restrictions").is_dir()
     assert editions().default in {edition for each in operators() for _, edition in signatures(each)}
-
-

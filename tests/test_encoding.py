@@ -155,9 +155,7 @@ def drawn(chance: random.Random) -> dict[str, int]:
 
 
 def stated(values: Mapping[str, int]) -> dict[str, Any]:
-    listed = {
-        name: tuple(values[f"{name}.{i}"] for i in range(values[f"{name}.length"])) for name in ("S", "T", "X")
-    }
+    listed = {name: tuple(values[f"{name}.{i}"] for i in range(values[f"{name}.length"])) for name in ("S", "T", "X")}
     tensor = Tensor(ELEMENT_TYPES[values["X.type"]], listed.pop("X"))
     return {"n": values["n"], "m": values["m"], **listed, "X": tensor}
 

@@ -194,8 +194,8 @@ def test_an_error_condition_names_its_rule(capsys):
 
 def test_a_folder_that_cannot_be_written_leaves_nothing(capsys):
     Path("out").write_text("a file")
-    with pytest.raises(OSError, match="out"):
-        command("max.onnx --input both.npz --output out")
+    assert command("max.onnx --input both.npz --output out") == 2
+    assert capsys.readouterr().err == "sonnx: out: File exists\n"
     assert Path("out").read_text() == "a file"
     assert not [entry for entry in Path().iterdir() if entry.name.startswith(".")]
 

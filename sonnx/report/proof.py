@@ -47,7 +47,7 @@ def _refuted(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
     yield f"        requires  {refuted.requires}"
     if not refuted.always:
         yield f"        holds     {f'where {refuted.constraint}' if refuted.constraint else UNSTATED}"
-        yield f"        repeat    sonnx check --bind {numbers.replace(' ', '')}"
+        yield f"        repeat    sonnx check --bind {numbers.replace(', ', ',')} {proof.name}"
 
 
 def _where(where: Where, nodes: int) -> str:
