@@ -9,11 +9,11 @@ from pathlib import Path
 
 from sonnx import catalogue, prove_command, run_command
 from sonnx.api import check
-from sonnx.files import write_whole
+from sonnx.files import sha256, write_whole
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
-from sonnx.report import text as text_report
+from sonnx.report.formats import FORMATS, HASHED, render
 from sonnx.verdict import Report
 
 JUDGE = (
@@ -109,7 +109,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict-versions", action="store_true", help="admit only the operator version a text specifies"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=tuple(FORMATS), default="text", help="the format of the report")
     parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     parser.set_defaults(command=_check)
 
@@ -132,37 +132,34 @@ def _bindings(values: Sequence[str]) -> dict[str, int]:
 
 def _check(options: argparse.Namespace) -> int:
     reports: list[Report] = []
+    hashes: list[str] = []
     unreadable: dict[str, str] = {}
     for model in _with_progress(options.models):
         try:
-            reports.append(_check_one(model, options))
+            source = sys.stdin.buffer.read() if model == "-" else model
+            reports.append(_check_one(source, options))
+            if options.format in HASHED:
+                hashes.append(sha256(source if isinstance(source, bytes) else Path(source)))
         except Unreadable as reason:
             unreadable[model] = str(reason)
             if options.format == "text":
                 print(f"sonnx: {escape(str(reason))}", file=sys.stderr)
     codes = {report.exit_code(options.accept_assumptions) for report in reports} | ({USAGE} if unreadable else set())
     code = next(each for each in _SEVERITY if each in codes)
-    if options.format == "json":
-        from sonnx.report import json as json_report
-
-        text = json_report.render(reports, unreadable, code, options.accept_assumptions)
-    else:
-        text = "\n".join(text_report.render(report) for report in reports)
-        text += "\n" + text_report.total(reports, len(unreadable)) if len(options.models) > 1 else ""
+    text = render(options.format, reports, unreadable, code, options.accept_assumptions, hashes)
     _emit(text, options.output)
     return code
 
 
-def _check_one(model: str, options: argparse.Namespace) -> Report:
-    standard_input = model == "-"
+def _check_one(source: str | bytes, options: argparse.Namespace) -> Report:
     return check(
-        sys.stdin.buffer.read() if standard_input else model,
+        source,
         options.edition,
         bind=_bindings(options.bind),
         select=_names(options.select),
         ignore=_names(options.ignore),
         strict_versions=options.strict_versions,
-        name="standard input" if standard_input else model,
+        name="standard input" if isinstance(source, bytes) else source,
     )
 
 

@@ -1,7 +1,8 @@
-"""Writing files: whole or not at all."""
+"""Files: written whole or not at all, and known by their hash."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -22,3 +23,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
     except BaseException:
         name.unlink(missing_ok=True)
         raise
+
+
+def sha256(source: Path | bytes) -> str:
+    """The SHA-256 of a file, read piece by piece, or of bytes.
+
+    Raises:
+        OSError: where the file cannot be read.
+    """
+    if isinstance(source, bytes):
+        return hashlib.sha256(source).hexdigest()
+    with source.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

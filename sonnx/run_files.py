@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _run(options)
     except NotConforming as stop:
-        sys.stdout.write(text_report.render(stop.report))
+        sys.stdout.write(text_report.one(stop.report))
         print(f"sonnx: {escape(str(stop))}; --unchecked runs it all the same", file=sys.stderr)
         return stop.exit_code
     except Stop as stop:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sonnx.identifier import Tag
@@ -14,14 +14,18 @@ FORMAT = 1
 
 
 def render(
-    reports: Iterable[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
+    reports: Iterable[Report],
+    unreadable: Mapping[str, str],
+    code: int,
+    accept_assumptions: bool = False,
+    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run, in the order given, as one document ending in a line feed."""
     document = {
         "format": FORMAT,
         "tool": {"name": "sonnx", "version": tool_version()},
         "exit": code,
-        "reports": [_report(report, accept_assumptions) for report in reports],
+        "reports": [whole(report, accept_assumptions) for report in reports],
         "unreadable": [{"model": name, "reason": reason} for name, reason in unreadable.items()],
     }
     return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
@@ -37,7 +41,8 @@ def tool_version() -> str:
         return "0"
 
 
-def _report(report: Report, accept_assumptions: bool) -> dict[str, Any]:
+def whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
+    """The report of one model."""
     coverage = report.coverage
     return {
         "model": report.name,
@@ -47,7 +52,7 @@ def _report(report: Report, accept_assumptions: bool) -> dict[str, Any]:
         "partial": report.partial or None,
         "bound": dict(report.bound),
         "coverage": {name: getattr(coverage, name) for name in coverage.__dataclass_fields__},
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [_finding(each) for each in report.findings],
         "counts": [
             {"rule": count.rule, "verdict": count.verdict, "reason": count.reason or None, "number": count.number}
             for count in report.counts

