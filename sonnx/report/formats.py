@@ -17,8 +17,11 @@ FORMATS = {
     "text": "sonnx.report.text",
     "json": "sonnx.report.json",
     "sarif": "sonnx.report.sarif",
+    "junit": "sonnx.report.junit",
+    "github": "sonnx.report.github",
+    "markdown": "sonnx.report.markdown",
 }
-HASHED = frozenset({"sarif"})
+HASHED = frozenset({"sarif", "markdown"})
 """The formats that state the SHA-256 of the files; for the others no weight is read."""
 
 

@@ -42,15 +42,19 @@ def one(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """The verdict as one line: what was judged, the answer, by which edition, for what."""
-    name = escape(report.name)
+    """The model and what is said of it, as one line."""
+    return f"{escape(report.name)}: {said(report)}"
+
+
+def said(report: Report) -> str:
+    """The verdict in words: what was judged, the answer, by which edition, for what."""
     if report.partial and not report.number(Verdict.PASS) + len(report.findings):
-        return f"{name}: the selected rules have nothing to judge ({report.partial}); edition {report.edition}"
+        return f"the selected rules have nothing to judge ({report.partial}); edition {report.edition}"
     if report.partial and report.verdict is Verdict.PASS:
-        return f"{name}: the selected rules hold ({report.partial}); edition {report.edition}"
-    bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
+        return f"the selected rules hold ({report.partial}); edition {report.edition}"
+    bound = ", ".join(f"{escape(symbol)}={number}" for symbol, number in report.bound)
     details = [f"edition {report.edition}", f"for {bound}" if bound else "", report.partial]
-    return f"{name}: {SAYS[report.verdict]} ({', '.join(filter(None, details))})"
+    return f"{SAYS[report.verdict]} ({', '.join(filter(None, details))})"
 
 
 def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:

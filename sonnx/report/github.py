@@ -1,0 +1,71 @@
+"""The report as workflow commands: GitHub shows them beside the change that brought the model.
+
+GitHub shows ten of a kind for a step, so that each rule is one annotation with its places, and not each place one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from sonnx.quoting import escape
+from sonnx.report.text import answers, grouped, headline, place
+from sonnx.verdict import Finding, Report, Verdict
+
+PLACES = 20
+"""Places of one rule in one annotation."""
+
+
+def render(
+    reports: Sequence[Report],
+    unreadable: Mapping[str, str],
+    code: int,
+    accept_assumptions: bool = False,
+    hashes: Sequence[str] = (),
+) -> str:
+    """All reports of one run, a command on each line: first the verdicts on the models, then the rules."""
+    lines = [command("error", name, "sonnx: unreadable", [escape(reason)]) for name, reason in unreadable.items()]
+    lines += [command("notice", each.name, "sonnx: verdict", list(_summary(each))) for each in reports]
+    lines += [line for each in reports for line in _rules(each)]
+    return "\n".join(lines) + "\n"
+
+
+def command(level: str, file: str, title: str, lines: Sequence[str]) -> str:
+    """One command; what stands in it can end neither it nor a property of it."""
+    path = f"file={_property(PurePath(file).as_posix())},line=1," if file != "standard input" else ""
+    return f"::{level} {path}title={_property(title)}::{_data(chr(10).join(lines))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(escape(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def _summary(report: Report) -> Iterator[str]:
+    coverage = report.coverage
+    yield headline(report)
+    yield f"{coverage.evaluated} of {coverage.applicable} applicable rules evaluated everywhere; {answers(report)}"
+    if coverage.nodes_not_checked:
+        yield f"not checked: {coverage.nodes_not_checked} of {coverage.nodes} nodes, whose operators have no rules yet"
+    folded = len(report.findings) - len(report.roots)
+    if folded:
+        yield f"folded: {folded} answers are undecided only because of other failures"
+    yield from (f"note: {note}" for note in report.notes)
+
+
+def _rules(report: Report) -> Iterator[str]:
+    for findings in grouped(report.roots):
+        first = findings[0]
+        level = "error" if first.verdict is Verdict.FAIL else "notice"
+        yield command(level, report.name, f"{first.rule}: {first.verdict}", list(_lines(findings, report)))
+
+
+def _lines(findings: Sequence[Finding], report: Report) -> Iterator[str]:
+    yield f"{report.rules[findings[0].rule].statement} ({len(findings)} {'place' if len(findings) == 1 else 'places'})"
+    yield from (f"{place(each.where)}: {each.actual}" for each in findings[:PLACES])
+    if len(findings) > PLACES:
+        yield f"and {len(findings) - PLACES} more"
+    yield f"Remedy: {report.rules[findings[0].rule].remedy}"
