@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from html.parser import HTMLParser
 from importlib.metadata import distribution
 from pathlib import Path, PurePath
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from sonnx import catalogue
 from sonnx.cli import run
 from sonnx.report.formats import FORMATS
+from sonnx.report.html import STYLE
 from sonnx.report.rules import rules_of
 from sonnx.verdict import Verdict
 
@@ -285,3 +287,81 @@ def test_markdown_keeps_the_text_of_a_model_in_code_spans(models: list[str], pri
     for report in document["reports"]:
         for finding in report["findings"]:
             assert finding["because_of"] or finding["message"] in said
+
+
+# ------------------------------------------------------------------ HTML
+
+VOID = {"meta"}
+ELEMENTS = {
+    "html", "head", "title", "style", "body", "h1", "h2", "h3", "section", "div", "p", "span", "b", "a", "code",
+    "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", *VOID,
+}  # fmt: skip
+
+
+class Page(HTMLParser):
+    """The elements of a page, each closed where it must be; the text outside the style."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.used: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.used.append((tag, dict(attrs)))
+        self.open += [] if tag in VOID else [tag]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] != ["style"]:
+            self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+
+def test_html_has_only_its_own_elements_and_nothing_from_elsewhere(models: list[str], printed: Any) -> None:
+    said = printed("html", *models)
+    assert said.isascii()
+    page = Page(said)
+    assert {tag for tag, _ in page.used} <= ELEMENTS
+    for _, attributes in page.used:
+        assert attributes.keys() <= {"lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "open"}
+        assert (attributes.get("href") or "#").startswith("#")
+    assert not re.search(r"url\(|@import|https?:", STYLE.read_text("utf-8"))
+    assert {f"#{each['id']}" for _, each in page.used if "id" in each} == {
+        each["href"] for _, each in page.used if "href" in each
+    }
+
+
+def test_html_says_what_the_json_says(models: list[str], printed: Any) -> None:
+    document = json.loads(printed("json", *models))
+    page = Page(printed("html", *models))
+    text = " ".join(page.text.split())
+    for report in document["reports"]:
+        if report["model"].isprintable():
+            assert report["model"] in text
+        assert f"{report['coverage']['evaluated']} of {report['coverage']['applicable']}" in text
+        for each in report["findings"]:
+            assert " ".join(each["message"].split()) in text
+            assert each["rule"] in text
+        assert all(note in text for note in report["notes"])
+        assert report["edition"]["title"] in text
+    for name in models[:-2]:
+        assert hashlib.sha256(Path(name).read_bytes()).hexdigest() in text
+    assert text.count("cannot be read: nothing was checked") == len(document["unreadable"])
+    assert "-data.rank <= a < data.rank for a in axes" in text.partition("Assumptions")[2]
+    assert "Relu × 1" in text
+
+
+def test_html_of_a_part_does_not_look_green(models: list[str], printed: Any) -> None:
+    banner = re.compile('<div class="banner (\\w+)">')
+    assert banner.findall(printed("html", "fine.onnx")) == ["pass"]
+    assert banner.findall(printed("html", "fine.onnx", "--select", "Max")) == ["open"]
+    assert banner.findall(printed("html", "exported.onnx", "absent.onnx")) == ["fail", "fail"]
+    assert banner.findall(printed("html", "run_time.onnx", "--accept-assumptions")) == ["open"]

@@ -20,8 +20,9 @@ FORMATS = {
     "junit": "sonnx.report.junit",
     "github": "sonnx.report.github",
     "markdown": "sonnx.report.markdown",
+    "html": "sonnx.report.html",
 }
-HASHED = frozenset({"sarif", "markdown"})
+HASHED = frozenset({"sarif", "markdown", "html"})
 """The formats that state the SHA-256 of the files; for the others no weight is read."""
 
 

@@ -52,7 +52,7 @@ def _cell(name: str) -> str:
 
 def words(text: str) -> str:
     """A sentence of the profile, with what would be markup escaped."""
-    return re.sub(r"([\\`*_{}\[\]<>()#|~&@!])", r"\\\1", text)
+    return re.sub(r"([\\`*_{}\[\]<>#|~&@!])", r"\\\1", text)
 
 
 def _row(report: Report) -> str:
@@ -93,11 +93,17 @@ def _rule(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     yield ""
     if first.verdict is Verdict.FAIL:
         yield f"* Meaning: {'not valid ONNX' if any(each.breaks_onnx for each in findings) else 'outside the profile'}"
-    if first.requires:
+    if first.requires not in ("", rule.statement) and first.verdict is not Verdict.NOT_CHECKED:
         yield f"* Requires: {code_span(escape(first.requires))}"
-    yield f"* Because: {words(rule.because)}"
-    yield f"* Remedy: {words(rule.remedy)}"
+    if first.verdict is Verdict.FAIL:
+        yield f"* Because: {words(rule.because)}"
+        yield f"* Remedy: {words(rule.remedy)}"
     for finding in findings[:PLACES]:
-        yield f"* {code_span(place(finding.where))}: {code_span(finding.actual)}"
+        yield f"* {code_span(place(finding.where))}: {code_span(finding.actual)}{_operands(finding)}"
     if len(findings) > PLACES:
         yield f"* and {len(findings) - PLACES} more places, which the JSON report lists"
+
+
+def _operands(finding: Finding) -> str:
+    said = ", ".join(f"{code_span(letter)} is {code_span(escape(name))}" for letter, name in finding.operands)
+    return f"; {said}" if said else ""

@@ -1,0 +1,208 @@
+"""The report as one HTML page for people: no network, no script, light and dark, and it prints.
+
+What comes first is what is read in ten seconds: the verdict, how much was judged, what was not.  ASCII only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from sonnx.quoting import escape
+from sonnx.report.html_findings import OPENED, by_node, by_rule, places
+from sonnx.report.html_parts import Markup, badge, code, colour, element, folding, join, plain, table, terms
+from sonnx.report.json import tool_version
+from sonnx.report.text import answers, place, said
+from sonnx.verdict import Count, Report, Verdict
+
+STYLE = Path(__file__).with_name("html.css")
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def render(
+    reports: Sequence[Report],
+    unreadable: Mapping[str, str],
+    code: int,
+    accept_assumptions: bool = False,
+    hashes: Sequence[str] = (),
+) -> str:
+    """All reports of one run as one page, ending in a line feed."""
+    sections = [
+        _model(report, digest, f"model-{number}")
+        for number, (report, digest) in enumerate(zip_longest(reports, hashes, fillvalue=""))
+        if isinstance(report, Report)
+    ]
+    several = len(reports) + len(unreadable) > 1
+    body = [
+        element("h1", f"sonnx {tool_version()}: check against SONNX, the safety-related profile of ONNX"),
+        _contents(reports, unreadable) if several else Markup(""),
+        *(_unreadable(name, reason) for name, reason in unreadable.items()),
+        *sections,
+        element("p", f"Exit code of the run: {code}. {LIMITS}", class_="soft"),
+    ]
+    top = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{_head(reports, unreadable)}\n</head>'
+    page = f"{top}\n<body>\n{join(body)}\n</body>\n</html>\n"
+    return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+LIMITS = "A report on this file under this edition; it is evidence for an assessment, not a certificate."
+
+
+def _head(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Markup:
+    names = ", ".join([*(report.name for report in reports), *unreadable])
+    title = element(
+        "title", f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files"
+    )
+    fixed = (
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>\n{STYLE.read_text('utf-8')}</style>",
+    )
+    return join((*map(Markup, fixed), title))
+
+
+def _contents(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Markup:
+    rows = [
+        (
+            element("a", report.name, href=f"#model-{number}"),
+            badge(report.verdict),
+            f"{report.coverage.evaluated} of {report.coverage.applicable}",
+            str(report.number(Verdict.FAIL)),
+        )
+        for number, report in enumerate(reports)
+    ]
+    rows += [
+        (Markup(plain(escape(name))), element("span", "unreadable", class_="badge fail"), "", "") for name in unreadable
+    ]
+    return table(("model", "verdict", "#rules evaluated", "#failures"), rows)
+
+
+def _unreadable(name: str, reason: str) -> Markup:
+    answer = element("p", "cannot be read: nothing was checked", class_="answer")
+    return element("section", element("div", element("h2", name), answer, element("p", reason), class_="banner fail"))
+
+
+def _model(report: Report, digest: str, anchor: str) -> Markup:
+    return element("section", join(_parts(report, digest)), class_="model", id=anchor)
+
+
+def _parts(report: Report, digest: str) -> Iterator[Markup]:
+    yield _banner(report)
+    yield _tiles(report)
+    yield _part("Not checked, not decided", list(_gaps(report)), "Every applicable rule was evaluated everywhere.")
+    yield _part("Findings by rule", list(by_rule(report)), "No rule fails and none is open.")
+    nodes = list(by_node(report))
+    if nodes:
+        yield element("h3", "Findings by node")
+        few = len(nodes) <= OPENED
+        said_again = (
+            f"The same findings at their {len(nodes)} places, with the folded ones" if len(nodes) > 1 else "One place"
+        )
+        yield folding(said_again, join(nodes), class_="" if few else "again", start=few)
+    yield _part("Assumptions", list(_assumptions(report)), "None: the verdict depends on no value of a run.")
+    notes = [element("ul", *(element("li", note) for note in report.notes))] if report.notes else []
+    yield _part("Notes", notes, "None.")
+    yield element("h3", "Rules")
+    yield folding(f"The answers of {len({count.rule for count in report.counts})} rules", _rules(report))
+    yield element("h3", "Identity")
+    yield _identity(report, digest)
+
+
+def _part(title: str, parts: Sequence[Markup], none: str) -> Markup:
+    return join((element("h3", title), *(parts or [element("p", none, class_="soft")])))
+
+
+def _banner(report: Report) -> Markup:
+    kind = "open" if report.partial and report.verdict is Verdict.PASS else colour(report.verdict)
+    answer = element("p", plain(said(report)), class_="answer")
+    return element(
+        "div", element("h2", report.name), answer, element("p", answers(report), class_="soft"), class_=f"banner {kind}"
+    )
+
+
+def _tiles(report: Report) -> Markup:
+    coverage = report.coverage
+    failing = len({finding.rule for finding in report.roots if finding.verdict is Verdict.FAIL})
+    outside = coverage.nodes - coverage.nodes_in_profile
+    tiles = (
+        (f"{failing}", f"rules fail, at {report.number(Verdict.FAIL)} places"),
+        (
+            f"{coverage.evaluated} of {coverage.applicable}",
+            f"applicable rules evaluated everywhere; {coverage.known} known",
+        ),
+        (f"{outside} of {coverage.nodes}", "nodes outside the profile"),
+        (f"{coverage.nodes_not_checked} of {coverage.nodes}", "nodes not checked: no rules of the operator yet"),
+    )
+    return element(
+        "div",
+        *(element("div", element("b", big), element("span", small), class_="tile") for big, small in tiles),
+        class_="tiles",
+    )
+
+
+def _gaps(report: Report) -> Iterator[Markup]:
+    """What the verdict does not speak of."""
+    items = []
+    if report.partial:
+        items.append(join(("Only some rules were judged: ", code(report.partial)), ""))
+    operators = Counter(each.where.operator for each in report.findings if each.verdict is Verdict.NOT_CHECKED)
+    if operators:
+        names = join(
+            (
+                element("span", code(name or "(none)"), f" \u00d7 {number}", class_="whole")
+                for name, number in sorted(operators.items())
+            ),
+            ", ",
+        )
+        items.append(join(("Nodes of operators whose rules are not written yet: ", names), ""))
+    roots = Counter(each.rule for each in report.roots if each.verdict is Verdict.UNDECIDED)
+    items += [join(("Undecided: ", code(rule), f" at {places(number)}"), "") for rule, number in roots.items()]
+    folded = Counter(each.cause for each in report.findings if each.cause)
+    items += [
+        join((f"Undecided at {places(number)} only because of ", code(cause)), "")
+        for cause, number in sorted(folded.items())
+    ]
+    if items:
+        yield element("ul", *(element("li", item) for item in items))
+
+
+def _assumptions(report: Report) -> Iterator[Markup]:
+    found = [each for each in report.findings if each.verdict is Verdict.ASSUMED]
+    if found:
+        rows = ((plain(place(each.where)), code(plain(each.requires)), plain(each.actual)) for each in found)
+        yield element("p", "The model conforms only if these hold in every run; they become monitors or limits of use.")
+        yield table(("place", "condition", "why it is open"), rows)
+
+
+def _rules(report: Report) -> Markup:
+    by_slug: dict[str, list[Count]] = {}
+    for count in report.counts:
+        by_slug.setdefault(count.rule, []).append(count)
+    rows = (
+        (code(slug), report.rules[slug].statement, join((_count(count) for count in counts), ", "))
+        for slug, counts in by_slug.items()
+    )
+    return table(("rule", "statement", "answers"), rows)
+
+
+def _count(count: Count) -> Markup:
+    reason = f" ({count.reason})" if count.reason else ""
+    return element("span", f"{count.number} {count.verdict}{reason}", class_=colour(count.verdict))
+
+
+def _identity(report: Report, digest: str) -> Markup:
+    bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
+    return terms(
+        (
+            ("file", code(report.name)),
+            ("SHA-256", code(digest) if digest else "not computed"),
+            ("edition", f"{report.edition}: {report.edition_title}"),
+            ("consolidated", "by this tool from the published texts" if report.consolidated else "no, as published"),
+            ("selection", report.partial or "all rules of the edition"),
+            ("bound", code(bound) if bound else "no symbolic dimension was bound"),
+            ("tool", f"sonnx {tool_version()}"),
+        )
+    )
