@@ -235,11 +235,10 @@ def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
             yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
         if variable not in described.types:
             yield f"{described.name} restricts the types of {variable}, which it does not have."
-    for name, type_ in [(each.name, each.type) for each in described.inputs] + [
-        (each.name, each.type) for each in described.outputs
-    ]:
-        if type_ not in described.types:
-            yield from _element_types(f"{described.name}.{name}", (type_,))
+    for each in (*described.inputs, *described.outputs):
+        for type_ in each.types.values():
+            if type_ not in described.types:
+                yield from _element_types(f"{described.name}.{each.name}", (type_,))
 
 
 def _relies(described: Operator) -> Iterator[str]:
@@ -270,7 +269,7 @@ def _signature(made: Signature, known: Editions) -> Iterator[str]:
             yield from _kind(f"{who}, absence of {parameter.name}", absent, wanted, names)
         elif at(parameter.absent, made.version) is None and not parameter.absent and not parameter.required:
             yield f"{who} does not say what the absence of {parameter.name} means."
-    names |= {each.name: PARAMETER_KINDS.get(each.kind, each.kind) for each in made.parameters}
+        names[parameter.name] = wanted
     for name, text in made.define.items():
         try:
             names[name] = kind_of(text, names)
