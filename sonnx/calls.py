@@ -85,7 +85,12 @@ def _group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce)
             tensors = _members(members, names)
             if len(tensors) > 1:
                 answer = judge(rule, demand, {"group": tuple(tensors.values())})
-                yield _naming(answer, list(tensors))
+                yield _with_tags(_naming(answer, list(tensors)), _type_tags(made, members))
+
+
+def _type_tags(made: Signature, members: Sequence[str]) -> tuple[Tag, ...]:
+    """What the operator's text calls the condition that these tensors have one type."""
+    return tuple(tag for output in made.outputs if output.name in members for tag in output.type_tags)
 
 
 def _members(members: Iterable[str], names: Mapping[str, Any]) -> dict[str, TensorFacts]:

@@ -52,7 +52,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input of an operator; `type` is a type variable or an element type."""
+    """An input of an operator; `type` is a type variable or an element type.
+
+    One whose type or ONNX name changes between versions is several inputs, each with its span of versions.
+    """
 
     name: str
     type: str
@@ -67,7 +70,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output of an operator, its type and its shape from each version on."""
+    """An output of an operator, its type and its shape from each version on; like an input it is one for each span."""
 
     name: str
     type: str

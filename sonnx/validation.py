@@ -33,7 +33,7 @@ GENERAL: Mapping[str, Mapping[str, Kind]] = {
 """The subjects of general.toml, with the names a rule about each may use."""
 PARAMETER_KINDS: Mapping[str, Kind] = {
     "int": "int", "ints": Many("int"), "string": "string", "strings": Many("string"), "float": "float",
-    "floats": Many("float"), "tensor": TENSOR,
+    "floats": Many("float"), "tensor": TENSOR, "sparse_tensor": TENSOR,
 }  # fmt: skip
 """The kinds of ONNX's attributes as rules see them; with a float they can do nothing yet."""
 

@@ -134,8 +134,8 @@ def test_types(described, version):
     stated = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in schema.type_constraints}
     families = catalogue.editions().families
     listed = {
-        variable: {f"tensor({name})" for name in expand(at(names, version), families)}
-        for variable, names in described.types.items()
+        variable: {f"tensor({name})" for name in expand(at(described.types[variable], version), families)}
+        for variable in signature(described.name, version, ANY_EDITION[described.name]).groups
     }
     assert listed == stated
 
@@ -172,6 +172,7 @@ def test_defaults(described, version):
         stated = made.absent[name]
         if attribute.default_value.name:
             default = onnx.helper.get_attribute_value(attribute.default_value)
+            default = default.decode() if isinstance(default, bytes) else default
             assert stated is not None and stated.text == repr(default), name
 
 
