@@ -20,7 +20,7 @@ from sonnx.identifier import Tag, is_slug
 from sonnx.kinds import INPUT, PARAMETER, SHAPE, TENSOR, VALUE, Kind, Kinds, Many, kind_of, show
 from sonnx.kinds import signature as kinds_of_word
 from sonnx.model import WIDTH
-from sonnx.profile import Edition, Editions, Operator, Rule, at, expand
+from sonnx.profile import Edition, Editions, Formal, Operator, Rule, at, expand
 from sonnx.signature import Signature, demanded, every_rule, resolve
 
 CLASSES = ("validity", "restriction", "error-condition")
@@ -33,7 +33,7 @@ GENERAL: Mapping[str, Mapping[str, Kind]] = {
 """The subjects of general.toml, with the names a rule about each may use."""
 PARAMETER_KINDS: Mapping[str, Kind] = {
     "int": "int", "ints": Many("int"), "string": "string", "strings": Many("string"), "float": "float",
-    "floats": Many("float"), "tensor": TENSOR,
+    "floats": Many("float"), "tensor": TENSOR, "sparse_tensor": TENSOR,
 }  # fmt: skip
 """The kinds of ONNX's attributes as rules see them; with a float they can do nothing yet."""
 
@@ -235,10 +235,10 @@ def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
             yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
         if variable not in described.types:
             yield f"{described.name} restricts the types of {variable}, which it does not have."
-    for each in (*described.inputs, *described.outputs):
-        for type_ in each.types.values():
-            if type_ not in described.types:
-                yield from _element_types(f"{described.name}.{each.name}", (type_,))
+    formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
+    for each in formals:
+        if each.type not in described.types:
+            yield from _element_types(f"{described.name}.{each.name}", (each.type,))
 
 
 def _relies(described: Operator) -> Iterator[str]:
