@@ -85,6 +85,8 @@ def _group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce)
             tensors = _members(members, names)
             if len(tensors) > 1:
                 answer = judge(rule, demand, {"group": tuple(tensors.values())})
+                if members in made.one_type:
+                    answer = replace(answer, breaks_onnx=False)
                 tags = dict.fromkeys(tag for each in made.formals if each.name in members for tag in each.type_tags)
                 yield _with_tags(_naming(answer, list(tensors)), tuple(tags))
 
