@@ -178,7 +178,7 @@ def test_defaults(described, version):
 
 
 def test_defaults_the_schemas_do_not_state():
-    """ReduceMax without axes reduces all of them, and Concat-1 without axis takes 1; no schema says so."""
+    """What the texts say and no schema does: all axes, axis 1, no padding, steps of 1, the functions of a cell."""
     beyond = {
         (described.name, name)
         for described, version in DESCRIBED
@@ -187,7 +187,14 @@ def test_defaults_the_schemas_do_not_state():
         and name in SCHEMAS[described.name, version].attributes
         and not SCHEMAS[described.name, version].attributes[name].default_value.name
     }
-    assert beyond == {("ReduceMax", "axes"), ("Concat", "axis")}
+    assert beyond == {
+        ("ReduceMax", "axes"),
+        ("Concat", "axis"),
+        ("LSTM", "activations"),
+        ("MaxPool", "dilations"),
+        ("MaxPool", "pads"),
+        ("MaxPool", "strides"),
+    }
 
 
 @pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
