@@ -117,7 +117,7 @@ def touches(extent: int, start: int, kernel: int, dilation: int) -> bool:
 
 
 def expands_to(shape: list[int], target: list[int]) -> bool:
-    """Unidirectional broadcasting: each extent, counted from the last, is that of the target or 1 (ONNX Broadcasting.md)."""
+    """Unidirectional broadcasting: each extent, from the last, is that of the target or 1 (ONNX Broadcasting.md)."""
     return len(shape) <= len(target) and all(
         aligned(shape, k) == aligned(target, k) or aligned(shape, k) == 1 for k in range(len(shape))
     )
