@@ -23,6 +23,8 @@ class Said(NamedTuple):
     value: Any
     text: str
     why: str = ""
+    weak: bool = False
+    """Whether the reason is only that something else holds: a filter, which needs no mention."""
 
 
 def why(expression: Expression, environment: Mapping[str, Any]) -> str:
@@ -45,6 +47,8 @@ def show(value: Any) -> str:
         items = [show(item) for item in value[:LONGEST]]
         more = f", … ({len(value)} in all)" if len(value) > LONGEST else ""
         return f"[{', '.join(items)}{more}]"
+    if isinstance(value, int) and value.bit_length() > 128:  # Python itself refuses to print very long numbers
+        return f"{'-' if value < 0 else ''}(a number of {value.bit_length()} bits)"
     return f'"{escape(value)}"' if isinstance(value, str) else str(value)
 
 
@@ -105,10 +109,11 @@ class Blame:
             if said.value is not False:
                 return said
             failed.append(said)
-        return Said(False, "", " and ".join(dict.fromkeys(said.why for said in failed if said.why)))
+        told = [said for said in failed if not said.weak] or failed
+        return Said(False, "", " and ".join(dict.fromkeys(said.why for said in told if said.why)))
 
     def negation(self, value: Said) -> Said:
-        return Said(self.facts.negation(value.value), f"not {value.text}", f"{value.text} holds")
+        return Said(self.facts.negation(value.value), f"not {value.text}", f"{value.text} holds", weak=True)
 
     def choice(self, condition: Said, then: Thunk, otherwise: Thunk) -> Said:
         if isinstance(condition.value, Unknown):

@@ -2,7 +2,7 @@
 
 A known value is a Python int, bool, str or tuple (a list), or a record with fields (`Tensor`); a float stands for the
 rational number it is, and arithmetic on it is exact.  What is not known is an `Unknown` with its cause; the strongest
-cause wins.  No text of the rule language can make this reading raise, and fuel bounds the work it does for one node
+cause wins.  No text of the rule language can make this reading raise, and fuel bounds the work of one evaluation
 (docs/rule-language.md).
 """
 
@@ -55,11 +55,11 @@ class Tensor(NamedTuple):
 Record = Tensor | Mapping[str, Any]
 
 FUEL = 2_000_000
-"""Element visits allowed for one node, about a second."""
+"""Element visits allowed for one evaluation, about a second."""
 
 
 class OutOfFuel(Exception):
-    """The rule would visit more elements than allowed for one node."""
+    """The rule would visit more elements than allowed for one evaluation."""
 
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
@@ -100,7 +100,7 @@ def first_unknown(value: Any) -> Unknown | None:
 
 
 class Facts:
-    """The three-valued domain of `expression.Domain`; one object for each node, because it counts fuel."""
+    """The three-valued domain of `expression.Domain`; one object for each evaluation, because it counts fuel."""
 
     def __init__(self, fuel: int = FUEL) -> None:
         self.fuel = fuel
@@ -307,9 +307,9 @@ class Facts:
 
     def word(self, word: Word, arguments: Sequence[Any]) -> Any:
         """The function itself where all is known, else its source: that decides what does not need the unknown part."""
+        self.spend(_size(arguments))  # first: looking for what is unknown visits every item as well
         if first_unknown(tuple(arguments)) is not None:
             return word.interpret(self, arguments)
-        self.spend(_size(arguments))
         try:
             return _frozen(word.function(*arguments))
         except _UNDEFINED as reason:

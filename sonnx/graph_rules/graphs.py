@@ -96,7 +96,7 @@ def no_dead_node(scope: Scope) -> Iterator[Defect]:
     _want_unsorted([nodes[index] for index in passed], wanted)
     for index, node in enumerate(nodes):
         if wanted.isdisjoint(name for name in node.outputs if name):
-            yield Defect("no graph output depends on the node", f"node[{index}]", node.name)
+            yield Defect("no graph output depends on the node", f"node[{index}]", node.name, node.operator)
 
 
 def no_unused_value(scope: Scope) -> Iterator[Defect]:
