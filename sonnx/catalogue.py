@@ -180,7 +180,8 @@ def _spans(name: str, table: Table) -> list[dict[str, Any]]:
     optional = table.versioned("optional") or {1: False}
     if not types:
         raise CatalogueError(f"{table.place} lacks type")
-    starts = sorted({since, *(start for start in (*types, *names, *optional) if start > since)})
+    first = max(since, min(types))
+    starts = sorted({first, *(start for start in (*types, *names, *optional) if start > first)})
     return [
         {
             "type": at(types, start), "onnx": at(names, start), "optional": bool(at(optional, start)),
