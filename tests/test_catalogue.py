@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import onnx
 import onnx.defs
@@ -134,9 +135,8 @@ def test_types(described, version):
     stated = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in schema.type_constraints}
     families = catalogue.editions().families
     listed = {
-        variable: {f"tensor({name})" for name in expand(names, families)}
-        for variable, by_version in described.types.items()
-        if (names := at(by_version, version)) is not None
+        variable: {f"tensor({name})" for name in expand(at(described.types[variable], version), families)}
+        for variable in signature(described.name, version, ANY_EDITION[described.name]).groups
     }
     assert listed == stated
 
@@ -178,7 +178,8 @@ def test_defaults(described, version):
 
 
 def test_defaults_the_schemas_do_not_state():
-    """ReduceMax without axes reduces all of them, and Concat-1 without axis takes 1; no schema says so."""
+    """ReduceMax without axes reduces all of them, Concat-1 without axis takes 1, windows have stride 1, dilation 1 and
+    no padding: the documents say so, no schema does."""
     beyond = {
         (described.name, name)
         for described, version in DESCRIBED
@@ -187,7 +188,8 @@ def test_defaults_the_schemas_do_not_state():
         and name in SCHEMAS[described.name, version].attributes
         and not SCHEMAS[described.name, version].attributes[name].default_value.name
     }
-    assert beyond == {("ReduceMax", "axes"), ("Concat", "axis")}
+    windows = set(product(("Conv", "ConvInteger"), ("dilations", "kernel_shape", "pads", "strides")))
+    assert beyond == {("ReduceMax", "axes"), ("Concat", "axis")} | windows
 
 
 @pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
