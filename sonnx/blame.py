@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sonnx.domain import Expression, Thunk, Word
 from sonnx.facts import Cause, Facts, OutOfFuel, Tensor, Unknown
-from sonnx.quoting import escape, quote
+from sonnx.quoting import escape, number, quote
 
 LONGEST = 8
 """Items of a list shown in a message."""
@@ -47,9 +47,9 @@ def show(value: Any) -> str:
         items = [show(item) for item in value[:LONGEST]]
         more = f", … ({len(value)} in all)" if len(value) > LONGEST else ""
         return f"[{', '.join(items)}{more}]"
-    if isinstance(value, int) and value.bit_length() > 128:  # Python itself refuses to print very long numbers
-        return f"{'-' if value < 0 else ''}(a number of {value.bit_length()} bits)"
-    return f'"{escape(value)}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return f'"{escape(value)}"'
+    return number(value) if type(value) is int else str(value)
 
 
 def _with_value(said: Said) -> str:
@@ -82,7 +82,7 @@ class Blame:
 
     def part(self, sequence: Said, start: Said | None, stop: Said | None) -> Said:
         first, last = (start and start.value), (stop and stop.value)
-        edges = f"{'' if first is None else first}:{'' if last is None else last}"
+        edges = f"{'' if first is None else show(first)}:{'' if last is None else show(last)}"
         return Said(self.facts.part(sequence.value, first, last), f"{sequence.text}[{edges}]")
 
     def arithmetic(self, sign: str, left: Said, right: Said) -> Said:

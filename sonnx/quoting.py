@@ -28,3 +28,8 @@ def quote(text: str, longest: int = 120) -> str:
     """A name of the model in single quotes, shortened in the middle where it is very long."""
     shown = text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
     return "'" + escape(shown).replace("'", r"\'") + "'"
+
+
+def number(value: int) -> str:
+    """A number in decimal digits, or how long it is: a product of extents can exceed what Python prints."""
+    return str(value) if value.bit_length() <= 256 else f"a number of {value.bit_length()} bits"

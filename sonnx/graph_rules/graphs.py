@@ -107,7 +107,7 @@ def no_unused_value(scope: Scope) -> Iterator[Defect]:
         if node.attributes:
             used |= captured(node)
     inputs = {value.name for value in graph.inputs}
-    for index, value in enumerate(graph.inputs):
+    for index, value in enumerate(graph.inputs if scope.outer is None else ()):  # a body's inputs are its operator's
         if value.name and value.name not in used:
             yield Defect(f"no node uses the graph input {quote(value.name)}", f"input[{index}]", value.name)
     for index, tensor in enumerate(_constants(scope)):
