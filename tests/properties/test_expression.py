@@ -293,6 +293,8 @@ def hostile_names(made, random_):
             "string": random_.choice(["", "NOTSET", "x" * 2000, UNKNOWN]),
             "strings": words,
             "float": random_.choice([*reals, UNKNOWN]),
+            "tensor": hostile_tensor(random_),
+            "sparse_tensor": hostile_tensor(random_),
             "floats": random_.choice([(), tuple(reals), (UNKNOWN, 0.0)]),
         }.get(parameter.kind, random_.choice(HOSTILE))
         names[f"written({parameter.name})"] = random_.random() < 0.5
