@@ -133,12 +133,20 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
 
 
 def _input(name: str, table: Table) -> Input:
-    return _simple(Input, table, name=name, onnx=table.take("onnx", str, name))
+    return _simple(Input, table, name=name, onnx=table.take("onnx", str, name), **_element(table))
 
 
 def _output(name: str, table: Table) -> Output:
     shape = {version: parse(text) for version, text in table.versioned("shape").items()}
-    return _simple(Output, table, name=name, onnx=table.take("onnx", str, name), shape=shape)
+    return _simple(Output, table, name=name, onnx=table.take("onnx", str, name), shape=shape, **_element(table))
+
+
+def _element(table: Table) -> dict[str, Any]:
+    """The type of an input or output, and its types by version; a type alone holds in every version."""
+    types = table.versioned("type")
+    if not types or not all(isinstance(name, str) for name in types.values()):
+        raise CatalogueError(f"{table.place} lacks type")
+    return {"type": types[min(types)], "types": types}
 
 
 def _parameter(name: str, table: Table) -> Parameter:

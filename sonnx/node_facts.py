@@ -9,7 +9,7 @@ from typing import Any
 from sonnx.facts import Cause, Facts, OutOfFuel, Unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
-from sonnx.profile import Formal
+from sonnx.profile import Formal, Parameter
 from sonnx.quoting import quote
 from sonnx.signature import Signature
 
@@ -183,9 +183,16 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
             nothing = Unknown(
                 Cause.UNDEFINED,
                 f"{parameter.name} is not written",
-                because="required-attribute" if parameter.required_at(signature.version) else "",
+                because=_demanding(parameter, signature),
             )
             names[parameter.name] = nothing if absent is None else evaluate(absent, Facts(), names)
+
+
+def _demanding(parameter: Parameter, signature: Signature) -> str:
+    """The rule that fails where a parameter that must be there is not, "" for the others."""
+    if not parameter.required_at(signature.version):
+        return ""
+    return "input-count" if parameter in signature.values else "required-attribute"
 
 
 def _of_kind(attribute: Attribute, kind: str) -> Any:

@@ -52,15 +52,19 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input of an operator; `type` is a type variable or an element type."""
+    """An input of an operator; `type` is a type variable or an element type, `types` the same from each version on."""
 
     name: str
     type: str
     onnx: str
+    types: Versioned[str]
     variadic: bool = False
     optional: bool = False
     since: int = 1
     before: int | None = None
+    tags: tuple[Tag, ...] = ()
+    """Labels of the demand that it be connected."""
+    type_tags: tuple[Tag, ...] = ()
     exempt: str = ""
     """Why it may be omitted in the profile, with its place; "" where it may not."""
 
@@ -72,6 +76,7 @@ class Output:
     name: str
     type: str
     onnx: str
+    types: Versioned[str]
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()

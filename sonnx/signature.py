@@ -7,7 +7,7 @@ Derived rules are texts of the rule language like the written ones, so that they
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from sonnx.catalogue import editions, operator
@@ -65,8 +65,8 @@ def signature(name: str, version: int, edition: str) -> Signature | None:
 
 def resolve(described: Operator, version: int, text: str, known: Editions, edition: str) -> Signature:
     """The parts of an operator that are in force at a version, under a text of an edition."""
-    inputs = tuple(each for each in described.inputs if _alive(each, version))
-    outputs = tuple(each for each in described.outputs if _alive(each, version))
+    inputs = tuple(replace(each, type=_type(each, version)) for each in described.inputs if _alive(each, version))
+    outputs = tuple(replace(each, type=_type(each, version)) for each in described.outputs if _alive(each, version))
     parameters = [each for each in described.parameters if _alive(each, version)]
     written = tuple(rule for rule in described.rules if _alive(rule, version) and _in_force(rule, text, known))
     types = _allowed(described, version, text, known, edition)
@@ -97,6 +97,10 @@ def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
 
 def _alive(each: Input | Output | Parameter | Rule, version: int) -> bool:
     return each.since <= version and (each.before is None or version < each.before)
+
+
+def _type(formal: Formal, version: int) -> str:
+    return at(formal.types, version) or formal.type
 
 
 def _in_force(rule: Rule, text: str, known: Editions) -> bool:
@@ -138,7 +142,8 @@ def _each(base: Signature, name: str, condition: str) -> str:
     formal = next(each for each in base.formals if each.name == name)
     if formal.variadic:
         return f"all({condition.replace('?', 'x')} for x in {name})"
-    plain = condition.replace("?", name)
+    value = any(parameter.name == name for parameter in base.values)
+    plain = condition.replace("?", f"{name}_input" if value else name)
     return f"(not given({name}) or {plain})" if formal.optional else plain
 
 
@@ -165,8 +170,7 @@ def _types(
     values = {parameter.name for parameter in base.values}
     for formal in base.formals:
         if formal.type and formal.type not in base.groups and formal.name not in values:
-            tags = formal.type_tags if isinstance(formal, Output) else ()
-            yield _fixed_type(base, described, formal.name, formal.type, tags)
+            yield _fixed_type(base, described, formal.name, formal.type, formal.type_tags)
     for parameter in base.values:
         yield from _value_input(base, described, parameter)
 
@@ -189,10 +193,11 @@ def _value_input(base: Signature, described: Operator, parameter: Parameter) -> 
     """A parameter that is an input has the type and rank its kind asks for; rules see it as `<name>_input`."""
     formal = next(each for each in base.inputs if each.name == parameter.name)
     rank = 1 if parameter.kind.endswith("s") else 0
-    for subject, condition, statement in (
-        ("type", f"{parameter.name}_input.type == '{formal.type}'", f"has the element type {formal.type}"),
-        ("rank", f"{parameter.name}_input.rank == {rank}", f"has rank {rank}"),
-    ):
+    demands = [("rank", f"{parameter.name}_input.rank == {rank}", f"has rank {rank}")]
+    if formal.type not in base.groups:
+        typed = f"{parameter.name}_input.type == '{formal.type}'"
+        demands.insert(0, ("type", typed, f"has the element type {formal.type}"))
+    for subject, condition, statement in demands:
         yield Rule(
             slug=f"{base.operator}.{parameter.name}-{subject}",
             subject="node",

@@ -19,7 +19,7 @@ from sonnx.identifier import Tag, is_slug
 from sonnx.kinds import INPUT, PARAMETER, SHAPE, TENSOR, VALUE, Kind, Kinds, Many, kind_of, show
 from sonnx.kinds import signature as kinds_of_word
 from sonnx.model import WIDTH
-from sonnx.profile import Edition, Editions, Operator, Rule, at, expand
+from sonnx.profile import Edition, Editions, Formal, Operator, Rule, at, expand
 from sonnx.signature import Signature, demanded, every_rule, resolve
 
 CLASSES = ("validity", "restriction", "error-condition")
@@ -235,11 +235,11 @@ def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
             yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
         if variable not in described.types:
             yield f"{described.name} restricts the types of {variable}, which it does not have."
-    for name, type_ in [(each.name, each.type) for each in described.inputs] + [
-        (each.name, each.type) for each in described.outputs
-    ]:
-        if type_ not in described.types:
-            yield from _element_types(f"{described.name}.{name}", (type_,))
+    formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
+    for each in formals:
+        for type_ in each.types.values():
+            if type_ not in described.types:
+                yield from _element_types(f"{described.name}.{each.name}", (type_,))
 
 
 def _relies(described: Operator) -> Iterator[str]:
@@ -270,7 +270,7 @@ def _signature(made: Signature, known: Editions) -> Iterator[str]:
             yield from _kind(f"{who}, absence of {parameter.name}", absent, wanted, names)
         elif at(parameter.absent, made.version) is None and not parameter.absent and not parameter.required:
             yield f"{who} does not say what the absence of {parameter.name} means."
-    names |= {each.name: PARAMETER_KINDS.get(each.kind, each.kind) for each in made.parameters}
+        names[parameter.name] = wanted
     for name, text in made.define.items():
         try:
             names[name] = kind_of(text, names)

@@ -134,8 +134,9 @@ def test_types(described, version):
     stated = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in schema.type_constraints}
     families = catalogue.editions().families
     listed = {
-        variable: {f"tensor({name})" for name in expand(at(names, version), families)}
-        for variable, names in described.types.items()
+        variable: {f"tensor({name})" for name in expand(names, families)}
+        for variable, by_version in described.types.items()
+        if (names := at(by_version, version)) is not None
     }
     assert listed == stated
 
