@@ -177,7 +177,9 @@ def test_defaults(described, version):
 
 
 def test_defaults_the_schemas_do_not_state():
-    """ReduceMax without axes reduces all of them, Concat-1 without axis takes 1, Slice-1 without axes the first ones."""
+    """What the pages say of an absent attribute and no schema does: ReduceMax reduces all axes, Concat-1 takes axis 1,
+    Shape ends at the last axis, and Slice-1 slices the first ones.
+    """
     beyond = {
         (described.name, name)
         for described, version in DESCRIBED
@@ -186,7 +188,7 @@ def test_defaults_the_schemas_do_not_state():
         and name in SCHEMAS[described.name, version].attributes
         and not SCHEMAS[described.name, version].attributes[name].default_value.name
     }
-    assert beyond == {("ReduceMax", "axes"), ("Concat", "axis"), ("Slice", "axes")}
+    assert beyond == {("ReduceMax", "axes"), ("Concat", "axis"), ("Shape", "end"), ("Slice", "axes")}
 
 
 @pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
