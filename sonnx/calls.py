@@ -5,14 +5,13 @@ Everything here is a function of a `Call` and of facts without names, so that eq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sonnx import graph_rules
 from sonnx.facts import Facts, Unknown
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.graph_rules import Call, Defect
+from sonnx.graph_rules import Call, decide
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge, relying
@@ -24,12 +23,6 @@ from sonnx.verdict import Verdict
 
 Inputs = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
-
-
-def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
-    """The function of graph_rules.py that decides a rule of graph.toml."""
-    function: Callable[..., Iterable[Defect]] = getattr(graph_rules, rule.slug.replace("-", "_"))
-    return function
 
 
 def judge_form(call: Call, in_force: InForce) -> list[Answer]:

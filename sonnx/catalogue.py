@@ -27,6 +27,7 @@ from sonnx.profile import (
     Rule,
     Text,
     Versioned,
+    at,
     expand,
 )
 
@@ -132,21 +133,28 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
     )
 
 
-def _input(name: str, table: Table) -> Input:
-    return _simple(Input, table, name=name, onnx=table.take("onnx", str, name), **_element(table))
+def _inputs(name: str, table: Table) -> Iterator[Input]:
+    for span in _spans(name, table):
+        yield _simple(Input, Table(table.data, table.place), name=name, **span)
 
 
-def _output(name: str, table: Table) -> Output:
+def _outputs(name: str, table: Table) -> Iterator[Output]:
     shape = {version: parse(text) for version, text in table.versioned("shape").items()}
-    return _simple(Output, table, name=name, onnx=table.take("onnx", str, name), shape=shape, **_element(table))
+    for span in _spans(name, table):
+        yield _simple(Output, Table(table.data, table.place), name=name, shape=shape, **span)
 
 
-def _element(table: Table) -> dict[str, Any]:
-    """The type of an input or output, and its types by version; a type alone holds in every version."""
-    types = table.versioned("type")
-    if not types or not all(isinstance(name, str) for name in types.values()):
+def _spans(name: str, table: Table) -> list[dict[str, Any]]:
+    """One input or output for each span of versions in which ONNX gives it one type and one name of its own."""
+    since, before = table.take("since", int, 1), table.maybe("before", int)
+    types, names = table.versioned("type"), table.versioned("onnx") or {1: name}
+    if not types:
         raise CatalogueError(f"{table.place} lacks type")
-    return {"type": types[min(types)], "types": types}
+    starts = sorted({since, *(start for start in (*types, *names) if start > since)})
+    return [
+        {"type": at(types, start), "onnx": at(names, start), "since": start, "before": end}
+        for start, end in zip(starts, [*starts[1:], before], strict=True)
+    ]
 
 
 def _parameter(name: str, table: Table) -> Parameter:
@@ -174,8 +182,8 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
             variable: {text: tuple(names) for text, names in each.data.items()}
             for variable, each in table.tables("profile")
         },
-        inputs=tuple(_input(*item) for item in table.tables("inputs")),
-        outputs=tuple(_output(*item) for item in table.tables("outputs")),
+        inputs=tuple(each for item in table.tables("inputs") for each in _inputs(*item)),
+        outputs=tuple(each for item in table.tables("outputs") for each in _outputs(*item)),
         parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
         define=_defines(table),
         one_type=tuple(tuple(names) for names in table.take("one_type", list, [])),

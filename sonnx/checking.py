@@ -6,46 +6,24 @@ operator's own shape expression computes.  Equal declarations and equal calls on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from sonnx import catalogue
-from sonnx.calls import decide, judge_facts, judge_form
+from sonnx.calls import judge_facts, judge_form
+from sonnx.fact_table import OMITTED, FactTable
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.graph_rules import Call, Defect
+from sonnx.graph_rules import Call, Defect, decide
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, Outcome, judge, outcome
 from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts, is_sparse
+from sonnx.notes import notes
 from sonnx.quoting import escape, quote
-from sonnx.scope import Scope, function_key, imports_of, nested, scopes, standard
+from sonnx.scope import Scope, function_key, nested, scopes, standard
 from sonnx.signature import Signature, signature
 from sonnx.tally import Tally
 from sonnx.verdict import Report, Verdict, Where
-
-OMITTED = 0
-"""The row of an input or output that is left out."""
-
-
-class FactTable:
-    """The different facts of one check, each with a row number: numbers are compared faster than facts."""
-
-    def __init__(self) -> None:
-        self.rows: dict[TensorFacts, int] = {}
-        self.known: list[TensorFacts | None] = [None]
-
-    def row(self, facts: TensorFacts) -> int:
-        """The number of these facts."""
-        found = self.rows.get(facts)
-        if found is None:
-            found = self.rows[facts] = len(self.known)
-            self.known.append(facts)
-        return found
-
-    def facts(self, row: int | None) -> TensorFacts | None:
-        """The facts of a number, None for what is left out."""
-        return self.known[row or OMITTED]
 
 
 class Declared(NamedTuple):
@@ -100,7 +78,8 @@ class _Check:
         for place, graph in self.model.training:
             for scope in nested(Scope(escape(place), graph, {})):
                 self._values(scope)
-        self._note(used)
+        for text in notes(self.model, used, self.signatures.values(), self.in_force.edition):
+            self.tally.note(text)
         return self.tally.report(name, self.nodes, self.signatures.values())
 
     def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
@@ -301,31 +280,3 @@ class _Check:
             calls_function=calls_function,
             strict=self.in_force.strict,
         )
-
-    # Notes
-
-    def _note(self, used: set[str]) -> None:
-        for text in _notes(self.model, used, self.signatures.values(), self.in_force.edition.drafts):
-            self.tally.note(text)
-        if self.in_force.edition.consolidated:
-            name = self.in_force.edition.name
-            self.tally.note(f"edition {name} is consolidated by this tool from the published texts")
-
-
-def _notes(model: Model, used: set[str], made: Iterable[Signature], drafts: frozenset[str]) -> Iterator[str]:
-    """What is passed over, and which version stands for which."""
-    for each in made:
-        described = catalogue.operator(each.operator)
-        if described is not None and each.operator in drafts:
-            yield f"{each.operator} is specified as a draft: {', '.join(described.errata) or 'its text is incomplete'}"
-        if described is not None and each.version in described.equivalent:
-            reason = described.equivalent[each.version]
-            yield f"{each.operator}-{each.version} stands for {each.operator}-{described.specified}: {reason}"
-    for domain in imports_of(model.imports):
-        if domain and domain not in used:
-            yield f"the operator set {quote(domain)} is imported and not used"
-    annotations = sum(scope.graph.annotations for scope in scopes(model))
-    if annotations:
-        yield f"{annotations} quantization annotations are not judged: they change no value"
-    if model.configurations:
-        yield f"{model.configurations} device configurations are not judged: they change no value"

@@ -127,7 +127,7 @@ class _Walker:
         if isinstance(tree.op, ast.Not):
             return lambda domain, environment: domain.negation(operand(domain, environment))
         if isinstance(tree.op, ast.USub):
-            if isinstance(tree.operand, ast.Constant) and isinstance(tree.operand.value, int):
+            if isinstance(tree.operand, ast.Constant) and isinstance(tree.operand.value, int | float):
                 number = -tree.operand.value
                 return lambda domain, environment: domain.constant(number)
             return lambda domain, environment: domain.negative(operand(domain, environment))

@@ -21,7 +21,7 @@ Versioned = Mapping[int, T]
 class Rule:
     """One rule: what it demands, of what, in which editions and versions, and why.
 
-    `require` is None where a function of `graph_rules.py` decides.  `onnx` is what ONNX itself demands, where that is
+    `require` is None where a function of `graph_rules` decides.  `onnx` is what ONNX itself demands, where that is
     less.
     """
 
@@ -52,12 +52,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input of an operator; `type` is a type variable or an element type, `types` the same from each version on."""
+    """An input of an operator; `type` is a type variable or an element type.
+
+    One whose type or ONNX name changes between versions is several inputs, each with its span of versions.
+    """
 
     name: str
     type: str
     onnx: str
-    types: Versioned[str]
     variadic: bool = False
     optional: bool = False
     since: int = 1
@@ -71,12 +73,11 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output of an operator, its type and its shape from each version on."""
+    """An output of an operator, its type and its shape from each version on; like an input it is one for each span."""
 
     name: str
     type: str
     onnx: str
-    types: Versioned[str]
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ Derived rules are texts of the rule language like the written ones, so that they
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 from sonnx.catalogue import editions, operator
@@ -65,8 +65,8 @@ def signature(name: str, version: int, edition: str) -> Signature | None:
 
 def resolve(described: Operator, version: int, text: str, known: Editions, edition: str) -> Signature:
     """The parts of an operator that are in force at a version, under a text of an edition."""
-    inputs = tuple(replace(each, type=_type(each, version)) for each in described.inputs if _alive(each, version))
-    outputs = tuple(replace(each, type=_type(each, version)) for each in described.outputs if _alive(each, version))
+    inputs = tuple(each for each in described.inputs if _alive(each, version))
+    outputs = tuple(each for each in described.outputs if _alive(each, version))
     parameters = [each for each in described.parameters if _alive(each, version)]
     written = tuple(rule for rule in described.rules if _alive(rule, version) and _in_force(rule, text, known))
     types = _allowed(described, version, text, known, edition)
@@ -97,10 +97,6 @@ def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
 
 def _alive(each: Input | Output | Parameter | Rule, version: int) -> bool:
     return each.since <= version and (each.before is None or version < each.before)
-
-
-def _type(formal: Formal, version: int) -> str:
-    return at(formal.types, version) or formal.type
 
 
 def _in_force(rule: Rule, text: str, known: Editions) -> bool:

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from sonnx import catalogue, graph_rules
+from sonnx import catalogue
 from sonnx.data import folder
 from sonnx.domain import Expression, RuleError, Word
 from sonnx.expression import words
+from sonnx.graph_rules import SUBJECTS
 from sonnx.identifier import Tag, is_slug
 from sonnx.kinds import INPUT, PARAMETER, SHAPE, TENSOR, VALUE, Kind, Kinds, Many, kind_of, show
 from sonnx.kinds import signature as kinds_of_word
@@ -23,18 +24,16 @@ from sonnx.profile import Edition, Editions, Formal, Operator, Rule, at, expand
 from sonnx.signature import Signature, demanded, every_rule, resolve
 
 CLASSES = ("validity", "restriction", "error-condition")
-SUBJECTS: Mapping[str, Mapping[str, Kind]] = {
+GENERAL: Mapping[str, Mapping[str, Kind]] = {
     "value": {"value": VALUE, "element_types": Many("string")},
     "parameter": {"parameter": PARAMETER},
     "input": {"input": INPUT},
     "group": {"group": Many(TENSOR)},
 }
 """The subjects of general.toml, with the names a rule about each may use."""
-DECIDED = ("model", "function", "graph", "tensor", "node")
-"""The subjects of graph.toml."""
 PARAMETER_KINDS: Mapping[str, Kind] = {
     "int": "int", "ints": Many("int"), "string": "string", "strings": Many("string"), "float": "float",
-    "floats": Many("float"), "tensor": TENSOR,
+    "floats": Many("float"), "tensor": TENSOR, "sparse_tensor": TENSOR,
 }  # fmt: skip
 """The kinds of ONNX's attributes as rules see them; with a float they can do nothing yet."""
 
@@ -113,18 +112,19 @@ def _slugs(rules: Iterable[Rule]) -> Iterator[str]:
 
 def _decided(rules: Iterable[Rule]) -> Iterator[str]:
     """Each rule of graph.toml has its function, and each public function its rule."""
-    listed = {rule.slug.replace("-", "_") for rule in rules}
+    listed = {(rule.subject, rule.slug.replace("-", "_")) for rule in rules}
     written = {
-        name
-        for name, member in inspect.getmembers(graph_rules, inspect.isfunction)
-        if member.__module__ == graph_rules.__name__ and not name.startswith("_")
+        (subject, name)
+        for subject, module in SUBJECTS.items()
+        for name, member in inspect.getmembers(module, inspect.isfunction)
+        if member.__module__ == module.__name__ and not name.startswith("_")
     }
-    for name in sorted(listed - written):
-        yield f"graph_rules.py has no function {name} for the rule of that name."
-    for name in sorted(written - listed):
-        yield f"graph.toml has no rule for the function {name} of graph_rules.py."
+    for subject, name in sorted(listed - written):
+        yield f"graph_rules has no function {name} about the subject {subject!r} for the rule of that name."
+    for subject, name in sorted(written - listed):
+        yield f"graph.toml has no rule about the subject {subject!r} for the function {name} of graph_rules."
     for rule in rules:
-        if rule.subject not in DECIDED:
+        if rule.subject not in SUBJECTS:
             yield f"{rule.slug} is about {rule.subject!r}, which is no subject of graph.toml."
 
 
@@ -160,7 +160,7 @@ def _errata(who: str, ids: Iterable[str]) -> Iterator[str]:
 
 def _general_rule(rule: Rule, known: Editions) -> Iterator[str]:
     yield from _rule(rule, known)
-    names = SUBJECTS.get(rule.subject)
+    names = GENERAL.get(rule.subject)
     if names is None:
         yield f"{rule.slug} is about {rule.subject!r}, which is no subject of general.toml."
     elif rule.require is None:
@@ -237,9 +237,8 @@ def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
             yield f"{described.name} restricts the types of {variable}, which it does not have."
     formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
     for each in formals:
-        for type_ in each.types.values():
-            if type_ not in described.types:
-                yield from _element_types(f"{described.name}.{each.name}", (type_,))
+        if each.type not in described.types:
+            yield from _element_types(f"{described.name}.{each.name}", (each.type,))
 
 
 def _relies(described: Operator) -> Iterator[str]:

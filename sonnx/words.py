@@ -85,9 +85,9 @@ def from_first(index: int, extent: int) -> int:
     return index + extent if index < 0 else index
 
 
-def clamped(number: int, least: int, most: int) -> int:
-    """The number of [least, most] nearest to a number; most where the range is empty (ONNX Slice, Shape)."""
-    return min([most, max([least, number])])
+def clamped(number: int, first: int, last: int) -> int:
+    """The number of [first, last] nearest to a number; last where the range is empty (ONNX Slice, Shape)."""
+    return min([last, max([first, number])])
 
 
 def steps_over(distance: int, step: int) -> int:
@@ -109,3 +109,30 @@ def sliced(extent: int, start: int, end: int, step: int) -> int:
             clamped(from_first(start, extent), 0, extent - 1) - clamped(from_first(end, extent), -1, extent - 1), -step
         )
     raise Undefined("the step is 0")
+
+
+def least(element: str) -> int:
+    """The least number of a signed integer type: minint (SONNX notations)."""
+    if element == "int8":
+        return -128
+    if element == "int16":
+        return -32768
+    if element == "int32":
+        return -2147483648
+    if element == "int64":
+        return -9223372036854775808
+    raise Undefined("the element type is no signed integer")
+
+
+def window(kernel: int, dilation: int) -> int:
+    """The extent from the first to the last element a kernel touches on an axis, gaps of its dilation included."""
+    return dilation * (kernel - 1) + 1
+
+
+def positions(extent: int, width: int, stride: int) -> int:
+    """The places a window can take on a padded axis: floor((extent - window) / stride) + 1 (Conv, MaxPool)."""
+    if stride < 1:
+        raise Undefined("the stride is not positive")
+    if extent < width:
+        raise Undefined("the window is larger than the padded axis")
+    return (extent - width) // stride + 1

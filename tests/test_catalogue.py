@@ -173,6 +173,7 @@ def test_defaults(described, version):
         stated = made.absent[name]
         if attribute.default_value.name:
             default = onnx.helper.get_attribute_value(attribute.default_value)
+            default = default.decode() if isinstance(default, bytes) else default
             assert stated is not None and stated.text == repr(default), name
 
 

@@ -1,0 +1,18 @@
+"""What the functions of graph rules yield."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Defect(NamedTuple):
+    """What is wrong; `place` is relative to the subject, `name` a value it is about."""
+
+    actual: str
+    place: str = ""
+    name: str = ""
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
