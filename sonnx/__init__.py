@@ -8,7 +8,8 @@ if not (Path(__file__).parent / "restrictions").is_dir():  # an editable checkou
 del Path
 
 from sonnx.api import check  # noqa: E402  the path above comes first
+from sonnx.misuse import Misuse  # noqa: E402
 from sonnx.parse import Unreadable  # noqa: E402
 from sonnx.verdict import Finding, Report, Verdict  # noqa: E402
 
-__all__ = ["Finding", "Report", "Unreadable", "Verdict", "check"]
+__all__ = ["Finding", "Misuse", "Report", "Unreadable", "Verdict", "check"]

@@ -10,13 +10,10 @@ from pathlib import PurePath
 from sonnx import catalogue
 from sonnx.binding import bind as bind_symbols
 from sonnx.checking import judge_model
+from sonnx.misuse import Misuse
 from sonnx.parse import read
 from sonnx.selecting import select as select_rules
 from sonnx.verdict import Report
-
-
-class Misuse(ValueError):
-    """A request that cannot be met; the message says what is accepted."""
 
 
 def check(
@@ -48,6 +45,9 @@ def check(
     chosen = edition or editions.default
     if chosen not in editions.editions:
         raise Misuse(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
+    negative = [symbol for symbol, number in (bind or {}).items() if number < 0]
+    if negative:
+        raise Misuse(f"a dimension is not negative: {', '.join(negative)}")
     model = read(source)
     if bind:
         model = bind_symbols(model, bind)

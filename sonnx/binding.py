@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sonnx.misuse import Misuse
 from sonnx.model import Attribute, Graph, Model, Node, Type, Value
 
 
-class UnknownSymbol(ValueError):
+class UnknownSymbol(Misuse):
     """A symbol is bound that no dimension of the model has."""
 
 

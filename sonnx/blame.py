@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sonnx.domain import Expression, Thunk, Word
 from sonnx.facts import Cause, Facts, OutOfFuel, Tensor, Unknown
-from sonnx.quoting import escape, quote
+from sonnx.quoting import escape, number, quote
 
 LONGEST = 8
 """Items of a list shown in a message."""
@@ -23,6 +23,8 @@ class Said(NamedTuple):
     value: Any
     text: str
     why: str = ""
+    weak: bool = False
+    """Whether the reason is only that something else holds: a filter, which needs no mention."""
 
 
 def why(expression: Expression, environment: Mapping[str, Any]) -> str:
@@ -45,7 +47,9 @@ def show(value: Any) -> str:
         items = [show(item) for item in value[:LONGEST]]
         more = f", … ({len(value)} in all)" if len(value) > LONGEST else ""
         return f"[{', '.join(items)}{more}]"
-    return f'"{escape(value)}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return f'"{escape(value)}"'
+    return number(value) if type(value) is int else str(value)
 
 
 def _with_value(said: Said) -> str:
@@ -73,7 +77,7 @@ class Blame:
 
     def part(self, sequence: Said, start: Said | None, stop: Said | None) -> Said:
         first, last = (start and start.value), (stop and stop.value)
-        edges = f"{'' if first is None else first}:{'' if last is None else last}"
+        edges = f"{'' if first is None else show(first)}:{'' if last is None else show(last)}"
         return Said(self.facts.part(sequence.value, first, last), f"{sequence.text}[{edges}]")
 
     def arithmetic(self, sign: str, left: Said, right: Said) -> Said:
@@ -105,10 +109,11 @@ class Blame:
             if said.value is not False:
                 return said
             failed.append(said)
-        return Said(False, "", " and ".join(dict.fromkeys(said.why for said in failed if said.why)))
+        told = [said for said in failed if not said.weak] or failed
+        return Said(False, "", " and ".join(dict.fromkeys(said.why for said in told if said.why)))
 
     def negation(self, value: Said) -> Said:
-        return Said(self.facts.negation(value.value), f"not {value.text}", f"{value.text} holds")
+        return Said(self.facts.negation(value.value), f"not {value.text}", f"{value.text} holds", weak=True)
 
     def choice(self, condition: Said, then: Thunk, otherwise: Thunk) -> Said:
         if isinstance(condition.value, Unknown):

@@ -7,13 +7,13 @@ tags, slugs used twice, texts of wrong kinds) is found by `validation.py`, which
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, TypeVar
 
 from sonnx.data import folder
-from sonnx.domain import Expression
+from sonnx.domain import Expression, RuleError
 from sonnx.expression import parse
 from sonnx.identifier import Tag
 from sonnx.profile import (
@@ -61,15 +61,11 @@ class Table:
 
     def names(self, key: str) -> tuple[str, ...]:
         """A list of strings, empty where the key is absent."""
-        values = self.take(key, list, [])
-        if not all(isinstance(value, str) for value in values):
-            raise CatalogueError(f"{self.place}.{key} is no list of strings")
-        return tuple(values)
+        return _strings(self.data.pop(key, []), f"{self.place}.{key}")
 
     def expression(self, key: str) -> Expression | None:
         """A text of the rule language, None where the key is absent."""
-        text = self.maybe(key, str)
-        return None if text is None else parse(text)
+        return _parsed(self.data.pop(key), f"{self.place}.{key}") if key in self.data else None
 
     def tags(self, key: str = "tags") -> tuple[Tag, ...]:
         """A list of tags, empty where the key is absent."""
@@ -85,10 +81,37 @@ class Table:
         value = self.data.pop(key, {})
         return _by_version(value, f"{self.place}.{key}") if isinstance(value, Mapping) else {1: value}
 
+    def expressions(self, key: str) -> dict[int, Expression]:
+        """Texts of the rule language by version."""
+        place = f"{self.place}.{key}"
+        return {version: _parsed(text, place) for version, text in self.versioned(key).items()}
+
     def end(self) -> None:
         """Every key must have been taken."""
         if self.data:
             raise CatalogueError(f"{self.place} has unknown {', '.join(sorted(self.data))}")
+
+
+def _strings(values: object, place: str) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise CatalogueError(f"{place} is no list of strings")
+    return tuple(values)
+
+
+def _parsed(text: object, place: str) -> Expression:
+    if not isinstance(text, str):
+        raise CatalogueError(f"{place} is {text!r}, no text of the rule language")
+    try:
+        return parse(text)
+    except RuleError as error:
+        raise CatalogueError(f"{place}: {error}") from error
+
+
+def _reasons(table: Table, key: str) -> dict[int, str]:
+    reasons = _by_version(table.take(key, dict, {}), f"{table.place}.{key}")
+    if not all(isinstance(reason, str) for reason in reasons.values()):
+        raise CatalogueError(f"{table.place}.{key} gives a version something else than its reason")
+    return reasons
 
 
 def _by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
@@ -117,10 +140,16 @@ def _simple(made: type[T], table: Table, **given: Any) -> T:
     return made(**values)
 
 
+_OF_OPERATORS = frozenset({"since", "before", "relies"})
+"""Keys that only a rule of an operator has."""
+
+
 def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
     table = Table(data, place)
     slug = f"{operator}.{table.take('name', str)}" if operator else table.take("slug", str)
     table.place = slug
+    for key in () if operator else _OF_OPERATORS & table.data.keys():
+        raise CatalogueError(f"{slug} is no rule of an operator and has {key}")
     return _simple(
         Rule,
         table,
@@ -139,7 +168,7 @@ def _inputs(name: str, table: Table) -> Iterator[Input]:
 
 
 def _outputs(name: str, table: Table) -> Iterator[Output]:
-    shape = {version: parse(text) for version, text in table.versioned("shape").items()}
+    shape = table.expressions("shape")
     for span in _spans(name, table):
         yield _simple(Output, Table(table.data, table.place), name=name, shape=shape, **span)
 
@@ -158,7 +187,9 @@ def _spans(name: str, table: Table) -> list[dict[str, Any]]:
 
 
 def _parameter(name: str, table: Table) -> Parameter:
-    absent = {version: None if text == "none" else parse(text) for version, text in table.versioned("absent").items()}
+    place = f"{table.place}.absent"
+    texts = table.versioned("absent")
+    absent = {version: None if text == "none" else _parsed(text, place) for version, text in texts.items()}
     return _simple(Parameter, table, name=name, absent=absent)
 
 
@@ -172,21 +203,24 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         formula=table.take("formula", str),
         source=table.take("source", str),
         specified=versions.take("specified", int),
-        equivalent=_by_version(versions.take("equivalent", dict, {}), f"{place}.versions.equivalent"),
-        refused=_by_version(versions.take("refused", dict, {}), f"{place}.versions.refused"),
+        equivalent=_reasons(versions, "equivalent"),
+        refused=_reasons(versions, "refused"),
         types={
-            variable: {since: tuple(names) for since, names in _by_version(each.data, each.place).items()}
+            variable: {
+                since: _strings(names, f"{each.place}.{since}")
+                for since, names in _by_version(each.data, each.place).items()
+            }
             for variable, each in table.tables("types")
         },
         profile={
-            variable: {text: tuple(names) for text, names in each.data.items()}
+            variable: {text: _strings(names, f"{each.place}.{text}") for text, names in each.data.items()}
             for variable, each in table.tables("profile")
         },
         inputs=tuple(each for item in table.tables("inputs") for each in _inputs(*item)),
         outputs=tuple(each for item in table.tables("outputs") for each in _outputs(*item)),
         parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
         define=_defines(table),
-        one_type=tuple(tuple(names) for names in table.take("one_type", list, [])),
+        one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
         errata=table.names("errata"),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )
@@ -197,9 +231,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
 
 def _defines(table: Table) -> dict[str, Versioned[Expression]]:
     defines = Table(table.take("define", dict, {}), f"{table.place}.define")
-    return {
-        name: {since: parse(text) for since, text in defines.versioned(name).items()} for name in list(defines.data)
-    }
+    return {name: defines.expressions(name) for name in list(defines.data)}
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -210,7 +242,10 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _rules(name: str) -> tuple[Rule, ...]:
-    return tuple(_rule(data, f"{name}.rule[{i}]", "") for i, data in enumerate(_read(name).get("rule", [])))
+    table = Table(_read(name), name)
+    rules = tuple(_rule(data, f"{name}.rule[{i}]", "") for i, data in enumerate(table.take("rule", list)))
+    table.end()
+    return rules
 
 
 @cache
@@ -219,7 +254,7 @@ def editions() -> Editions:
     table = Table(_read("editions.toml"), "editions.toml")
     known = Table(table.take("onnx", dict), "editions.toml.onnx")
     texts = [_simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
-    families = {name: tuple(names) for name, names in table.take("families", dict).items()}
+    families = {name: _strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
     made: dict[str, Edition] = {}
     for data in table.take("edition", list):
         edition = _edition(Table(data, f"edition {data.get('name')}"), made, families)
@@ -239,8 +274,12 @@ def editions() -> Editions:
 
 def _edition(table: Table, made: Mapping[str, Edition], families: Mapping[str, tuple[str, ...]]) -> Edition:
     name, parent = table.take("name", str), table.maybe("parent", str)
+    if parent is not None and parent not in made:
+        raise CatalogueError(f"{table.place}.parent is {parent!r}, no edition above it")
     base = made[parent] if parent else Edition("", "", "", (), False, {}, frozenset(), frozenset())
-    specified, drafts = (_by_operator(table.take(key, dict, {})) for key in ("specified", "draft"))
+    specified, drafts = (
+        _by_operator(table.take(key, dict, {}), f"{table.place}.{key}") for key in ("specified", "draft")
+    )
     removed = frozenset(table.names("removed"))
     kept = {operator: text for operator, text in base.operators.items() if operator not in removed}
     edition = Edition(
@@ -257,8 +296,9 @@ def _edition(table: Table, made: Mapping[str, Edition], families: Mapping[str, t
     return edition
 
 
-def _by_operator(by_text: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    return {operator: text for text, operators in by_text.items() for operator in operators}
+def _by_operator(by_text: Mapping[str, object], place: str) -> dict[str, str]:
+    listed = {text: _strings(operators, f"{place}.{text}") for text, operators in by_text.items()}
+    return {operator: text for text, operators in listed.items() for operator in operators}
 
 
 @cache
@@ -276,7 +316,9 @@ def graph_rules() -> tuple[Rule, ...]:
 @cache
 def errata() -> Mapping[str, Erratum]:
     """The defects of the texts, by id."""
-    entries = [_simple(Erratum, Table(data, f"erratum {data.get('id')}")) for data in _read("errata.toml")["erratum"]]
+    table = Table(_read("errata.toml"), "errata.toml")
+    entries = [_simple(Erratum, Table(data, f"erratum {data.get('id')}")) for data in table.take("erratum", list)]
+    table.end()
     return {entry.id: entry for entry in entries}
 
 

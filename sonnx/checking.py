@@ -87,8 +87,9 @@ class _Check:
         found: Defect | None = None
         for found in decide(rule)(*subject):
             place = "/".join(filter(None, (where.place, found.place))) or "model"
-            kind, name = ("value", found.name) if found.name else (where.kind, where.name)
-            self.tally.fail(rule, found.actual, Where(place, kind, name))
+            kind = "node" if found.operator else "value" if found.name else where.kind
+            name = found.name or ("" if found.operator else where.name)
+            self.tally.fail(rule, found.actual, Where(place, kind, name, found.operator))
         if found is None:
             self.tally.succeed(rule)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sonnx import catalogue
-from sonnx.api import Misuse, check
-from sonnx.binding import UnknownSymbol
+from sonnx.api import check
 from sonnx.files import write_whole
+from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
 from sonnx.report import text as text_report
-from sonnx.selecting import UnknownRule
 from sonnx.verdict import Report
 
 JUDGE = (
@@ -31,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.command(options)
-    except (Misuse, UnknownRule, UnknownSymbol, OSError) as error:
+    except (Misuse, OSError) as error:
         return _refuse(_sentence(error))
     return code
 
@@ -141,15 +139,16 @@ def _check(options: argparse.Namespace) -> int:
             if options.format == "text":
                 print(f"sonnx: {escape(str(reason))}", file=sys.stderr)
     codes = {report.exit_code(options.accept_assumptions) for report in reports} | ({USAGE} if unreadable else set())
+    code = next(each for each in _SEVERITY if each in codes)
     if options.format == "json":
         from sonnx.report import json as json_report
 
-        text = json_report.render(reports, unreadable, options.accept_assumptions)
+        text = json_report.render(reports, unreadable, code, options.accept_assumptions)
     else:
         text = "\n".join(text_report.render(report) for report in reports)
         text += "\n" + text_report.total(reports, len(unreadable)) if len(options.models) > 1 else ""
     _emit(text, options.output)
-    return next(code for code in _SEVERITY if code in codes)
+    return code
 
 
 def _check_one(model: str, options: argparse.Namespace) -> Report:
@@ -161,7 +160,7 @@ def _check_one(model: str, options: argparse.Namespace) -> Report:
         select=_names(options.select),
         ignore=_names(options.ignore),
         strict_versions=options.strict_versions,
-        name="standard input" if standard_input else os.path.basename(model),  # noqa: PTH119  the name as written
+        name="standard input" if standard_input else model,
     )
 
 

@@ -56,6 +56,8 @@ class Expression:
     run: Run = field(compare=False, repr=False)
     words: tuple[str, ...] = field(default=(), compare=False)
     """The words the text uses itself."""
+    variables: frozenset[str] = field(default=frozenset(), compare=False)
+    """The variables its loops bind."""
     over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
     """What an outermost all(...) ranges over: its text and its value."""
 

@@ -41,10 +41,14 @@ def parse(text: str) -> Expression:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise RuleError(f"{text!r} is no expression: {error}") from error
+        raise RuleError(f"{text!r} is no expression: {getattr(error, 'msg', None) or error}") from error
     walker = _Walker(text, words())
-    run = walker.walk(tree.body, frozenset())
-    return Expression(text, frozenset(walker.free), run, tuple(walker.used), _ranged_over(walker, tree.body))
+    try:
+        run = walker.walk(tree.body, frozenset())
+        over = _ranged_over(walker, tree.body)
+    except RecursionError:
+        raise RuleError(f"{text[:40]!r}… is nested too deeply") from None
+    return Expression(text, frozenset(walker.free), run, tuple(walker.used), frozenset(walker.variables), over)
 
 
 def _ranged_over(walker: _Walker, tree: ast.expr) -> tuple[str, Run] | None:
@@ -62,6 +66,7 @@ class _Walker:
         self.known = known
         self.free: set[str] = set()
         self.used: dict[str, None] = {}
+        self.variables: set[str] = set()
 
     def refuse(self, construct: str) -> RuleError:
         return RuleError(f"the rule language has no {construct}: {self.text!r}")
@@ -198,6 +203,7 @@ class _Walker:
         variable = clause.target.id
         if variable in bound or variable in FUNCTIONS or variable in self.known:
             raise RuleError(f"the loop variable {variable} hides another name: {self.text!r}")
+        self.variables.add(variable)
         return variable, self.walk(clause.iter, bound), bound | {variable}
 
     def _where(self, clause: ast.comprehension, bound: frozenset[str]) -> Run | None:

@@ -49,6 +49,9 @@ def kind_of(expression: Expression, names: Mapping[str, Kind]) -> Kind:
     missing = sorted(expression.names - names.keys())
     if missing:
         raise RuleError(f"unknown name {', '.join(missing)}: {expression.text!r}")
+    hidden = sorted(expression.variables & names.keys())
+    if hidden:
+        raise RuleError(f"the loop variable {', '.join(hidden)} hides another name: {expression.text!r}")
     try:
         found: Kind = expression.evaluate(Kinds(), names)
     except RuleError as error:
@@ -129,40 +132,40 @@ class Kinds:
             left = right = "float"
         for side, kind in (("left", left), ("right", right)):
             if kind != "float":
-                _expect(kind, "int", f"the {side} side of {sign}")
+                _expect(kind, "int", f"the {side} side of {sign!r}")
         return "int" if sign == "//" else left
 
     def negative(self, value: Kind) -> Kind:
         if value != "float":
-            _expect(value, "int", "what - stands before")
+            _expect(value, "int", "what '-' stands before")
         return value
 
     def compare(self, sign: str, left: Kind, right: Kind) -> Kind:
         if sign in ("in", "not in"):
-            _same(left, _element(right, f"the right side of {sign}"))
+            _same(left, _element(right, f"the right side of {sign!r}"))
         elif {left, right} <= NUMBERS:
             pass
         elif sign in ("==", "!="):
             if isinstance(_same(left, right), Fields) or left == "bool":
-                raise RuleError(f"{show(left)} cannot be compared by {sign}")
+                raise RuleError(f"{show(left)} cannot be compared by {sign!r}")
         else:
-            _expect(left, "int", f"the left side of {sign}")
-            _expect(right, "int", f"the right side of {sign}")
+            _expect(left, "int", f"the left side of {sign!r}")
+            _expect(right, "int", f"the right side of {sign!r}")
         return "bool"
 
     def conjunction(self, parts: Sequence[Thunk]) -> Kind:
         for part in parts:
-            _expect(part(), "bool", "a part of and, or")
+            _expect(part(), "bool", "a part of 'and' or 'or'")
         return "bool"
 
     disjunction = conjunction
 
     def negation(self, value: Kind) -> Kind:
-        _expect(value, "bool", "what not stands before")
+        _expect(value, "bool", "what 'not' stands before")
         return "bool"
 
     def choice(self, condition: Kind, then: Thunk, otherwise: Thunk) -> Kind:
-        _expect(condition, "bool", "the condition of if")
+        _expect(condition, "bool", "the condition of 'if'")
         left: Kind = then()
         right: Kind = otherwise()
         if "undefined" in (left, right):
@@ -170,15 +173,15 @@ class Kinds:
         return _same(left, right)
 
     def quantify(self, name: str, variable: str, sequence: Kind, body: Callable[[Kind], Kind]) -> Kind:
-        _expect(body(_element(sequence, f"what {name} ranges over")), "bool", f"what {name} asks")
+        _expect(body(_element(sequence, f"what {name!r} ranges over")), "bool", f"what {name!r} asks")
         return "bool"
 
     def collect(
         self, variable: str, sequence: Kind, body: Callable[[Kind], Kind], where: Callable[[Kind], Kind] | None
     ) -> Kind:
-        element = _element(sequence, "what for ranges over")
+        element = _element(sequence, "what 'for' ranges over")
         if where is not None:
-            _expect(where(element), "bool", "the condition of if")
+            _expect(where(element), "bool", "the condition of 'if'")
         return Many(body(element))
 
     def flatten(self, lists: Kind) -> Kind:

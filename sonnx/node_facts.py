@@ -16,7 +16,7 @@ from sonnx.signature import Signature
 LARGEST = 4096
 """Elements of a constant that rules read; a larger one is not a parameter of any operator."""
 
-MOST = 1 << 20
+MOST = 1 << 18
 """Elements of a constant that a rule about its values reads."""
 
 RUN_TIME = Unknown(Cause.RUN_TIME, "the value is known at run time only")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 
 def escape(text: str) -> str:
     r"""The text with every character that does not print as itself written as an escape: `\n`, `\x1b`, `\u202e`.
@@ -28,3 +30,9 @@ def quote(text: str, longest: int = 120) -> str:
     """A name of the model in single quotes, shortened in the middle where it is very long."""
     shown = text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
     return "'" + escape(shown).replace("'", r"\'") + "'"
+
+
+def number(value: int | Fraction) -> str:
+    """A number in decimal digits, or how long it is: a product of extents can exceed what Python prints."""
+    length = max(value.numerator.bit_length(), value.denominator.bit_length())
+    return str(value) if length <= 256 else f"a number of {length} bits"

@@ -95,9 +95,8 @@ def scopes(model: Model) -> Iterator[Scope]:
     """Every scope of a model, a graph before those nested in it, functions after the main graph."""
     imports = imports_of(model.imports)
     yield from nested(Scope("graph", model.graph, imports))
-    for function in model.functions:
-        title = ":".join(filter(None, (function.domain, function.name, function.overload)))
-        body = Scope(f"function {escape(title)}", _as_graph(function), imports_of(function.imports), function=function)
+    for index, function in enumerate(model.functions):
+        body = Scope(f"function[{index}]", _as_graph(function), imports_of(function.imports), function=function)
         yield from nested(body)
 
 

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from sonnx.catalogue import general_rules, graph_rules, operators
+from sonnx.misuse import Misuse
 from sonnx.profile import Rule
 from sonnx.signature import every_rule
-from sonnx.verdict import Report, overall
+from sonnx.verdict import Count, Coverage, Report, Verdict, overall
 
 
-class UnknownRule(ValueError):
+class UnknownRule(Misuse):
     """A slug, tag or operator that no rule has."""
 
 
@@ -56,11 +57,21 @@ def select(report: Report, chosen: Collection[str], ignored: Collection[str]) ->
     counts = tuple(count for count in report.counts if count.rule in keep)
     said = [f"only {', '.join(sorted(chosen))}"] if chosen else []
     said += [f"without {', '.join(sorted(ignored))}"] if ignored else []
+    findings = (finding for finding in report.findings if finding.rule in keep)
     return replace(
         report,
-        findings=tuple(finding for finding in report.findings if finding.rule in keep),
+        findings=tuple(each if each.cause in keep else replace(each, cause="") for each in findings),
+        coverage=_coverage(report.coverage, counts),
         counts=counts,
         verdict=overall({count.verdict for count in counts}),
         rules={slug: rule for slug, rule in report.rules.items() if slug in keep},
         partial=" ".join(said),
     )
+
+
+def _coverage(whole: Coverage, counts: tuple[Count, ...]) -> Coverage:
+    """How much of the selection was judged; the nodes are those of the model."""
+    open_rules = {count.rule for count in counts if count.verdict in (Verdict.UNDECIDED, Verdict.NOT_CHECKED)}
+    applicable = {count.rule for count in counts if count.verdict is not Verdict.NOT_APPLICABLE}
+    known = len({count.rule for count in counts})
+    return replace(whole, known=known, applicable=len(applicable), evaluated=len(applicable - open_rules))

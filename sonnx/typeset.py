@@ -98,7 +98,7 @@ class Typeset:
         return Mark("mtext", f'"{value}"') if isinstance(value, str) else Mark("mn", str(value))
 
     def listing(self, items: Sequence[Mark]) -> Mark:
-        return _listed(items, "{", "}") if items else _sign("[]")
+        return _listed(items, "[", "]")
 
     def field(self, value: Mark, name: str) -> Mark:
         return _row(value, _sign("."), Mark("mi", name))
@@ -120,6 +120,8 @@ class Typeset:
         return _row(Mark("mo", "−"), _within(value, ATOM), strength=MULTIPLY)
 
     def compare(self, sign: str, left: Mark, right: Mark) -> Mark:
+        if sign in ("in", "not in") and right.parts and right.parts[0] == _sign("[") and right.parts[-1] == _sign("]"):
+            right = _row(_sign("{"), *right.parts[1:-1], _sign("}"))  # a list that is only asked for members is a set
         return _row(_within(left, ADD), _sign(_SIGNS.get(sign, sign)), _within(right, ADD), strength=COMPARE)
 
     def conjunction(self, parts: Sequence[Thunk]) -> Mark:

@@ -92,6 +92,8 @@ def clamped(number: int, first: int, last: int) -> int:
 
 def steps_over(distance: int, step: int) -> int:
     """How many of 0, step, 2 step, … lie before a distance: the quotient rounded up, none where it is negative."""
+    if step < 1:
+        raise Undefined("the step is not positive")
     return max([0, -(-distance // step)])
 
 

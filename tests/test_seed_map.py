@@ -51,11 +51,13 @@ def slugs():
     for data in (GENERAL["general"], GENERAL["graph"]):
         yield from (rule["slug"] for rule in data["rule"])
     for operator, data in OPERATORS.items():
-        yield from (f"{operator}.{rule['name']}" for rule in data["rule"])
+        yield from (f"{operator}.{rule['name']}" for rule in data.get("rule", []))
         yield from (f"{operator}.{variable}-allowed" for variable in data["types"])
-        yield from (f"{operator}.{value}-type" for value in chain(data["inputs"], data["outputs"]))
+        yield from (f"{operator}.{value}-type" for value in chain(data.get("inputs", []), data["outputs"]))
         yield from (f"{operator}.{output}-shape" for output in data["outputs"])
-        yield from (f"{operator}.{name}-rank" for name, parameter in data["parameters"].items() if "input" in parameter)
+        yield from (
+            f"{operator}.{name}-rank" for name, parameter in data.get("parameters", {}).items() if "input" in parameter
+        )
 
 
 def resolved(path):

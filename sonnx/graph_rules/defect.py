@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 
 class Defect(NamedTuple):
-    """What is wrong; `place` is relative to the subject, `name` a value it is about."""
+    """What is wrong; `place` is relative to the subject, `name` the value it is about, or with
+    `operator` the node.
+    """
 
     actual: str
     place: str = ""
     name: str = ""
+    operator: str = ""
 
 
 def plural(number: int, one: str, many: str = "") -> str:

@@ -96,7 +96,7 @@ def no_dead_node(scope: Scope) -> Iterator[Defect]:
     _want_unsorted([nodes[index] for index in passed], wanted)
     for index, node in enumerate(nodes):
         if wanted.isdisjoint(name for name in node.outputs if name):
-            yield Defect("no graph output depends on the node", f"node[{index}]", node.name)
+            yield Defect("no graph output depends on the node", f"node[{index}]", node.name, node.operator)
 
 
 def no_unused_value(scope: Scope) -> Iterator[Defect]:
@@ -107,7 +107,7 @@ def no_unused_value(scope: Scope) -> Iterator[Defect]:
         if node.attributes:
             used |= captured(node)
     inputs = {value.name for value in graph.inputs}
-    for index, value in enumerate(graph.inputs):
+    for index, value in enumerate(graph.inputs if scope.outer is None else ()):  # a body's inputs are its operator's
         if value.name and value.name not in used:
             yield Defect(f"no node uses the graph input {quote(value.name)}", f"input[{index}]", value.name)
     for index, tensor in enumerate(_constants(scope)):

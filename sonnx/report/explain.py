@@ -7,13 +7,13 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from sonnx import catalogue
-from sonnx.api import Misuse
 from sonnx.cases import Case, cases
 from sonnx.expression import words
+from sonnx.misuse import Misuse
 from sonnx.profile import Edition, Erratum, Operator, Rule
 from sonnx.quoting import escape
 from sonnx.selecting import every, matches_rule
-from sonnx.signature import demanded, every_rule
+from sonnx.signature import demanded, every_rule, signature
 from sonnx.typeset import formula
 
 WIDTH = 100
@@ -28,14 +28,14 @@ def explain(wanted: str) -> str:
     rules = every()
     described = catalogue.operator(wanted)
     if wanted in rules:
-        blocks = [_rule(rules[wanted])]
+        blocks = [_rule(rules[wanted]), *_errata([rules[wanted]])]
     elif described is not None:
         blocks = [_operator(described)]
     elif wanted in catalogue.errata():
         blocks = [_erratum(catalogue.errata()[wanted])]
     else:
-        blocks = [_rule(rule) for rule in rules.values() if matches_rule(wanted, rule)]
-        blocks = blocks or [_listed(wanted)]
+        named = [rule for rule in rules.values() if matches_rule(wanted, rule)]
+        blocks = [*map(_rule, named), *_errata(named)] or [_listed(wanted)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -46,11 +46,15 @@ def _rule(rule: Rule) -> str:
     lines += _versions(rule)
     lines += [f"  tag       {tag.label} in {tag.text}, origin {tag.origin}" for tag in rule.tags]
     lines += _editions(rule)
+    lines += _variants(rule)
     lines += _examples(rule.slug)
-    known = catalogue.errata()
-    for name in rule.errata:
-        lines += ["", *_erratum(known[name]).splitlines()]
     return "\n".join(lines)
+
+
+def _errata(rules: Iterable[Rule]) -> list[str]:
+    """The errata of rules, each once."""
+    known = catalogue.errata()
+    return [_erratum(known[name]) for name in dict.fromkeys(name for rule in rules for name in rule.errata)]
 
 
 def _class(rule: Rule) -> str:
@@ -101,12 +105,28 @@ def _editions(rule: Rule) -> Iterator[str]:
     yield f"  editions  {', '.join(name for name, edition in known.editions.items() if holds(edition)) or 'none'}"
 
 
+def _variants(rule: Rule) -> Iterator[str]:
+    """What a derived rule says where an edition takes another text than the default one."""
+    described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
+    for name in catalogue.editions().editions if described else ():
+        made = signature(described.name, described.specified, name) if described else None
+        other = next((each for each in made.rules if each.slug == rule.slug), rule) if made else rule
+        if other.statement != rule.statement:
+            yield from _wrapped(f"in {name}", f"({other.kind}) {other.statement}")
+
+
 def _examples(slug: str) -> Iterator[str]:
-    passing = next((case for case in cases() if slug in case.rules("conforms")), None)
-    failing = next((case for case in cases() if slug in case.rules("invalid", "violates")), None)
+    passing, failing = _example(slug, "conforms"), _example(slug, "invalid", "violates")
     for word, case in (("passes", passing), ("fails", failing)):
         if case is not None:
             yield from ("", f"  {word}: {case.title}", *_model(case))
+
+
+def _example(slug: str, *words: str) -> Case | None:
+    """The first case of which that is said, by preference under the default edition."""
+    known = [case for case in cases() if slug in case.rules(*words)]
+    default = [case for case in known if any(slug in case.expected.get("", {}).get(word, ()) for word in words)]
+    return next(iter(default or known), None)
 
 
 def _model(case: Case) -> Iterator[str]:

@@ -13,11 +13,14 @@ from sonnx.verdict import Finding, Report
 FORMAT = 1
 
 
-def render(reports: Iterable[Report], unreadable: Mapping[str, str], accept_assumptions: bool = False) -> str:
+def render(
+    reports: Iterable[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
+) -> str:
     """All reports of one run, in the order given, as one document ending in a line feed."""
     document = {
         "format": FORMAT,
         "tool": {"name": "sonnx", "version": tool_version()},
+        "exit": code,
         "reports": [_report(report, accept_assumptions) for report in reports],
         "unreadable": [{"model": name, "reason": reason} for name, reason in unreadable.items()],
     }

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 from sonnx import catalogue
-from sonnx.identifier import show_tags
+from sonnx.identifier import Tag, show_tags
 from sonnx.inforce import InForce
-from sonnx.profile import Edition, Rule
+from sonnx.profile import Edition, Operator, Rule
 from sonnx.signature import signature
 
 
@@ -20,12 +20,25 @@ def rules_of(edition: Edition) -> Iterator[Rule]:
     for name in sorted(edition.operators):
         described = catalogue.operator(name)
         seen: set[str] = set()
-        for version in reversed(described.versions) if described else ():
+        for version in specified_first(described) if described else ():
             made = signature(name, version, edition.name)
             for rule in made.rules if made else ():
                 if rule.slug not in seen:
                     seen.add(rule.slug)
                     yield rule
+
+
+def specified_first(described: Operator) -> list[int]:
+    """The versions of an operator, the specified one first, then the newest."""
+    return sorted(described.versions, key=lambda version: (version != described.specified, -version))
+
+
+def tags_until(rule: Rule, edition: Edition) -> tuple[Tag, ...]:
+    """The tags of the text an edition takes for the rule and of those before it."""
+    texts = list(catalogue.editions().texts)
+    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
+    last = texts.index(edition.text_of(operator) or edition.general)
+    return tuple(tag for tag in rule.tags if texts.index(tag.text) <= last)
 
 
 def as_text(name: str) -> str:
@@ -35,7 +48,8 @@ def as_text(name: str) -> str:
     width = max(len(rule.slug) for rule in listed)
     lines = [f"edition {edition.name}: {edition.title}", ""]
     lines += [
-        f"{rule.slug:<{width}}  {rule.kind:<15}  {rule.statement}  {show_tags(rule.tags)}".rstrip() for rule in listed
+        f"{rule.slug:<{width}}  {rule.kind:<15}  {rule.statement}  {show_tags(tags_until(rule, edition))}".rstrip()
+        for rule in listed
     ]
     lines += ["", *_operators(edition)]
     return "\n".join(lines) + "\n"
@@ -62,7 +76,9 @@ def as_json(name: str) -> str:
                 "class": rule.kind,
                 "statement": rule.statement,
                 "require": rule.require.text if rule.require else None,
-                "tags": [{"text": tag.text, "label": tag.label, "origin": tag.origin} for tag in rule.tags],
+                "tags": [
+                    {"text": tag.text, "label": tag.label, "origin": tag.origin} for tag in tags_until(rule, edition)
+                ],
             }
             for rule in rules_of(edition)
         ],

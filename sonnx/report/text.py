@@ -31,6 +31,8 @@ def render(report: Report) -> str:
 
 def _headline(report: Report) -> str:
     name = escape(report.name)
+    if report.partial and not report.number(Verdict.PASS) + len(report.findings):
+        return f"{name}: the selected rules have nothing to judge ({report.partial}); edition {report.edition}"
     if report.partial and report.verdict is Verdict.PASS:
         return f"{name}: the selected rules hold ({report.partial}); edition {report.edition}"
     bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)

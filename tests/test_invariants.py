@@ -1,0 +1,253 @@
+"""What holds of every report, whatever the model: repeatable, adding up, blind to names and to order, never a crash."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+
+import onnx
+import onnx.parser
+import pytest
+from conftest import model_bytes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sonnx
+from sonnx.cases import cases
+from sonnx.catalogue import general_rules, graph_rules
+from sonnx.parse import read
+from sonnx.scope import scopes
+from sonnx.verdict import Report, Verdict
+
+ALL = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
+
+
+def numbers(report: Report) -> Counter:
+    return Counter({(count.rule, count.verdict): count.number for count in report.counts})
+
+
+def totals(report: Report) -> Counter:
+    found: Counter = Counter()
+    for count in report.counts:
+        found[count.rule] += count.number
+    return found
+
+
+@ALL
+def test_same_model_same_report(case):
+    data = model_bytes(case)
+    assert repr(sonnx.check(data)) == repr(sonnx.check(data))
+
+
+@ALL
+def test_counts_add_up(case):
+    """Each rule answers once for each of its subjects, and every answer that is not quiet is a finding."""
+    data = model_bytes(case)
+    report, model = sonnx.check(data), read(data)
+    asked = totals(report)
+    nodes = [node for scope in scopes(model) for node in scope.graph.nodes]
+    assert report.coverage.nodes == len(nodes)
+    for rule in graph_rules():
+        if rule.subject == "node":
+            assert asked[rule.slug] == len(nodes), rule.slug
+    about_values = {rule.slug for rule in general_rules() if rule.subject == "value"}
+    values = {asked[slug] for slug in about_values - {"no-sparse-tensor"}}  # which speaks of attributes too
+    if not model.functions:
+        assert len(values) == 1
+    loud = Counter(finding.rule for finding in report.findings)
+    quiet = (Verdict.PASS, Verdict.NOT_APPLICABLE)
+    for rule in asked:
+        assert loud[rule] == sum(c.number for c in report.counts if c.rule == rule and c.verdict not in quiet)
+    assert report.verdict is Verdict.PASS or loud
+
+
+def renamed(data: bytes) -> onnx.ModelProto:
+    """The model with a suffix on every value's name, in all graphs."""
+    model = onnx.ModelProto.FromString(data)
+
+    def graph(it):
+        for value in (*it.input, *it.output, *it.value_info, *it.initializer):
+            value.name = value.name and f"renamed_{value.name}"
+        for sparse in it.sparse_initializer:
+            sparse.values.name = f"renamed_{sparse.values.name}"
+        nodes(it.node)
+
+    def nodes(those):
+        for node in those:
+            for names in (node.input, node.output):
+                names[:] = [name and f"renamed_{name}" for name in names]
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    graph(attribute.g)
+                for one in attribute.graphs:
+                    graph(one)
+
+    graph(model.graph)
+    for function in model.functions:
+        for names in (function.input, function.output):
+            names[:] = [f"renamed_{name}" for name in names]
+        for value in function.value_info:
+            value.name = f"renamed_{value.name}"
+        nodes(function.node)
+    return model
+
+
+@ALL
+def test_names_of_values_do_not_matter(case):
+    data = model_bytes(case)
+    other = renamed(data).SerializeToString()
+    assert numbers(sonnx.check(data)) == numbers(sonnx.check(other))
+
+
+INDEPENDENT = """
+<ir_version: 10, opset_import: ["" : 13]>
+many (float[2] a, float[3] b, float[0] c, float[1] d) => (float[2] p, float[3] q, float[3] r, float[0] s, int64[1] t) {
+  p = Max(a)
+  q = Max(b)
+  r = Max(a, b)
+  s = Max(c, d)
+  t = ArgMax <axis = 0, keepdims = 2, select_last_index = 0> (a)
+}
+"""
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.permutations(range(5)))
+def test_the_order_of_independent_nodes_does_not_matter(order):
+    model = onnx.parser.parse_model(INDEPENDENT)
+    expected = numbers(sonnx.check(model.SerializeToString()))
+    nodes = list(model.graph.node)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes[index] for index in order)
+    assert numbers(sonnx.check(model.SerializeToString())) == expected
+
+
+@ALL
+def test_editions_only_differ_in_what_they_demand(case):
+    """What is no valid ONNX under one edition is none under another."""
+    data = model_bytes(case)
+    broken = {
+        name: {finding.rule for finding in sonnx.check(data, edition=name).findings if finding.breaks_onnx}
+        for name in ("2025-10", "2025-11")
+    }
+    assert broken["2025-10"] == broken["2025-11"]
+
+
+# ------------------------------------------------------------------ messages
+
+
+def shown(report: Report):
+    """Everything of a report that is a sentence, or is printed as it stands."""
+    for finding in report.findings:
+        yield from (finding.actual, finding.requires, finding.where.place)
+    for count in report.counts:
+        yield count.reason
+    yield from report.notes
+
+
+def harmless(text: str) -> bool:
+    return all(unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for sign in text)
+
+
+@ALL
+def test_messages_print(case):
+    for edition in ("2025-10", "2026-11"):
+        assert all(map(harmless, shown(sonnx.check(model_bytes(case), edition=edition))))
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A length-delimited protobuf field."""
+    size, length = bytearray(), len(content)
+    while length > 127:
+        size.append(length & 127 | 128)
+        length >>= 7
+    return bytes([number << 3 | 2, *size, length]) + content
+
+
+def nested(levels: int) -> bytes:
+    """If in If in If …, written by hand, because protobuf refuses to write what it does not read."""
+    graph = field(2, b"g")
+    for _ in range(levels):
+        attribute = field(1, b"then_branch") + field(6, graph) + b"\xa0\x01\x05"
+        graph = field(1, field(4, b"If") + field(5, attribute)) + field(2, b"g")
+    return b"\x08\x0a" + field(7, graph)
+
+
+GOOD = onnx.parser.parse_model(INDEPENDENT).SerializeToString()
+BAD = {
+    "empty": b"",
+    "no protobuf": b"\xff" * 40,
+    "a truncated model": GOOD[:-7],
+    "a model without its last byte": GOOD[:-1],
+    "text": b"hello, world\n",
+    "JSON": b'{"graph": {}}',
+    "HTML": b"<!DOCTYPE html><html></html>",
+    "a ZIP archive": b"PK\x03\x04" + b"\0" * 40,
+    "gzip": b"\x1f\x8b\x08\0" + b"\0" * 40,
+    "a pickle": b"\x80\x02}q\0.",
+    "a NumPy array": b"\x93NUMPY\x01\0",
+    "a Git LFS pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+    "a tensor": onnx.helper.make_tensor("w", 1, [2], [1.0, 2.0]).SerializeToString(),
+    "a graph": onnx.parser.parse_graph("g (float[2] a) => (float[2] y) { y = Max(a) }").SerializeToString(),
+    "no graph": onnx.ModelProto(ir_version=10).SerializeToString(),
+    "nested too deep": nested(60),
+    "zeros": b"\0" * 100,
+    "a group that never ends": b"\x0b" * 300,
+    "an overlong number": b"\x08" + b"\xff" * 12,
+}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_bad_bytes_are_unreadable(data, tmp_path):
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(data)
+    for source in (data, path):
+        with pytest.raises(sonnx.Unreadable) as said:
+            sonnx.check(source)
+        assert one_sentence(str(said.value))
+
+
+def one_sentence(text: str) -> bool:
+    return bool(text) and harmless(text) and len(text) < 400 and not re.search(r"Traceback|\.py", text)
+
+
+def test_no_file_and_no_model(tmp_path):
+    for path in (tmp_path, tmp_path / "missing.onnx", tmp_path / "no\x1b[31m.onnx", tmp_path / "\0"):
+        with pytest.raises(sonnx.Unreadable) as said:
+            sonnx.check(path)
+        assert one_sentence(str(said.value))
+
+
+SMALL = [GOOD] + [
+    model_bytes(case) for case in cases() if case.title in ("a nested graph captures names", "axes as an input")
+]
+
+
+@settings(derandomize=True, deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+@pytest.mark.parametrize("model", SMALL, ids=["nodes", "nested", "constant"])
+def test_damaged_models_never_crash(model, data):
+    damaged = bytearray(model)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        match data.draw(st.integers(0, 3)):
+            case 0:
+                damaged[at] = data.draw(st.integers(0, 255))
+            case 1:
+                damaged[at] ^= 1 << data.draw(st.integers(0, 7))
+            case 2:
+                del damaged[at : at + data.draw(st.integers(1, 6))]
+            case _:
+                damaged[at:at] = data.draw(st.binary(min_size=1, max_size=6))
+        if not damaged:
+            return
+    try:
+        report = sonnx.check(bytes(damaged))
+    except sonnx.Unreadable as error:
+        assert harmless(str(error))
+        return
+    assert all(map(harmless, shown(report)))

@@ -1,0 +1,271 @@
+"""The JSON Schemas describe exactly what stands in restrictions/ and what the commands print."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import model_bytes
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+import sonnx
+from sonnx import catalogue, cli
+from sonnx.cases import cases
+from sonnx.domain import RuleError
+from sonnx.report import json as json_report
+from sonnx.validation import problems
+
+ROOT = Path(__file__).parent.parent
+RESTRICTIONS = ROOT / "restrictions"
+PATHS = [*sorted((RESTRICTIONS / "schema").glob("*.json")), *sorted((ROOT / "sonnx" / "report").glob("*.json"))]
+SCHEMAS: dict[str, dict[str, Any]] = {path.name: json.loads(path.read_text("utf-8")) for path in PATHS}
+DATA = sorted(path.relative_to(RESTRICTIONS).as_posix() for path in RESTRICTIONS.rglob("*.toml"))
+REGISTRY: Registry = Registry().with_resources(
+    [(name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
+)
+NOT_USED_YET = {
+    ".errata": "no operator with rules is a draft",
+    ".one_type": "no text of an operator with rules asks for one type beyond ONNX",
+    "versions.refused": "every version of the operators with rules means the same",
+    "input.before": "no operator with rules has lost an input",
+    "input.exempt": "the profile exempts no optional input of an operator with rules",
+    "output.since": "no operator with rules has gained an output",
+    "output.before": "no operator with rules has lost an output",
+    "output.optional": "no operator with rules has an optional output",
+    "output.constant": "no operator with rules has an output that is known before the model runs",
+    "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
+    "rule.withdrawn": "no rule is withdrawn yet",
+}
+"""Keys no file has, each with the reason; a key that comes into use leaves this list."""
+
+
+def schema_of(file: str) -> str:
+    """The schema a data file names in its first line, `#:schema schema/rules.json`."""
+    first = (RESTRICTIONS / file).read_text("utf-8").partition("\n")[0]
+    named = (RESTRICTIONS / file).parent / first.removeprefix("#:schema ")
+    assert named.resolve().parent == RESTRICTIONS / "schema"
+    return named.name
+
+
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+
+
+def load(file: str, folder: Path = RESTRICTIONS) -> dict[str, Any]:
+    return tomllib.loads((folder / file).read_text("utf-8"))
+
+
+def tables(part: Any) -> Iterator[dict[str, Any]]:
+    """Every schema inside a schema that lists properties."""
+    if isinstance(part, dict):
+        if part.get("type") == "object" and "properties" in part:
+            yield part
+        for inner in part.values():
+            yield from tables(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from tables(inner)
+
+
+# ------------------------------------------------------------------ the schemas
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_is_a_closed_and_described_schema(name: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    for table in tables(SCHEMAS[name]):
+        assert table["additionalProperties"] is False
+        for key, value in table["properties"].items():
+            assert value.get("description"), f"{name}: {key} has no description"
+
+
+@pytest.mark.parametrize("file", DATA)
+def test_data_follow_their_schema(file: str) -> None:
+    validator(schema_of(file)).validate(load(file))
+
+
+def resolved(schema: dict[str, Any], home: str) -> tuple[dict[str, Any], str]:
+    """The schema a reference points to, and the file it stands in."""
+    while "$ref" in schema:
+        file, _, pointer = schema["$ref"].partition("#/")
+        home = file or home
+        schema = SCHEMAS[home]
+        for step in pointer.split("/"):
+            schema = schema[step]
+    return schema, home
+
+
+def used(schema: dict[str, Any], home: str, instance: Any) -> Iterator[tuple[str, int, str]]:
+    """The properties of the schemas that an instance has: file, identity of the list of properties, key."""
+    schema, home = resolved(schema, home)
+    for inner in schema.get("oneOf", ()):
+        yield from used(inner, home, instance)
+    if isinstance(instance, list) and "items" in schema:
+        for item in instance:
+            yield from used(schema["items"], home, item)
+    if isinstance(instance, dict):
+        listed, other = schema.get("properties", {}), schema.get("additionalProperties")
+        for key, value in instance.items():
+            if key in listed:
+                yield home, id(listed), key
+                yield from used(listed[key], home, value)
+            elif isinstance(other, dict):
+                yield from used(other, home, value)
+
+
+def test_every_key_is_used_or_has_a_reason() -> None:
+    found = {each for file in DATA for each in used(SCHEMAS[schema_of(file)], schema_of(file), load(file))}
+    unused = {
+        f"{where}.{key}"
+        for name in {schema_of(file) for file in DATA}
+        for where, part in {"": {**SCHEMAS[name], "$defs": {}}, **SCHEMAS[name]["$defs"]}.items()
+        for table in tables(part)
+        for key in table["properties"]
+        if (name, id(table["properties"]), key) not in found
+    }
+    assert unused == NOT_USED_YET.keys()
+
+
+# ------------------------------------------------------------------ broken data
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the data that the catalogue reads instead."""
+    caches = (catalogue.editions, catalogue.general_rules, catalogue.graph_rules, catalogue.errata)
+    caches += (catalogue._files, catalogue.operator)
+    shutil.copytree(RESTRICTIONS, tmp_path / "restrictions")
+    monkeypatch.setattr(catalogue, "folder", lambda name: tmp_path / name)
+    for cache in caches:
+        cache.cache_clear()
+    yield tmp_path / "restrictions"
+    for cache in caches:
+        cache.cache_clear()
+
+
+def read_all() -> None:
+    """What the catalogue reads, without what `validation.py` adds."""
+    catalogue.editions()
+    catalogue.general_rules()
+    catalogue.graph_rules()
+    catalogue.errata()
+    catalogue.operators()
+
+
+def broken(copy: Path, file: str, old: str, new: str) -> None:
+    text = (copy / file).read_text("utf-8")
+    assert old in text
+    (copy / file).write_text(text.replace(old, new, 1), "utf-8")
+
+
+MAX, ARGMAX = "operators/max.toml", "operators/argmax.toml"
+BROKEN = [
+    ("general.toml", 'slug      = "no-sparse-tensor"\n', "", "lacks slug"),
+    ("general.toml", 'remedy    = "Replace the value by tensors."\n', "", "lacks remedy"),
+    ("general.toml", 'because   = "The', 'reason    = "-"\nbecause   = "The', "unknown reason"),
+    ("general.toml", 'class     = "restriction"', "class     = 3", "not of kind str"),
+    ("graph.toml", 'statement = "Every graph has a name."', "statement = true", "not of kind str"),
+    ("graph.toml", 'slug      = "acyclic"', 'slug      = "acyclic"\nseverity  = "high"', "unknown severity"),
+    ("graph.toml", 'label = "T01a", ', "", "lacks label"),
+    ("editions.toml", "operator_set = 28", 'operator_set = "28"', "not of kind int"),
+    ("editions.toml", "operator_set = 28", "operator_set = 28\nnewest = 1", "unknown newest"),
+    ("editions.toml", "consolidated  = true", 'consolidated  = "yes"', "not of kind bool"),
+    ("editions.toml", 'title    = "SONNX drafts"\n', "", "lacks title"),
+    ("editions.toml", 'removed       = ["ReduceMax"]', 'removed       = "ReduceMax"', "no list of strings"),
+    ("errata.toml", 'id             = "living-pages"\n', "", "lacks id"),
+    ("errata.toml", 'document       = ["onnx"]', 'document       = "onnx"', "no list of strings"),
+    (
+        "errata.toml",
+        'id             = "living-pages"',
+        'id             = "living-pages"\nauthor = "x"',
+        "unknown author",
+    ),
+    (MAX, 'operator = "Max"\n', "", "lacks operator"),
+    (MAX, "specified = 13", "specified = true", "not of kind int"),
+    (MAX, "specified = 13", "specified = 13\nnewest = 13", "unknown newest"),
+    (MAX, "1  = [", "one  = [", "keyed by version numbers"),
+    (MAX, "variadic = true", 'variadic = "yes"', "not of kind bool"),
+    (MAX, "variadic = true", "repeated = true", "unknown repeated"),
+    (MAX, "shape.8 = ", "shape.eight = ", "keyed by version numbers"),
+    (MAX, "relies  = [", "needs = [", "unknown needs"),
+    (MAX, 'name      = "input-count"\n', "", "lacks name"),
+    (MAX, 'class     = "validity"\n', "", "lacks class"),
+    (MAX, "before    = 8", 'before    = "8"', "not of kind int"),
+    (MAX, "before    = 8", 'before    = 8\nsubject   = "node"', "unknown subject"),
+    (ARGMAX, 'kind = "int", absent = "0"', 'absent = "0"', "lacks kind"),
+    (ARGMAX, 'absent = "0"', 'default = "0"', "unknown default"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), BROKEN)
+def test_broken_data_are_refused_twice(copy: Path, file: str, old: str, new: str, said: str) -> None:
+    broken(copy, file, old, new)
+    assert not validator(schema_of(file)).is_valid(load(file, copy))
+    with pytest.raises(catalogue.CatalogueError, match=said):
+        read_all()
+
+
+@pytest.mark.parametrize("text", ["", " ", "axis ** 2 > 0", "axis > ", "lambda: 1"])
+def test_a_text_that_is_no_rule_is_refused_by_the_loader(copy: Path, text: str) -> None:
+    """A schema cannot read the rule language; the loader does."""
+    broken(copy, ARGMAX, 'require   = "-X.rank <= axis < X.rank"', f'require   = "{text}"')
+    with pytest.raises((catalogue.CatalogueError, RuleError)):
+        read_all()
+
+
+LEFT_TO_VALIDATION = [
+    ("general.toml", 'class     = "restriction"', 'class     = "law"'),
+    ("general.toml", 'subject   = "value"', 'subject   = "planet"'),
+    ("general.toml", 'slug      = "no-sparse-tensor"', 'slug      = "No sparse tensor"'),
+    ("general.toml", 'introduced = "2025-11"', 'introduced = "second"'),
+    (MAX, 'kind = "ints"', 'kind = "list"'),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new"), LEFT_TO_VALIDATION)
+def test_what_the_loader_leaves_to_validation_is_refused_twice(copy: Path, file: str, old: str, new: str) -> None:
+    broken(copy, file, old, new)
+    assert not validator(schema_of(file)).is_valid(load(file, copy))
+    assert list(problems())
+
+
+# ------------------------------------------------------------------ what the commands print
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    cli.run(arguments)
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [(), ("--edition", "2025-10"), ("--select", "Max"), ("--ignore", "explicit-shape"), ("--bind", "N=1")],
+    ids=" ".join,
+)
+def test_reports_follow_their_schema(capsys: pytest.CaptureFixture[str], more: tuple[str, ...]) -> None:
+    document = printed(capsys, "check", "--format", "json", str(ROOT / "examples" / "as_exported.onnx"), *more)
+    validator("report.schema.json").validate(document)
+    assert document["reports"]
+
+
+def test_a_run_on_several_files_follows_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [ROOT / "examples" / "conforming.onnx", ROOT / "Makefile", ROOT / "nothing.onnx"]
+    document = printed(capsys, "check", "--format", "json", *map(str, files))
+    validator("report.schema.json").validate(document)
+    assert (len(document["reports"]), len(document["unreadable"])) == (1, 2)
+
+
+def test_the_reports_of_all_cases_follow_the_schema() -> None:
+    reports = [sonnx.check(model_bytes(case), edition or None) for case in cases() for edition in case.expected]
+    validator("report.schema.json").validate(json.loads(json_report.render(reports, {}, 1)))
+
+
+@pytest.mark.parametrize("edition", catalogue.editions().editions)
+def test_lists_of_rules_follow_their_schema(capsys: pytest.CaptureFixture[str], edition: str) -> None:
+    validator("rules.schema.json").validate(printed(capsys, "rules", "--format", "json", "--edition", edition))
