@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonnx import catalogue
+from sonnx import catalogue, prove_command
 from sonnx.api import check
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--edition", default=None, help=_edition_help())
     rules.add_argument("--format", choices=("text", "json"), default="text")
     rules.set_defaults(command=_rules)
+    prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)
     return parser

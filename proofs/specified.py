@@ -1,0 +1,97 @@
+"""NaN > +Inf > any positive number > +0 > -0 > any negative number > -Inf (SONNX Max, second edition, line 57).
+
+`greater` is that line, transcribed.  The functions of semantics/order.py, which run, are proved to mean it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import z3
+from sonnx.proofs.forms import FORMATS, Form, every_format, one_format
+from sonnx.proofs.proxies import Term
+from sonnx.proofs.theorem import Mutant, Obligation, Theorem, some
+
+from sonnx.semantics import order
+
+
+def classes(x: Term, f: Form) -> list[z3.BoolRef]:
+    """The seven classes of the line, highest first."""
+    positive, negative = x < f.sign, x >= f.sign
+    size = z3.If(negative, x - f.sign, x)
+    return [
+        size > f.infinity,
+        z3.And(positive, size == f.infinity),
+        z3.And(positive, size > 0, size < f.infinity),
+        z3.And(positive, size == 0),
+        z3.And(negative, size == 0),
+        z3.And(negative, size > 0, size < f.infinity),
+        z3.And(negative, size == f.infinity),
+    ]
+
+
+def greater(x: Term, y: Term, f: Form) -> z3.BoolRef:
+    """The order of the line: by class, and among numbers of one sign by their size."""
+    of_x, of_y = classes(x, f), classes(y, f)
+    by_class = [z3.And(of_x[i], some(of_y[i + 1 :])) for i in range(len(of_x) - 1)]
+    return z3.Or(*by_class, z3.And(of_x[2], of_y[2], x > y), z3.And(of_x[5], of_y[5], x < y))
+
+
+def nan(x: Term, f: Form) -> z3.BoolRef:
+    """X is not a number."""
+    return classes(x, f)[0]
+
+
+def same(x: Term, y: Term, f: Form) -> z3.BoolRef:
+    """One value: the same bits, or both NaN, which is one class."""
+    return z3.Or(x == y, z3.And(nan(x, f), nan(y, f)))
+
+
+@dataclass(frozen=True)
+class Defined:
+    """The definitions a claim is about; a mutant changes one."""
+
+    classes: Callable[..., list[z3.BoolRef]] = classes
+    greater: Callable[..., z3.BoolRef] = greater
+    key: Callable[..., Any] = order.key
+    equal_zeros_key: Callable[..., Any] = order.equal_zeros_key
+    maximum: Callable[..., Any] = order.maximum
+    replaces: Callable[..., Any] = order.replaces
+
+
+Claim = Callable[[Form, Defined], Iterable[Obligation]]
+Change = Defined | Claim
+"""A mutant: other definitions for the claim, or the claim about another formula."""
+
+
+def in_both_forms(
+    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], **more: Any
+) -> Iterator[Theorem]:
+    """The theorem for every format at once, and the same on the bits of each of the four formats."""
+    yield Theorem(
+        identifier, f"{statement} In every format at once.", formula, lambda: claim(every_format(), Defined()),
+        mutants=tuple(Mutant(name, _on(claim, defined, every_format)) for name, defined in mutants.items()), **more,
+    )  # fmt: skip
+    yield on_bits(f"{identifier}-bits", f"{statement} On bits.", formula, claim, mutants, "bits", **more)
+
+
+def on_bits(
+    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], sort: Any, **more: Any
+) -> Theorem:
+    """The theorem on the bits of each format."""
+
+    def obligations() -> Iterator[Obligation]:
+        for name in FORMATS:
+            yield from (replace(each, name=f"{name}: {each.name}") for each in claim(one_format(name), Defined()))
+
+    small = [Mutant(name, _on(claim, defined, lambda: one_format("float16"))) for name, defined in mutants.items()]
+    bounds = "float16, bfloat16, float32, float64"
+    return Theorem(identifier, statement, formula, obligations, sort=sort, bounds=bounds, mutants=tuple(small), **more)
+
+
+def _on(claim: Claim, change: Change, form: Callable[[], Form]) -> Callable[[], Iterable[Obligation]]:
+    if isinstance(change, Defined):
+        return lambda: claim(form(), change)
+    return lambda: change(form(), Defined())

@@ -1,0 +1,207 @@
+"""The driver: what it refuses, what it keeps, and how it ends."""
+
+import argparse
+import importlib
+import json
+from dataclasses import replace
+
+import pytest
+import z3
+from sonnx.proofs import solving
+from sonnx.proofs.theorem import Mutant, Obligation, Theorem, Unconfirmed
+
+from sonnx import prove_command, proving
+from sonnx.answers import Answers
+
+X = z3.Int("x")
+TRUE = Theorem("test.true", "It holds.", "x = x", lambda: [Obligation("holds", (X > 0,), X >= 1)])
+FALSE = replace(TRUE, id="test.false", obligations=lambda: [Obligation("fails", (X > 2,), X > 7)])
+VACUOUS = replace(TRUE, id="test.vacuous", obligations=lambda: [Obligation("nothing", (X > 2, X < 2), X > 7)])
+HARD = replace(TRUE, id="test.hard", obligations=lambda: [Obligation("Fermat", (), fermat())])
+
+
+def fermat():
+    a, b, c, n = z3.Ints("a b c n")
+    return z3.Not(z3.And(a > 1, b > 1, c > 1, a * a * a * a + b * b * b * b == c * c * c * c, n == a * b))
+
+
+@pytest.fixture
+def arguments(monkeypatch):
+    """Parses a command line; the theorems are the ones given."""
+
+    def parse(line, *found):
+        monkeypatch.setattr(proving, "theorems", lambda: found)
+        parser = argparse.ArgumentParser()
+        prove_command.add_arguments(parser)
+        return parser.parse_args([*line.split(), "--jobs", "1"])
+
+    return parse
+
+
+def run(options):
+    return options.command(options)
+
+
+def outcome(theorem, solver="z3", **more):
+    (found,) = proving.prove([theorem], solver, **more)
+    return found
+
+
+def test_proved(arguments, capsys):
+    assert run(arguments("--no-cache", TRUE)) == 0
+    assert "1 of 1 theorems rest on one solver" in capsys.readouterr().out
+
+
+def test_refuted_where_proved_is_stated(arguments, capsys):
+    assert run(arguments("--no-cache", FALSE)) == 1
+    said = capsys.readouterr().out
+    assert "test.false is refuted, and is stated as proved: It holds." in said
+    assert "for x = 3" in said, "the smallest counterexample"
+
+
+def test_proved_where_refuted_is_stated(arguments, capsys):
+    assert run(arguments("--no-cache", replace(TRUE, expected="refuted"))) == 1
+    assert "test.true is proved, and is stated as refuted" in capsys.readouterr().out
+
+
+def test_a_vacuous_theorem_is_refused(arguments, capsys):
+    assert run(arguments("--no-cache", VACUOUS)) == 2
+    assert "test.vacuous is vacuous" in capsys.readouterr().out
+
+
+def test_undecided_is_no_success(arguments, capsys, monkeypatch):
+    monkeypatch.setattr(solving, "EFFORT", 2000)
+    assert run(arguments("--no-cache", HARD)) == 3
+    assert "test.hard is undecided" in capsys.readouterr().out
+
+
+def test_an_unknown_theorem(arguments):
+    with pytest.raises(proving.Unusable, match=r"^There is no theorem 'test.fals'; .*--list.*$"):
+        run(arguments("--select test.fals", FALSE))
+
+
+def test_an_absent_solver(arguments, monkeypatch):
+    monkeypatch.setattr(solving, "installed", lambda solver: "" if solver == "cvc5" else "1")
+    with pytest.raises(proving.Unusable, match=r"^The solver cvc5 is not installed; .*$"):
+        run(arguments("--solver all --no-cache", TRUE))
+
+
+def test_a_model_is_refused_in_one_sentence(arguments):
+    with pytest.raises(proving.Unusable, match=r"^.*\.$"):
+        run(arguments("model.onnx", TRUE))
+
+
+def test_selection_by_topic_and_by_identifier(arguments, capsys):
+    assert run(arguments("--list --select test", TRUE, FALSE)) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert run(arguments("--list --select test.true,test.false", TRUE, FALSE, VACUOUS)) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_the_number_of_processes(arguments):
+    for wrong in ("0", "-1", "two", "²"):
+        with pytest.raises(SystemExit) as ended:
+            arguments(f"--jobs {wrong}")
+        assert ended.value.code == 2
+
+
+def test_json_is_the_same_each_time(arguments, capsys):
+    texts = []
+    for _ in range(2):
+        assert run(arguments("--format json --solver all --no-cache", TRUE, replace(FALSE, expected="refuted"))) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+    true = next(each for each in json.loads(texts[0])["theorems"] if each["id"] == "test.true")
+    assert true["status"] == "proved" and true["confirmed"]
+    assert [answer["solver"] for answer in true["obligations"][0]["answers"]] == ["z3", "cvc5"]
+
+
+def test_questions_are_written_for_other_solvers(arguments, tmp_path):
+    assert run(arguments(f"--emit-smt2 {tmp_path / 'questions'} --no-cache", TRUE)) == 0
+    names = sorted(path.name for path in (tmp_path / "questions").iterdir())
+    assert names == ["index.txt", "test.true.1.hypotheses.smt2", "test.true.1.smt2"]
+    text = (tmp_path / "questions" / "test.true.1.smt2").read_text()
+    assert [solving.ask(solver, text).result for solver in ("z3", "cvc5")] == ["unsat", "unsat"]
+
+
+def test_answers_are_kept(tmp_path, monkeypatch):
+    first = outcome(TRUE, answers=Answers(tmp_path))
+    monkeypatch.setattr(solving, "ask", lambda *_: pytest.fail("asked again"))
+    assert outcome(TRUE, answers=Answers(tmp_path)) == first
+    (tmp_path / "other").mkdir()
+    with pytest.raises(pytest.fail.Exception):
+        outcome(FALSE, answers=Answers(tmp_path))
+
+
+def test_a_kept_answer_that_cannot_be_read_is_none(tmp_path):
+    outcome(TRUE, answers=Answers(tmp_path))
+    for path in tmp_path.rglob("*.json"):
+        path.write_text("{")
+    assert outcome(TRUE, answers=Answers(tmp_path)).status == "proved"
+
+
+def test_another_version_is_asked_again(tmp_path, monkeypatch):
+    outcome(TRUE, answers=Answers(tmp_path))
+    kept = len(list(tmp_path.rglob("*.json")))
+    monkeypatch.setattr(solving, "installed", lambda solver: "0")
+    outcome(TRUE, answers=Answers(tmp_path))
+    assert len(list(tmp_path.rglob("*.json"))) == 2 * kept
+
+
+def test_undecided_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(solving, "EFFORT", 2000)
+    outcome(HARD, answers=Answers(tmp_path))
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert outcome(TRUE, answers=Answers(tmp_path / "file")).status == "proved"
+
+
+def test_solvers_that_disagree_decide_nothing(monkeypatch):
+    ask = solving.ask
+    monkeypatch.setattr(solving, "ask", lambda solver, text: ask(solver, text)._replace(result="sat")
+                        if solver == "cvc5" else ask(solver, text))  # fmt: skip
+    assert outcome(TRUE, "all").status == "undecided"
+
+
+def test_a_counterexample_that_the_code_does_not_show(arguments, capsys):
+    def replay(found):
+        raise Unconfirmed(f"x = {found['x']} is well")
+
+    assert run(arguments("--no-cache", replace(FALSE, expected="refuted", replay=replay))) == 1
+    assert "the code that runs does not show it: x = 3 is well" in capsys.readouterr().out
+
+
+def test_one_process_or_two_say_the_same():
+    found = proving.select(proving.theorems(), ["word", "reduction.kept-axes"])
+    assert list(proving.prove(found, jobs=1)) == list(proving.prove(found, jobs=2))
+
+
+def test_a_mutant_that_survives_is_noticed():
+    assert not proving.refutes(TRUE, Mutant("the same", TRUE.obligations))
+    assert proving.refutes(TRUE, Mutant("another", FALSE.obligations))
+
+
+def test_the_source_of_a_theorem_changes_its_hash():
+    hashes = {proving.source_hash(replace(TRUE, sources=sources)) for sources in ((), ("a",), (fermat,), ("a", "b"))}
+    assert len(hashes) == 4
+
+
+def test_every_reader_of_a_fragment_agrees():
+    b = z3.BitVec("b", 8)
+    question = solving.export(Obligation("bits", (z3.UGT(b, 3),), b != 0))
+    assert {solving.ask(solver, question).result for solver in solving.PACKAGES} == {"unsat"}
+
+
+def test_what_a_solver_cannot_read_it_refuses():
+    answers = [solving.ask(solver, "(assert (nothing))") for solver in solving.PACKAGES]
+    assert [answer.result for answer in answers] == ["refused"] * 3
+
+
+def test_no_solver_is_loaded_for_the_arguments():
+    code = "import sys, argparse; from sonnx import prove_command as p; p.add_arguments(argparse.ArgumentParser());"
+    code += "assert not {'z3', 'cvc5', 'bitwuzla', 'numpy'} & sys.modules.keys()"
+    subprocess = importlib.import_module("subprocess")
+    subprocess.run([importlib.import_module("sys").executable, "-c", code], check=True)

@@ -1,0 +1,137 @@
+"""What follows plain functions on terms: it agrees with the functions, and refuses what it cannot read exactly."""
+
+import pytest
+import z3
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sonnx.proofs.forms import FORMATS, one_format
+from sonnx.proofs.proxies import Refused
+from sonnx.proofs.symbolic import read
+
+from sonnx import words
+from sonnx.semantics import order
+from sonnx.words import Undefined
+
+X, Y, Z = z3.Ints("x y z")
+
+UNHURRIED = settings(deadline=None)
+"""A solver on a busy machine takes what it takes."""
+
+
+def at(term, **values):
+    """The value of a term for these values of its constants."""
+    pairs = [(z3.Int(name), z3.IntVal(value)) for name, value in values.items()]
+    result = z3.simplify(z3.substitute(term, *pairs))
+    return result.as_long() if z3.is_int_value(result) else z3.is_true(result)
+
+
+numbers = st.integers(-9, 9)
+
+
+@UNHURRIED
+@given(numbers, numbers)
+@pytest.mark.parametrize("function", [words.join, words.normal])
+def test_a_word_is_its_reading(function, a, b):
+    reading = read(function, X, Y)
+    try:
+        wanted = function(a, b)
+    except Undefined:
+        assert not at(reading.defined, x=a, y=b)
+    else:
+        assert at(reading.defined, x=a, y=b)
+        assert at(reading.value, x=a, y=b) == wanted
+
+
+@UNHURRIED
+@given(numbers, numbers, st.integers(0, 1))
+def test_the_step_of_argmax_is_its_reading(best, candidate, last):
+    reading = read(order.replaces, X, Y, Z)
+    assert at(reading.value, x=best, y=candidate, z=last) == order.replaces(best, candidate, last)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@UNHURRIED
+@given(st.data())
+def test_the_order_is_its_reading_on_bits(form, data):
+    f = one_format(form)
+    special = [0, 1, f.infinity - 1, f.infinity, f.infinity + 1, f.sign - 1]
+    patterns = st.integers(0, 2 * f.sign - 1) | st.sampled_from(special + [each + f.sign for each in special])
+    x, y = data.draw(patterns), data.draw(patterns)
+    terms = [z3.BitVecVal(each, f.width + 2) for each in (x, y)]
+    for function, arguments in ((order.key, (x,)), (order.equal_zeros_key, (x,)), (order.maximum, (x, y))):
+        found = z3.simplify(f.value(function, *terms[: len(arguments)])).as_signed_long()
+        assert found == function(*arguments, f.sign, f.infinity)
+
+
+def test_every_path_is_followed_once():
+    reading = read(words.join, X, Y)
+    assert [str(path.undefined) for path in reading.paths].count("") == 3
+    assert "differ" in next(path.undefined for path in reading.paths if path.undefined)
+    for one in reading.paths:
+        for other in reading.paths:
+            if one is not other:
+                solver = z3.Solver()
+                assert solver.check(one.condition, other.condition) == z3.unsat
+
+
+def test_floor_division_by_a_positive_divisor():
+    reading = read(lambda x: (x // 3) * 10 + x % 3, X)
+    assert [at(reading.value, x=x) for x in range(-7, 8)] == [(x // 3) * 10 + x % 3 for x in range(-7, 8)]
+
+
+def test_an_assumption_makes_a_divisor_positive():
+    assert read(lambda x, y: x // y, X, Y, assuming=(Y >= 1,)).paths
+    with pytest.raises(Refused, match="divisor y is not proved positive"):
+        read(lambda x, y: x // y, X, Y)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [1, 2][x], lambda x: {x: 1}, lambda x: x / 2, lambda x: x**2, lambda x: x + 0.5, lambda x: int(x),
+        lambda x: x << 1, lambda x: x & 1, lambda x: ~x, lambda x: list(x), lambda x: "x", lambda x: None,
+        lambda x: 1 if x else 0, lambda x: float(x), lambda x: x + True, lambda x: 7 // x, lambda x: x == "a",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_exactly_is_refused(function):
+    with pytest.raises(Refused):
+        read(function, X)
+
+
+def test_a_loop_without_bound_is_refused():
+    def count(x):
+        while x > 0:
+            x = x - 1
+        return x
+
+    with pytest.raises(Refused, match="branches"):
+        read(count, X)
+
+
+def test_only_undefined_is_a_result():
+    def raises(x):
+        if x > 0:
+            raise ValueError(x)
+        return x
+
+    with pytest.raises(ValueError):
+        read(raises, X)
+
+
+def test_arguments_of_another_kind_are_refused():
+    for argument in (1.5, "x", z3.Real("r"), True):
+        with pytest.raises(Refused):
+            read(words.join, X, argument)
+
+
+def test_an_overflow_is_an_obligation():
+    x = z3.BitVec("x", 8)
+    (_, exact) = read(lambda x: x + 1, x).obligations()
+    solver = z3.Solver()
+    assert solver.check(z3.Not(exact.goal)) == z3.sat
+    assert solver.check(z3.Not(exact.goal), x < 100) == z3.unsat
+
+
+def test_a_number_that_does_not_fit_the_bits_is_refused():
+    with pytest.raises(Refused, match="does not fit 8 bits"):
+        read(lambda x: x > 200, z3.BitVec("x", 8))

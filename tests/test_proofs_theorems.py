@@ -1,0 +1,81 @@
+"""Every theorem comes out as it is stated, says something, and is confirmed by a second solver."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sonnx import proving
+from sonnx.answers import Answers
+from sonnx.data import folder
+
+THEOREMS = proving.theorems()
+ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata.toml").read_text())["erratum"]}
+
+
+@pytest.fixture(scope="module")
+def outcomes(request):
+    """Asked once for each text: what did not change since the last run is recalled."""
+    kept = Answers(Path(request.config.cache.mkdir("proofs")))
+    return {outcome.theorem.id: outcome for outcome in proving.prove(THEOREMS, "all", kept, jobs=2)}
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)
+def test_it_comes_out_as_stated(theorem, outcomes):
+    outcome = outcomes[theorem.id]
+    assert outcome.status == theorem.expected, [(each.name, each.status) for each in outcome.obligations]
+    assert not outcome.unconfirmed
+    assert outcome.obligations
+    assert outcome.confirmed != bool(theorem.reason_single)
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)
+def test_it_is_well_stated(theorem, outcomes):
+    assert re.fullmatch(r"[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*", theorem.id)
+    assert theorem.statement.endswith(".")
+    assert theorem.formula
+    assert re.fullmatch("[0-9a-f]{64}", outcomes[theorem.id].source)
+    assert len({each.name for each in outcomes[theorem.id].obligations}) == len(outcomes[theorem.id].obligations)
+    if theorem.erratum:
+        assert theorem.erratum in ERRATA
+    if theorem.expected == "refuted":
+        assert theorem.because
+        assert theorem.replay is None or outcomes[theorem.id].replayed
+
+
+def test_identifiers_are_unique():
+    names = [theorem.id for theorem in THEOREMS]
+    assert len(set(names)) == len(names)
+
+
+def test_no_question_has_a_quantifier():
+    for theorem in THEOREMS:
+        for question in proving.questions(theorem, "z3", theorem.obligations):
+            assert not re.search(r"\((forall|exists|lambda) ", question.text), question.name
+
+
+def test_cvc5_trusts_no_step_for_integers(outcomes):
+    answers = [a for o in outcomes.values() if o.theorem.sort == "int" for each in o.obligations for a in each.answers]
+    proofs = [answer for answer in answers if answer.solver == "cvc5" and answer.result == "unsat"]
+    assert proofs
+    assert all(answer.steps for answer in proofs)
+    assert not sum(answer.trusted for answer in proofs)
+
+
+MUTANTS = [(theorem, mutant) for theorem in THEOREMS for mutant in theorem.mutants]
+
+
+def test_every_proved_theorem_has_a_mutant():
+    assert not [theorem.id for theorem in THEOREMS if theorem.expected == "proved" and not theorem.mutants]
+
+
+@pytest.mark.parametrize(("theorem", "mutant"), MUTANTS, ids=[f"{t.id}: {m.name}" for t, m in MUTANTS])
+def test_the_mutant_is_refuted(theorem, mutant):
+    assert proving.refutes(theorem, mutant)
+
+
+def test_the_text_of_a_question_does_not_depend_on_the_run():
+    for theorem in THEOREMS[::7]:
+        one, other = (list(proving.questions(theorem, "z3", theorem.obligations)) for _ in range(2))
+        assert [q.text for q in one] == [q.text for q in other]
