@@ -87,14 +87,20 @@ def from_first(index: int, extent: int) -> int:
 
 def clamped(number: int, first: int, last: int) -> int:
     """The number of [first, last] nearest to a number; last where the range is empty (ONNX Slice, Shape)."""
-    return min([last, max([first, number])])
+    if number > last or first > last:
+        return last
+    if number < first:
+        return first
+    return number
 
 
 def steps_over(distance: int, step: int) -> int:
     """How many of 0, step, 2 step, … lie before a distance: the quotient rounded up, none where it is negative."""
     if step < 1:
         raise Undefined("the step is not positive")
-    return max([0, -(-distance // step)])
+    if distance <= 0:
+        return 0
+    return (distance - 1) // step + 1
 
 
 def sliced(extent: int, start: int, end: int, step: int) -> int:
