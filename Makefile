@@ -33,6 +33,10 @@ lint: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/values.py
+
+campaign: $(VENV)/installed
+	$(BIN)/pytest -m campaign
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

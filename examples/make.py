@@ -23,6 +23,13 @@ detector (float[N, 8] scores, float[1, 7] floor) => (int64[N] best) {
 }
 """
 
+SYMBOLIC = """
+<ir_version: 10, opset_import: ["" : 18]>
+skip (float[N, 8] a, float[M, 8] b) => (float[N, 8] larger) {
+  [larger] larger = Max(a, b)
+}
+"""
+
 if __name__ == "__main__":
-    for name, text in (("conforming", CONFORMING), ("as_exported", AS_EXPORTED)):
+    for name, text in (("conforming", CONFORMING), ("as_exported", AS_EXPORTED), ("symbolic", SYMBOLIC)):
         onnx.save(onnx.parser.parse_model(text.strip()), Path(__file__).parent / f"{name}.onnx")

@@ -46,7 +46,7 @@ def judge_facts(
     own = list(_own_answers(call.signature, names, in_force))
     closed = {answer.rule.name for answer in own if answer.verdict in OPEN}
     computed = _computed(call.signature, names, declared, closed)
-    return [*_group_answers(call.signature, names, in_force), *own], computed
+    return [*group_answers(call.signature, names, in_force), *own], computed
 
 
 def _graph_answer(rule: Rule, call: Call) -> Answer:
@@ -79,7 +79,8 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
                 yield _with_tags(_saying(answer, f"the optional input {formal.name} is omitted"), formal.tags)
 
 
-def _group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+    """The general rules about the tensors that share a type."""
     for rule, demand in in_force.about("group"):
         for members in (*made.groups.values(), *made.one_type):
             tensors = _members(members, names)

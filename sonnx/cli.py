@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonnx import catalogue, prove_command
+from sonnx import catalogue, prove_command, run_command
 from sonnx.api import check
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
@@ -29,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.command(options)
-    except (Misuse, OSError) as error:
+    except (Misuse, Unreadable, OSError) as error:
         return _refuse(_sentence(error))
     return code
 
@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--edition", default=None, help=_edition_help())
     rules.add_argument("--format", choices=("text", "json"), default="text")
     rules.set_defaults(command=_rules)
+    run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)

@@ -48,7 +48,7 @@ def read(source: str | os.PathLike[str] | bytes) -> Model:
     if isinstance(source, bytes):
         return _read(memoryview(source), "the model")
     name = repr(os.fspath(source))
-    return _read(_mapped(source, name), name)
+    return _read(mapped(source, name), name)
 
 
 def _read(source: memoryview, name: str) -> Model:
@@ -71,7 +71,7 @@ def _builder(source: memoryview) -> Builder:
 # ------------------------------------------------------------------ bytes
 
 
-def _mapped(path: str | os.PathLike[str], name: str) -> memoryview:
+def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
     """The bytes of a file, read only when they are looked at."""
     try:
         # Without waiting, so that a pipe nobody writes to is an error and no standstill.

@@ -37,6 +37,8 @@ class Rule:
     onnx: Expression | None = None
     when: Expression | None = None
     relies: tuple[str, ...] = ()
+    implied_by: tuple[str, ...] = ()
+    """The rules it follows from, where no file can break it alone; that it does is a theorem."""
     since: int = 1
     before: int | None = None
     introduced: str = "onnx"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +16,10 @@ from sonnx.files import write_whole
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command; nothing of a solver is loaded for them."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a model whose shapes are proved for all sizes")
+    parser.add_argument("--edition", default=None, help="the edition a MODEL is proved for")
+    parser.add_argument(
+        "--assume", action="append", default=[], metavar="N>=1,N<=64", help="what holds of a MODEL's symbols"
+    )
     parser.add_argument("--list", action="store_true", help="list the theorems")
     parser.add_argument("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
     parser.add_argument(
@@ -42,11 +47,11 @@ def prove_command(arguments: argparse.Namespace) -> int:
         Misuse: an unknown theorem or an absent solver, with one sentence.
         OSError: the folder for SMT-LIB cannot be written.
     """
+    if arguments.model is not None:
+        return _prove_model(arguments)
     from sonnx import proving
     from sonnx.report import proofs as report
 
-    if arguments.model is not None:
-        raise proving.Unusable("This version proves no models; sonnx prove without MODEL proves the theorems.")
     wanted = [name for value in arguments.select for name in value.split(",") if name]
     found = proving.select(proving.theorems(), wanted)
     if arguments.list:
@@ -57,6 +62,18 @@ def prove_command(arguments: argparse.Namespace) -> int:
     outcomes = list(proving.prove(found, arguments.solver, _answers(arguments), arguments.jobs, _progress()))
     sys.stdout.write(report.as_json(outcomes) if arguments.format == "json" else report.text(outcomes))
     return exit_code(outcomes)
+
+
+def _prove_model(arguments: argparse.Namespace) -> int:
+    from sonnx.model_proof import prove_model
+    from sonnx.report import proof as report
+
+    proof = prove_model(arguments.model, arguments.edition, assume=arguments.assume, name=arguments.model)
+    if arguments.format == "json":
+        sys.stdout.write(json.dumps(report.as_data(proof), indent=1) + "\n")
+    else:
+        sys.stdout.write(report.render(proof))
+    return proof.exit_code
 
 
 def exit_code(outcomes: Sequence[Any]) -> int:

@@ -86,11 +86,6 @@ def test_an_absent_solver(arguments, monkeypatch):
         run(arguments("--solver all --no-cache", TRUE))
 
 
-def test_a_model_is_refused_in_one_sentence(arguments):
-    with pytest.raises(proving.Unusable, match=r"^.*\.$"):
-        run(arguments("model.onnx", TRUE))
-
-
 def test_selection_by_topic_and_by_identifier(arguments, capsys):
     assert run(arguments("--list --select test", TRUE, FALSE)) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2

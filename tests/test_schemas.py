@@ -39,6 +39,7 @@ NOT_USED_YET = {
     "output.before": "no operator with rules has lost an output",
     "output.optional": "no operator with rules has an optional output",
     "output.constant": "no operator with rules has an output that is known before the model runs",
+    "rule.implied_by": "every written rule of an operator can be broken alone",
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
     "rule.withdrawn": "no rule is withdrawn yet",
 }

@@ -1,0 +1,121 @@
+"""Races: several actions in turns, medians, a table, a plot."""
+
+from __future__ import annotations
+
+import gc
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PEERS = ("numpy", "reference", "onnxruntime")
+TURN = 1.5
+"""Seconds all rounds of one case may take, apart from the first five."""
+
+LEAST = 2e-4
+"""Seconds one measurement should take at least; quick actions are repeated within it."""
+
+Action = Callable[[], object]
+
+
+@dataclass
+class Case:
+    """One line of a table: what is computed, by whom, and the ratio to numpy that is aimed at."""
+
+    title: str
+    element: str
+    detail: str
+    target: float | None
+    actions: dict[str, Action]
+    times: dict[str, float] = field(default_factory=dict)
+
+    def ratio(self, peer: str) -> float | None:
+        """Our time over a peer's."""
+        return self.times["ours"] / self.times[peer] if peer in self.times else None
+
+
+def measure(case: Case, rounds: int) -> Case:
+    """Medians of the processor time of this thread, which a busy machine does not change.
+
+    The order is drawn anew for each round, because each action warms the cache for the next.
+    """
+    names, taken = list(case.actions), {name: [] for name in case.actions}
+    gc.collect()
+    gc.disable()
+    started, repeats = time.perf_counter(), {name: _repeats(action) for name, action in case.actions.items()}
+    for turn in range(rounds + 1):
+        for name in random.Random(turn).sample(names, len(names)):
+            taken[name].append(_timed(case.actions[name], repeats[name]))
+        if turn >= 5 and time.perf_counter() - started > TURN:
+            break
+    gc.enable()
+    case.times = {name: statistics.median(times[1:]) for name, times in taken.items()}
+    case.actions = {}
+    return case
+
+
+def _timed(action: Action, repeats: int) -> float:
+    before = time.thread_time()
+    for _ in range(repeats):
+        action()
+    return (time.thread_time() - before) / repeats
+
+
+def _repeats(action: Action) -> int:
+    action()
+    return max(1, int(LEAST / max(_timed(action, 3), 1e-7)))
+
+
+def line(case: Case) -> str:
+    shown = [f"{ratio:.3g}" if (ratio := case.ratio(peer)) is not None else "–" for peer in PEERS]
+    target = f"≤ {case.target:g}" if case.target is not None else ""
+    met = "" if case.target is None else "met" if (case.ratio("numpy") or 0) <= case.target else "**missed**"
+    cells = [
+        case.title,
+        case.element,
+        case.detail,
+        f"{case.times['ours'] * 1e6:.1f}",
+        shown[0],
+        target,
+        met,
+        *shown[1:],
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """| operator | type | case | µs | /numpy | target | | /onnx.reference | /onnxruntime |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def draw(measured: list[Case], path: Path) -> None:
+    """The ratios to numpy by type, with the targets."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "values"
+    import matplotlib.pyplot as plt
+
+    details = list(dict.fromkeys(f"{case.title}: {case.detail}" for case in measured))
+    elements = list(dict.fromkeys(case.element for case in measured))
+    figure, axes = plt.subplots(figsize=(9, 0.36 * len(details) + 1.2))
+    for number, element in enumerate(elements):
+        own = [case for case in measured if case.element == element]
+        rows = [details.index(f"{case.title}: {case.detail}") + 0.08 * (number - len(elements) / 2) for case in own]
+        axes.plot([case.ratio("numpy") for case in own], rows, "o", ms=4, label=element, color=f"C{number}")
+        goals = [(case.target, row) for case, row in zip(own, rows, strict=True) if case.target is not None]
+        axes.plot([x for x, _ in goals], [y for _, y in goals], "|", ms=8, color=f"C{number}")
+    axes.axvline(1, color="grey", lw=0.7)
+    axes.set(xscale="log", yticks=range(len(details)), yticklabels=details, ylim=(len(details) - 0.5, -0.5))
+    axes.set_xlabel("time / time of numpy (dots), targets (bars); left of the line is faster than numpy")
+    axes.legend(fontsize=7, loc="lower right")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def write(document: Path, text: str) -> None:
+    """Put the tables between the two marks of a document."""
+    begin, end = "<!-- values.py -->\n", "<!-- end -->"
+    before, _, rest = document.read_text("utf-8").partition(begin)
+    document.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")

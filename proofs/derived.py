@@ -1,0 +1,173 @@
+"""Theorems about the rules of every operator, derived from its file.
+
+*satisfiable*: some call conforms.  *independent*: each rule can be broken alone.  *defined*: the rules a rule relies on
+suffice for it to have a value.  *shape-total*: the output has a shape without a negative extent.  *restricts*: what the
+profile demands implies what ONNX demands.  *implied*: a rule that says what it follows from does.
+Versions and editions whose texts are equal share a theorem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+import z3
+from sonnx.proofs.family import Family, families
+from sonnx.proofs.independent import identifier, independent, satisfiable
+from sonnx.proofs.setting import Bounds
+from sonnx.proofs.theorem import Mutant, Obligation, Theorem
+from sonnx.proofs.truths import both, formula, implies
+from sonnx.proofs.z3_values import Listing, at_most
+
+from sonnx.catalogue import operators
+from sonnx.profile import Operator, Rule
+
+
+def theorems() -> Iterator[Theorem]:
+    """The theorems about all operators of the catalogue."""
+    for described in operators():
+        yield from about(described)
+
+
+def about(described: Operator) -> Iterator[Theorem]:
+    """The theorems about one operator."""
+    for family in families(described, Family.everything):
+        yield satisfiable(family)
+    for key, types in ((Family.but_types, False), (Family.types, True)):
+        for family in families(described, key):
+            for rule in family.rules:
+                if not family.implied_by(rule) and family.about_types(rule) is types:
+                    yield independent(family, rule)
+    for family in families(described, Family.conditions):
+        yield _defined(family)
+        for rule in family.rules:
+            if family.implied_by(rule):
+                yield _implied(family, rule)
+    for family in families(described, Family.shapes):
+        if family.made.shapes:
+            yield _shape_total(family)
+    for family in families(described, Family.against_onnx):
+        yield _restricts(family)
+
+
+# Defined, total, restricting, implied
+
+
+def _defined(family: Family) -> Theorem:
+    def obligations(relies: bool = True) -> Iterable[Obligation]:
+        for rule in family.rules:
+            condition = family.condition(rule)
+            name = rule.slug if condition.defined is not True else f"{rule.slug} (by its form)"
+            relied = relying(family, rule.relies) if relies else ()
+            yield Obligation(name, (*family.facts, *relied), formula(condition.defined))
+
+    return Theorem(
+        id=f"derived.{family.label}.defined",
+        statement=f"Every rule of {family.title} has a value wherever the rules it relies on hold.",
+        formula="⋀ relies(r) ⇒ defined(r), for each rule r",
+        obligations=obligations,
+        sources=family.sources,
+        bounds=str(family.bounds),
+        mutants=_without_relies(lambda: obligations(relies=False), any(rule.relies for rule in family.rules)),
+        because="Else the checker could leave a rule undecided although nothing else fails.",
+    )
+
+
+def _shape_total(family: Family) -> Theorem:
+    def obligations(family: Family = family, relies: bool = True) -> Iterable[Obligation]:
+        setting = family.setting
+        for output in family.made.outputs:
+            if output.name not in family.made.shapes:
+                continue
+            relied = (*family.facts, *(relying(family, output.relies) if relies else ()))
+            defined, shape = setting.reading.read(family.made.shapes[output.name], setting.names)
+            yield Obligation(f"{output.name} has a shape", relied, formula(defined))
+            yield Obligation(f"no extent of {output.name} is negative", (*relied, formula(defined)), _extents(shape))
+
+    def negative() -> Iterable[Obligation]:
+        return obligations(replace(family, bounds=Bounds(extent=-1)))
+
+    relied = any(output.relies for output in family.made.outputs)
+    return Theorem(
+        id=f"derived.{family.label}.shape-total",
+        statement=f"Every output of {family.title} has a shape, and no negative extent, where its rules hold.",
+        formula="⋀ relies(Y) ⇒ defined(Y.shape) ∧ ∀i: Y.shape[i] ≥ 0",
+        obligations=obligations,
+        sources=family.sources,
+        bounds=str(family.bounds),
+        mutants=(
+            *_without_relies(lambda: obligations(relies=False), relied),
+            Mutant("inputs may have negative extents", negative),
+        ),
+        because="The check of an output's shape, allocation and the executor use this one expression.",
+    )
+
+
+def _extents(shape: object) -> z3.BoolRef:
+    items = shape.items if isinstance(shape, Listing) else ()
+    return formula(both([implies(present, at_most(0, extent)) for present, extent in items]))
+
+
+def _restricts(family: Family) -> Theorem:
+    def obligations(demanding: bool = True) -> Iterable[Obligation]:
+        setting = family.setting
+        for rule in family.rules:
+            onnx = family.onnx(rule)
+            if onnx is None:
+                continue
+            if demanding and onnx.text == family.text(rule):
+                yield Obligation(f"{rule.slug} (the same condition)", (), formula(True))
+                continue
+            own = (formula(family.holds(rule)),) if demanding else ()
+            condition = setting.condition(rule, onnx)
+            relied = relying(family, rule.relies) if demanding else ()
+            yield Obligation(rule.slug, (*family.facts, *relied, *own), formula(condition.holds))
+
+    return Theorem(
+        id=f"derived.{family.label}.restricts",
+        statement=f"A call of {family.title} that the profile accepts fulfils the conditions of ONNX.",
+        formula="⋀ rules of the profile ⇒ ⋀ conditions of ONNX",
+        obligations=obligations,
+        sources=family.sources,
+        bounds=str(family.bounds),
+        mutants=_without_relies(lambda: obligations(demanding=False), True, "the profile demands nothing"),
+        because="The profile restricts ONNX and never extends it; equal conditions need no proof and say so.",
+    )
+
+
+def _implied(family: Family, rule: Rule) -> Theorem:
+    names = family.implied_by(rule)
+
+    def obligations(given: bool = True) -> Iterable[Obligation]:
+        own = relying(family, (*rule.relies, *(names if given else ())))
+        general = tuple(formula(truth) for slug, truth in family.general if given and slug in names)
+        yield Obligation(rule.slug, (*family.facts, *own, *general), formula(family.holds(rule)))
+
+    return Theorem(
+        id=identifier(family, "implied", rule),
+        statement=f"{rule.slug} follows from {', '.join(names)} in {family.title}.",
+        formula=f"{' ∧ '.join(names)} ⇒ {family.text(rule)}",
+        obligations=obligations,
+        sources=family.sources,
+        bounds=str(family.bounds),
+        mutants=_without_relies(lambda: obligations(given=False), True, "nothing else demanded"),
+        because="The rule stands in its file because a text states it; no file breaks it alone.",
+    )
+
+
+def relying(family: Family, names: Iterable[str]) -> tuple[z3.BoolRef, ...]:
+    """The rules of these names hold, and those they rely on."""
+    waiting, found = list(names), dict[str, Rule]()
+    known = {rule.name: rule for rule in family.rules}
+    while waiting:
+        rule = known.get(waiting.pop())
+        if rule is not None and rule.name not in found:
+            found[rule.name] = rule
+            waiting += rule.relies
+    return tuple(formula(family.holds(rule)) for rule in found.values())
+
+
+def _without_relies(
+    obligations: Callable[[], Iterable[Obligation]], there: bool, name: str = "nothing is relied on"
+) -> tuple[Mutant, ...]:
+    return (Mutant(name, obligations),) if there else ()

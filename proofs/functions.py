@@ -1,0 +1,117 @@
+"""The functions every reading knows (`len`, `range`, `sum`, …), on the lists of the Z3 reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import z3
+from sonnx.proofs import z3_values as values
+from sonnx.proofs.lists import EMPTY, length, merge, of_length, pack
+from sonnx.proofs.obliged import Obliged
+from sonnx.proofs.truths import Truth, both, either, implies, negate
+from sonnx.proofs.z3_values import NOTHING, Listing, Nothing, Number, Text, Value, bounds, less
+
+from sonnx.facts import Unknown
+
+UNROLLED = 8
+"""Turns of a loop over a number without a static bound; that it needs no more is an obligation."""
+LONGEST = 64
+"""The largest static bound a loop is unrolled to."""
+
+
+class Functions(Obliged):
+    """Equality, and the functions."""
+
+    def equal(self, left: Value, right: Value) -> Truth:
+        """Equality of numbers, strings or lists."""
+        left, right = self.use(left), self.use(right)
+        if isinstance(left, Nothing) or isinstance(right, Nothing):
+            return False
+        if isinstance(left, Listing):
+            return self._equal_lists(left, right)
+        if isinstance(left, str | Text):
+            return self._equal_texts(left, right)
+        return values.equal(left, right)
+
+    def _equal_lists(self, left: Listing, right: Listing) -> Truth:
+        one, other = pack(left), pack(right)
+        parts = [values.equal(length(one), length(other))]
+        for (present, item), (_, twin) in zip(one.items, other.items, strict=False):
+            if parts[0] is False:
+                break
+            with self.under(both([parts[0], present])):
+                parts.append(implies(present, self.equal(item, twin)))
+        return both(parts)
+
+    def _equal_texts(self, left: str | Text, right: str | Text) -> Truth:
+        if isinstance(left, str) and isinstance(right, str):
+            return left == right
+        one, other = self.text(left), self.text(right)
+        return True if one.eq(other) else one == other  # type: ignore[no-any-return]
+
+    def text(self, value: str | Text) -> z3.ArithRef:
+        """A string as the term of its code."""
+        if isinstance(value, Text):
+            return value.term
+        return z3.IntVal(self.codes.setdefault(value, len(self.codes)))
+
+    def function(self, name: str, arguments: Sequence[Value]) -> Value:
+        if name == "stated":
+            return not isinstance(arguments[0], Unknown)
+        known = [self.use(argument) for argument in arguments]
+        if any(isinstance(argument, Nothing) for argument in known):
+            return False if name in ("all", "any", "distinct") else NOTHING
+        return getattr(self, f"_{name}")(*known)
+
+    def _range(self, first: int | Number, last: int | Number | None = None) -> Value:
+        low, high = (0, first) if last is None else (first, last)
+        span = values.subtract(high, low)
+        most = bounds(span)[1]
+        if most is None or most > LONGEST:
+            needed = implies(both(self.guards), values.at_most(span, UNROLLED))
+            self.bounds.append(needed)
+            most = UNROLLED
+        return of_length(span, [values.add(low, turn) for turn in range(max(0, most))]) if most > 0 else EMPTY
+
+    def _len(self, known: Listing) -> int | Number:
+        return length(known)
+
+    def _all(self, known: Listing) -> Truth:
+        return both([implies(present, self.truth_of(item)) for present, item in known.items])
+
+    def _any(self, known: Listing) -> Truth:
+        return either([both([present, self.truth_of(item)]) for present, item in known.items])
+
+    def _distinct(self, known: Listing) -> Truth:
+        items = known.items
+        pairs = [(items[i], items[j]) for i in range(len(items)) for j in range(i)]
+        return both([negate(both([p, q, self.equal(a, b)])) for (p, a), (q, b) in pairs])
+
+    def _sum(self, known: Listing) -> int | Number:
+        return self._total(known, values.add, 0)
+
+    def _product(self, known: Listing) -> int | Number:
+        return self._total(known, values.multiply, 1)
+
+    def _total(self, known: Listing, join: Callable[[Any, Any], Any], start: int) -> int | Number:
+        total: int | Number = start
+        for present, item in known.items:
+            total = merge(present, join(total, item), total)
+        return total
+
+    def _max(self, known: Listing) -> Value:
+        return self._extreme(known, lambda item, best: less(best, item))
+
+    def _min(self, known: Listing) -> Value:
+        return self._extreme(known, less)
+
+    def _extreme(self, known: Listing, better: Callable[[Any, Any], Truth]) -> Value:
+        self.require(either([present for present, _ in known.items]))
+        best: Value = NOTHING
+        found: Truth = False
+        for present, item in known.items:
+            takes = both([present, True if best is NOTHING else either([negate(found), better(item, best)])])
+            best = item if best is NOTHING else merge(takes, item, best)
+            found = either([found, present])
+        return best

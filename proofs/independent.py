@@ -1,0 +1,106 @@
+"""Some call conforms, and each rule can be broken alone: theorems that are refuted, by a model the checker judges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+import z3
+from sonnx.proofs.family import Family
+from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
+from sonnx.proofs.truths import formula
+from sonnx.proofs.witness import breaks, complete, conforms, dependents
+
+from sonnx.profile import Rule
+
+ABOUT_TYPES = ("explicit-type", "element-type", "no-implicit-conversion")
+"""The general rules about element types."""
+ALONE = "A model was found and judged by the checker; nothing is left for a second solver."
+
+
+def satisfiable(family: Family) -> Theorem:
+    """Some call conforms."""
+
+    def obligations() -> Iterable[Obligation]:
+        yield Obligation("no call conforms", tuple(conforming(family)), formula(False))
+
+    def replay(values: Counterexample) -> str:
+        return conforms(family.made, family.setting.reading.codes, values, family.edition)
+
+    return Theorem(
+        id=f"derived.{family.label}.satisfiable",
+        statement=f"The rules of {family.title} contradict each other.",
+        formula="⋀ rules ⇒ ⊥",
+        obligations=obligations,
+        sources=family.sources,
+        expected="refuted",
+        bounds=str(family.bounds),
+        reason_single=ALONE,
+        replay=replay,
+        because="It is false: the counterexample is a call that conforms, and the checker finds nothing in it.",
+    )
+
+
+def independent(family: Family, rule: Rule) -> Theorem:
+    """A rule that does not speak of element types is asked without them: one theorem for many lists of types."""
+    types = family.about_types(rule)
+
+    def obligations() -> Iterable[Obligation]:
+        others = breaking(family, rule, None if types else False)
+        yield Obligation(rule.slug, (*others, formula(family.condition(rule).defined)), formula(family.holds(rule)))
+
+    def replay(values: Counterexample) -> str:
+        said = [_replayed(each, rule, types, values) for each in family.each()]
+        return f"{said[0]}; and so in {len(said)} versions and editions" if len(said) > 1 else said[0]
+
+    return Theorem(
+        id=identifier(family, "independent", rule),
+        statement=f"{rule.slug} follows from the other rules of {family.title}.",
+        formula=f"⋀ other rules ⇒ {family.text(rule)}",
+        obligations=obligations,
+        sources=family.sources,
+        expected="refuted",
+        bounds=str(family.bounds),
+        reason_single=ALONE,
+        replay=replay,
+        because="It is false: in each of these versions and editions the counterexample, completed where the rule asks "
+        "nothing, is a model for which the checker reports this rule and no other.",
+    )
+
+
+def _replayed(family: Family, rule: Rule, types: bool, values: Counterexample) -> str:
+    """The counterexample in one version and edition, completed by what the rule does not ask."""
+    asked = {name: value for name, value in values.items() if name.endswith(".type") is types}
+    fixed = [_equals(name, value) for name, value in asked.items()]
+    own = next(each for each in family.rules if each.name == rule.name)
+    conditions = (*breaking(family, own), formula(family.condition(own).fails))
+    completed = complete(family.setting, conditions, fixed)
+    if completed is None:
+        raise Unconfirmed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
+    return breaks(family.made, own, family.setting.reading.codes, completed, family.edition)
+
+
+def _equals(name: str, value: int) -> z3.BoolRef:
+    if name.startswith(("given(", "written(")):
+        return z3.Bool(name) == z3.BoolVal(bool(value))
+    return z3.Int(name) == value
+
+
+def conforming(family: Family, skipped: Collection[str] = (), types: bool | None = None) -> Iterator[z3.BoolRef]:
+    """What a conforming call fulfils; with `types` only what speaks of element types, or only what does not."""
+    yield from family.facts
+    for rule, truth in family.general:
+        if types is None or types is (rule in ABOUT_TYPES):
+            yield formula(truth)
+    for rule in family.rules:
+        if rule.name not in skipped and types in (None, family.about_types(rule)):
+            yield formula(family.holds(rule))
+
+
+def breaking(family: Family, rule: Rule, types: bool | None = None) -> Iterator[z3.BoolRef]:
+    """What a call fulfils beside one rule; what relies on the rule is not asked.  For `types` see `conforming`."""
+    return conforming(family, dependents(family.made, rule.name) | {rule.name}, types)
+
+
+def identifier(family: Family, kind: str, rule: Rule) -> str:
+    """The identifier of a theorem about one rule."""
+    return f"derived.{family.label}.{kind}.{rule.name.replace('_', '-')}"

@@ -1,0 +1,179 @@
+"""The symbols of a model as numbers, what is assumed of them, and questions about them to the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import z3
+from sonnx.proofs.encoding import Encoding
+from sonnx.proofs.truths import Truth, formula, negate
+from sonnx.proofs.z3_values import Number, variable
+
+from sonnx.domain import Expression, RuleError
+from sonnx.expression import parse
+from sonnx.kinds import kind_of
+from sonnx.model import Graph, Model, subgraphs
+from sonnx.model_proof import Unprovable
+
+EFFORT = 5_000_000
+"""Steps of Z3 (its rlimit) for one question."""
+
+
+def symbols_of(model: Model) -> tuple[str, ...]:
+    """The symbols of a model, in the order they are met."""
+    found: dict[str, None] = {}
+    seen: set[int] = set()
+    for graph in _graphs(model.graph):
+        for values in (graph.inputs, graph.outputs, graph.value_info):
+            for value in values:
+                if id(value.type) not in seen:  # equal types are mostly one object
+                    seen.add(id(value.type))
+                    found.update({each: None for each in value.type.shape or () if isinstance(each, str)})
+    return tuple(found)
+
+
+def _graphs(graph: Graph) -> Iterator[Graph]:
+    yield graph
+    for node in graph.nodes:
+        if node.attributes:
+            for _, inner in subgraphs(node):
+                yield from _graphs(inner)
+
+
+class Symbols:
+    """The symbols of one model under its assumptions.
+
+    `numbers` are the symbols as variables, `inner` their names for the solver (a file may call a symbol anything),
+    `hypotheses` what is assumed, `said` the same as texts.
+    """
+
+    def __init__(self, names: Sequence[str], assume: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.reading = Encoding()
+        self.queries = 0
+        self.terms: dict[str, Number] = {}
+        texts = [text for given in assume for text in _separated(given)]
+        stated = [(text, _condition(text, self.names)) for text in texts]
+        bounded = self._bounded([expression for _, expression in stated])
+        self.inner = {name: f"d{index}" for index, name in enumerate(self.names)}
+        self.numbers = {name: variable(self.inner[name], 0 if name in bounded else 1) for name in self.names}
+        self.hypotheses: list[z3.BoolRef] = [number.term >= (number.low or 0) for number in self.numbers.values()]
+        self.hypotheses += [formula(self._holds(expression, self.numbers)) for _, expression in stated]
+        self.said = (*texts, *(f"{name}>=1" for name in self.names if name not in bounded))
+        if self.ask([]) != z3.sat:
+            raise Unprovable(f"nothing fulfils the assumptions {', '.join(self.said)}")
+
+    @property
+    def known(self) -> Mapping[str, Number]:
+        """The symbols, and the dimensions computed from them that have a name of their own."""
+        return {**self.numbers, **self.terms}
+
+    def number(self, name: str) -> Number:
+        """A symbol, or a computed dimension."""
+        return self.numbers[name] if name in self.numbers else self.terms[name]
+
+    def call(self, term: Number) -> str:
+        """Give a computed dimension a name no file can have."""
+        name = f"\0{len(self.terms)}"
+        while name in self.numbers:
+            name += "\0"
+        self.terms[name] = term
+        return name
+
+    def _bounded(self, stated: Sequence[Expression]) -> set[str]:
+        """The symbols an assumption about them alone keeps from being negative; the others are at least 1."""
+        found: set[str] = set()
+        for name in self.names:
+            unsigned = {name: Number(z3.Int("d"))}
+            alone = [formula(self._holds(each, unsigned)) for each in stated if each.names == {name}]
+            solver = z3.SolverFor("QF_NIA")
+            solver.set("rlimit", EFFORT)
+            solver.add(*alone, z3.Int("d") < 0)
+            if alone and solver.check() == z3.unsat:
+                found.add(name)
+        return found
+
+    def _holds(self, expression: Expression, names: Mapping[str, Number]) -> Truth:
+        return self.reading.condition(expression, names).holds
+
+    # Questions
+
+    def solver(self) -> z3.Solver:
+        """A fresh solver that knows the assumptions."""
+        solver = z3.SolverFor("QF_NIA")
+        solver.set("rlimit", EFFORT)
+        solver.set("random_seed", 0)
+        solver.add(*self.hypotheses)
+        return solver
+
+    def ask(self, conditions: Sequence[Truth]) -> z3.CheckSatResult:
+        """Whether the conditions can hold together."""
+        self.queries += 1
+        solver = self.solver()
+        solver.add(*[formula(each) for each in conditions])
+        return solver.check()
+
+    def always(self, condition: Truth) -> bool:
+        """Whether the condition holds for all values; a solver that cannot say is no proof."""
+        if isinstance(condition, bool):
+            return condition
+        return self.ask([negate(condition)]) == z3.unsat
+
+    def smallest(self, condition: Truth) -> dict[str, int] | None:
+        """The values, as small as can be, for which the condition holds; None where none were found."""
+        self.queries += 1
+        solver = self.solver()
+        solver.add(formula(condition))
+        terms = [number.term for number in self.numbers.values()]
+        for size in (1, 2, 3, 4, 6, 8, 16, 64, 1024, None):
+            solver.push()
+            if size is not None:
+                solver.add(*[term <= size for term in terms])
+            if solver.check() == z3.sat:
+                return self._lowered(solver)
+            solver.pop()
+        return None
+
+    def _lowered(self, solver: z3.Solver) -> dict[str, int]:
+        """Each symbol in turn as small as the others allow."""
+        model = solver.model()
+        for number in self.numbers.values():
+            best = model.eval(number.term, model_completion=True).as_long()
+            for smaller in range(number.low or 0, min(best, (number.low or 0) + 4)):
+                if solver.check(number.term == smaller) == z3.sat:
+                    model, best = solver.model(), smaller
+                    break
+            solver.add(number.term == best)
+        return {name: model.eval(n.term, model_completion=True).as_long() for name, n in self.numbers.items()}
+
+
+def _separated(text: str) -> list[str]:
+    """The texts between the commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _condition(text: str, names: Sequence[str]) -> Expression:
+    """An assumption as a condition on the symbols.
+
+    Raises:
+        Unprovable: it is none; the message says why.
+    """
+    try:
+        expression = parse(text)
+        unknown = sorted(expression.names - set(names))
+        if unknown:
+            has = f"it has {', '.join(names)}" if names else "it has none"
+            raise Unprovable(f"the model has no symbol {', '.join(unknown)}; {has}")
+        kind = kind_of(expression, dict.fromkeys(names, "int"))
+    except RuleError:
+        raise Unprovable(f"the assumption {text!r} is no condition such as 'N>=1' or 'N % 4 == 0'") from None
+    if kind != "bool":
+        raise Unprovable(f"the assumption {text!r} is no condition such as 'N>=1' or 'N % 4 == 0'")
+    return expression

@@ -1,0 +1,227 @@
+"""One node made ready to run: what computes it, and the type and shape its outputs must have.
+
+The rules of the operator are asked again with what is known at run time, so that a condition the check had to assume is
+decided here.  A node whose answer depends on values that do not exist yet is made ready when they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from sonnx import catalogue, semantics
+from sonnx.calls import group_answers
+from sonnx.facts import Cause, Facts, first_unknown
+from sonnx.facts import Tensor as TensorFacts
+from sonnx.inforce import InForce
+from sonnx.judging import Answer, judge
+from sonnx.model import Node
+from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
+from sonnx.profile import Operator, Output, Rule
+from sonnx.quoting import quote
+from sonnx.scope import standard
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import ELEMENTS, NAMES, Array
+from sonnx.signature import Signature, demanded, resolve, signature
+from sonnx.stops import ErrorCondition, NotExecutable
+from sonnx.verdict import Verdict
+
+Definition = Callable[[Application, Sequence[Any]], tuple[Array, ...]]
+Kernel = Callable[[Sequence[Any], Array], Array]
+Expected = tuple[tuple[int, ...], np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A node ready to run.
+
+    `expected` is the shape and type of each output, None where no data file states them.  `kernel` is the fast way to
+    the same values, None where there is none.  `same_value` is true where the output is the first input.
+    """
+
+    application: Application
+    definition: Definition
+    expected: tuple[Expected, ...] | None
+    kernel: Kernel | None
+    same_value: bool
+
+
+def facts_of(values: Array) -> TensorFacts:
+    """What is known of an array: type, shape, and the elements where they are few whole numbers."""
+    few = values.dtype.kind in "iu" and values.size <= LARGEST and values.ndim <= 1
+    return TensorFacts(NAMES[values.dtype], values.shape, tuple(values.reshape(-1).tolist()) if few else RUN_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Applier:
+    """What all nodes of a run share: the rules in force, the operator set, and whether the model conforms.
+
+    In a conforming model every rule of an operator must hold.  In another the ones must on which its values rest: the
+    error conditions, and what the shape expressions rely on.  `plain` leaves the kernels out.
+    """
+
+    in_force: InForce
+    operator_set: int | None
+    conforming: bool
+    plain: bool = False
+
+    def prepare(self, node: Node, inputs: Sequence[TensorFacts | None]) -> Prepared | None:
+        """The node ready to run, None where that depends on values not known yet.
+
+        Raises:
+            ErrorCondition: a rule its values rest on does not hold.
+            NotExecutable: the executor has no meaning for the node.
+        """
+        module = _module(node)
+        described = catalogue.operator(node.operator)
+        attributes = {attribute.name: attribute for attribute in node.attributes}
+        if any(attribute.reference for attribute in node.attributes) or len(attributes) < len(node.attributes):
+            raise NotExecutable("an attribute is given by a caller, or twice")
+        if self.operator_set is None:
+            raise NotExecutable("the model imports no version of the standard operator set")
+        if described is None:
+            _plain_count(node, module.INPUTS)
+            application = Application(node.operator, self.operator_set, "onnx", {}, attributes)
+            return self._prepared(application, module, None)
+        made = self._signature(described)
+        _count(node, made)
+        names = environment(made, node.attributes, inputs, [NOTHING_STATED] * len(node.outputs))
+        if self._wait(made, names):
+            return None
+        for parameter in made.parameters:
+            unknown = first_unknown(names[parameter.name])
+            if unknown is not None and _has_meaning(made, parameter.name, names):
+                raise NotExecutable(unknown.reason)
+        application = Application(node.operator, made.version, made.text, names, attributes)
+        expected = tuple(_expected(made, output, names) for output in made.outputs[: len(node.outputs)])
+        return self._prepared(application, module, expected)
+
+    def _prepared(
+        self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None
+    ) -> Prepared:
+        wanted = expected is not None and len(expected) == 1 and not self.plain
+        fast = _kernels().get(application.operator.lower()) if wanted else None
+        kernel: Kernel | None = import_module(fast).kernel(application) if fast else None
+        return Prepared(application, module.evaluate, expected, kernel, getattr(module, "SAME_VALUE", False))
+
+    def _signature(self, described: Operator) -> Signature:
+        """The operator as the edition sees it; outside the edition, as its ONNX text does."""
+        version = described.version_at(self.operator_set or 0)
+        if version is None:
+            raise NotExecutable(f"{described.name} does not exist in operator set {self.operator_set}")
+        edition = self.in_force.edition.name
+        found = signature(described.name, version, edition)
+        return found or resolve(described, version, "onnx", self.in_force.editions, edition)
+
+    def _wait(self, made: Signature, names: Mapping[str, Any]) -> bool:
+        """Whether the rules or shapes ask for values not known yet; a rule that does not hold stops the run."""
+        wait = False
+        for answer in self._answers(made, names):
+            if answer.verdict is Verdict.FAIL:
+                sentence = f"{answer.actual}, against {answer.rule.slug}: {answer.requires}"
+                raise ErrorCondition(answer.rule.slug, sentence)
+            if answer.verdict is Verdict.UNDECIDED and _carries(answer.rule, made):
+                raise NotExecutable(f"{answer.rule.slug} cannot be decided: {answer.actual}")
+            wait = wait or answer.verdict is Verdict.ASSUMED
+        unknown = first_unknown(tuple([evaluate(shape, Facts(), names) for shape in made.shapes.values()]))
+        return wait or (unknown is not None and unknown.cause is Cause.RUN_TIME)
+
+    def _answers(self, made: Signature, names: Mapping[str, Any]) -> Iterator[Answer]:
+        yield from group_answers(made, {**names, **_without_outputs(made)}, self.in_force)
+        for rule in made.rules:
+            demand = demanded(rule, made.text, self.in_force.editions)
+            if demand is not None and (self.conforming or _carries(rule, made)):
+                yield judge(rule, demand, names)
+
+
+def _carries(rule: Rule, made: Signature) -> bool:
+    """Whether values rest on a rule: an error condition, or what the shape of an output relies on."""
+    return rule.kind == "error-condition" or any(rule.name in output.relies for output in made.outputs)
+
+
+def _without_outputs(made: Signature) -> dict[str, Any]:
+    return {f"given({output.name})": False for output in made.outputs}
+
+
+def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
+    """Whether a parameter has a value: it is written, or its absence means one."""
+    return bool(names[f"written({name})"]) or made.absent[name] is not None
+
+
+def _plain_count(node: Node, inputs: int) -> None:
+    """Exactly the inputs and the one output of an operator without a data file."""
+    if len(node.inputs) != inputs or not all(node.inputs) or len(node.outputs) != 1:
+        raise NotExecutable(f"{node.operator} has {inputs} inputs and one output, none of them left out")
+
+
+def _count(node: Node, made: Signature) -> None:
+    """No more inputs, outputs and attributes than the version has."""
+    variadic = bool(made.inputs) and made.inputs[-1].variadic
+    unknown = {attribute.name for attribute in node.attributes} - {each.name for each in made.attributes}
+    if len(node.inputs) > len(made.inputs) and not variadic:
+        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.inputs)} inputs, not {len(node.inputs)}")
+    for index, name in enumerate(node.inputs):
+        formal = made.inputs[min(index, len(made.inputs) - 1)]
+        if not name and not formal.optional:
+            raise NotExecutable(f"the input {formal.name} is left out")
+    if not 1 <= len(node.outputs) <= len(made.outputs):
+        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.outputs)} outputs, not {len(node.outputs)}")
+    if unknown:
+        raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
+
+
+def _expected(made: Signature, output: Output, names: Mapping[str, Any]) -> Expected:
+    shape = evaluate(made.shapes[output.name], Facts(), names)
+    unknown = first_unknown(shape)
+    if unknown is not None:
+        raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
+    element = output.type if output.type not in made.groups else _element(made.groups[output.type], names, output.name)
+    if element not in ELEMENTS:
+        raise NotExecutable(f"{output.name} has the element type {element}, which the executor does not know")
+    return shape, ELEMENTS[element]
+
+
+def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
+    """The element type the inputs of a type variable have."""
+    for name in members:
+        value = names[name]
+        tensors = (value,) if isinstance(value, TensorFacts) else value
+        for tensor in tensors if name != output else ():
+            if isinstance(tensor.type, str):
+                return tensor.type
+    raise NotExecutable(f"the element type of {output} is not known")
+
+
+# ------------------------------------------------------------------ modules
+
+
+@cache
+def _modules(package: str) -> Mapping[str, str]:
+    """The modules of a package by their name; a name in a model is looked up here and never becomes a path."""
+    folder = Path(str(import_module(package).__file__)).parent
+    return {entry.stem: f"{package}.{entry.stem}" for entry in folder.glob("*.py") if entry.stem != "__init__"}
+
+
+def _kernels() -> Mapping[str, str]:
+    return _modules(f"{semantics.__name__}.kernels")
+
+
+def _module(node: Node) -> ModuleType:
+    """What computes the operator of a node.
+
+    Raises:
+        NotExecutable: nothing does.
+    """
+    found = None if standard(node.domain) else _modules(semantics.__name__).get(node.operator.lower())
+    module = import_module(found) if found else None
+    if module is None or getattr(module, "OPERATOR", None) != node.operator:
+        domain = f" of the domain {quote(node.domain)}" if standard(node.domain) else ""
+        raise NotExecutable(f"the executor does not know the operator {quote(node.operator)}{domain}")
+    return module

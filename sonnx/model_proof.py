@@ -1,0 +1,120 @@
+"""What is proved of a model for all values of its symbolic dimensions, as data; `report/proof.py` renders it.
+
+The solver stands in `proofs/`, which is loaded when a proof is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePath
+
+from sonnx import catalogue
+from sonnx.misuse import Misuse
+from sonnx.parse import read
+from sonnx.verdict import Where
+
+
+class Unprovable(Misuse):
+    """An assumption that does not parse or cannot hold: one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """A rule that fails for some values of the symbols.
+
+    `nodes` is how many nodes have the same facts as the one at `where`; `numbers` are the smallest values found, and
+    `actual` is what the checker says of the rule when the symbols are bound to them.
+    """
+
+    rule: str
+    where: Where
+    nodes: int
+    requires: str
+    numbers: tuple[tuple[str, int], ...]
+    actual: str
+    constraint: str
+    """The weakest condition on the symbols under which the rule holds, "" where it could not be stated."""
+    always: bool
+    """It fails whatever the symbols are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A rule that was neither proved nor refuted, and why."""
+
+    rule: str
+    where: Where
+    nodes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProof:
+    """The proof of a model: every rule of every node of the catalogue's operators, for all values of the symbols."""
+
+    name: str
+    edition: str
+    symbols: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    """What is assumed of the symbols, the defaults included."""
+    nodes: int
+    nodes_judged: int
+    """Nodes of operators whose rules are written."""
+    conditions: int
+    """Rules asked, each for each node."""
+    proved: int
+    distinct: int
+    """Different calls: equal ones are asked once."""
+    queries: int
+    """Questions the solver was asked; all others fold."""
+    refuted: tuple[Refuted, ...]
+    open: tuple[Open, ...]
+    constraint: str
+    """The weakest condition on the symbols under which everything refuted holds, "" where it could not be stated."""
+    notes: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Proved, refuted or undecided."""
+        if self.refuted:
+            return "refuted"
+        return "undecided" if self.open or self.nodes_judged < self.nodes else "proved"
+
+    @property
+    def exit_code(self) -> int:
+        """0 proved, 1 refuted, 3 undecided."""
+        return {"proved": 0, "refuted": 1, "undecided": 3}[self.verdict]
+
+
+def prove_model(
+    source: str | os.PathLike[str] | bytes,
+    edition: str | None = None,
+    assume: Collection[str] = (),
+    *,
+    name: str | None = None,
+) -> ModelProof:
+    """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
+
+    Args:
+        source: a path, or the bytes of a model file.
+        edition: a name of restrictions/editions.toml; the default one if none is named.
+        assume: conditions on the symbols in the rule language, several in one text separated by commas: "N>=1, N<=64".
+            A symbol without an assumption that bounds it from below is at least 1.
+        name: what the proof calls the model; by default the base name of the file.
+
+    Raises:
+        Unreadable: the source is no readable ONNX model.
+        Misuse: an unknown edition.
+        Unprovable: an assumption that does not parse, names no symbol of the model, or cannot hold.
+    """
+    editions = catalogue.editions()
+    chosen = edition or editions.default
+    if chosen not in editions.editions:
+        raise Misuse(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
+    model = read(source)
+    called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
+    proof: ModelProof = import_module("sonnx.proofs.models").prove(model, called, chosen, tuple(assume))
+    return proof

@@ -1,0 +1,35 @@
+"""`sonnx run`: its arguments; numpy and the rest are loaded when a model is run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model file")
+    add("--input", action="append", default=[], metavar="NAME=FILE",
+        help="an input from a .npy, .npz or .pb file; FILE.npz alone gives every input it names")  # fmt: skip
+    add("--test-data", type=Path, default=None, metavar="DIR",
+        help="a folder with input_*.pb and output_*.pb: compare with its outputs")  # fmt: skip
+    add("--output", type=Path, default=None, metavar="DIR", help="write the values to files in this folder")
+    add("--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
+    add("--all-values", action="store_true", help="the outputs of every node, not only those of the graph")
+    add("--bits", action="store_true", help="compare every bit of NaNs, too")
+    add("--edition", default=None, help="the edition the model must conform to")
+    add("--unchecked", action="store_true", help="run a model that does not conform")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        Unreadable: the model or a file cannot be read.
+        Misuse: an unknown edition.
+    """
+    from sonnx.run_files import run as run_with_files
+
+    return run_with_files(options)

@@ -1,0 +1,139 @@
+"""A run from files to files: inputs read, values written or compared with expected ones, and what is printed of it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from sonnx.agreement import first_difference
+from sonnx.model import Model, Value
+from sonnx.parse import read
+from sonnx.quoting import escape, quote
+from sonnx.report import text as text_report
+from sonnx.running import asked, run_model
+from sonnx.semantics.formats import NAMES, Array
+from sonnx.stops import BadInput, NotConforming, Stop
+from sonnx.tensor_files import as_declared, read_file, write_folder
+from sonnx.verdict import Verdict
+
+DIFFERENT = 1
+SHOWN = 64
+"""Elements of an output that are printed."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; 0, 1 for a model or values that have no meaning or differ, 2 for bad input."""
+    try:
+        return _run(options)
+    except NotConforming as stop:
+        sys.stdout.write(text_report.render(stop.report))
+        print(f"sonnx: {escape(str(stop))}; --unchecked runs it all the same", file=sys.stderr)
+        return stop.exit_code
+    except Stop as stop:
+        print(f"sonnx: {escape(str(stop))}", file=sys.stderr)
+        return stop.exit_code
+
+
+def _run(options: argparse.Namespace) -> int:
+    model = read(options.model)
+    inputs = _given(model, options)
+    expected = _expected(model, options.test_data) if options.test_data else {}
+    values, report = run_model(
+        model, inputs, options.model, options.edition, unchecked=options.unchecked, all_values=options.all_values
+    )
+    name = escape(Path(options.model).name)
+    if report is None:
+        print(f"{name}: UNCHECKED: these are values of a model that nothing says is inside the profile")
+    else:
+        assumed = ", what it assumes holds for these inputs" if report.verdict is Verdict.ASSUMED else ""
+        print(f"{name}: conforms to edition {report.edition}{assumed}")
+    if options.output is not None:
+        for file in write_folder(options.output, values, options.format):
+            print(f"wrote {escape(str(options.output / file))}")
+    if expected:
+        return _compare(values, expected, options.bits)
+    if options.output is None:
+        _print(values)
+    return 0
+
+
+def _print(values: Mapping[str, Array]) -> None:
+    for name, array in values.items():
+        print(f"{escape(name)}: {NAMES[array.dtype]} {list(array.shape)}")
+        if array.size <= SHOWN:
+            with np.errstate(all="ignore"):
+                print("  " + np.array2string(array, separator=", ", prefix="  "))
+
+
+# ------------------------------------------------------------------ inputs
+
+
+def _given(model: Model, options: argparse.Namespace) -> dict[str, Array]:
+    declared = {value.name: value.type.element for value in model.graph.inputs}
+    found = dict(_test_data(options.test_data, "input", asked(model))) if options.test_data else {}
+    for text in options.input:
+        for name, values in _one(text).items():
+            if name in found:
+                raise BadInput(f"the input {quote(name)} is given twice")
+            found[name] = as_declared(values, declared.get(name))
+    return found
+
+
+def _one(text: str) -> dict[str, Array]:
+    """The arrays one --input gives."""
+    name, equals, file = text.partition("=")
+    if not equals:
+        if text.lower().endswith(".npz"):
+            return read_file(Path(text))
+        raise BadInput(f"--input takes NAME=FILE or FILE.npz, not {quote(text)}")
+    arrays = read_file(Path(file))
+    if name in arrays:
+        return {name: arrays[name]}
+    if len(arrays) != 1:
+        raise BadInput(f"{quote(file)} has no array {quote(name)}; it has {', '.join(map(quote, arrays)) or 'none'}")
+    return {name: next(iter(arrays.values()))}
+
+
+def _expected(model: Model, folder: Path) -> dict[str, Array]:
+    found = _test_data(folder, "output", model.graph.outputs)
+    if not found:
+        raise BadInput(f"the folder {quote(str(folder))} has no output_*.pb")
+    return found
+
+
+def _test_data(folder: Path, kind: str, values: tuple[Value, ...]) -> dict[str, Array]:
+    """The tensors of a test_data_set folder; a tensor without a known name is that of its number."""
+    if not folder.is_dir():
+        raise BadInput(f"there is no folder {quote(str(folder))}")
+    known = {value.name: value.type.element for value in values}
+    found: dict[str, Array] = {}
+    for path in folder.glob(f"{kind}_*.pb"):
+        number = re.fullmatch(rf"{kind}_([0-9]{{1,9}})", path.stem)
+        [(name, array)] = read_file(path).items()
+        if name not in known:
+            if number is None or int(number[1]) >= len(values):
+                raise BadInput(f"{quote(str(path))} is none of the {len(values)} {kind}s of the model")
+            name = values[int(number[1])].name
+        if name in found:
+            raise BadInput(f"the folder {quote(str(folder))} gives the {kind} {quote(name)} twice")
+        found[name] = array
+    return found
+
+
+def _compare(values: Mapping[str, Array], expected: Mapping[str, Array], bits: bool) -> int:
+    """Say for each expected output whether it is the same, and where it first differs."""
+    code = 0
+    for name, wanted in expected.items():
+        difference = first_difference(values[name], wanted, bits=bits)
+        if difference is None:
+            print(f"{escape(name)}: the same {wanted.size} values")
+            continue
+        code = DIFFERENT
+        share = f"{difference.number} of {difference.of} elements differ"
+        print(f"{escape(name)}: differs {difference.place}: {difference.found}, expected {difference.wanted}; {share}")
+    return code

@@ -1,0 +1,102 @@
+"""What Max, ReduceMax and ArgMax give, once more and by other means: exact fractions, lists, no code of the package.
+
+A floating-point element is decoded from its bits to NaN, an infinity, or an exact fraction with the sign of its zero.
+"""
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import ml_dtypes
+import numpy
+
+FLOATS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}  # exponent, significand bits
+KINDS = {name: numpy.dtype(name) for name in ("float16", "float32", "float64")} | {
+    "bfloat16": numpy.dtype(ml_dtypes.bfloat16)
+}
+INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+KINDS |= {name: numpy.dtype(name) for name in [*INTEGERS, "bool"]}
+
+
+@cache
+def rank(name, pattern, equal_zeros=False):
+    """A tuple that compares like the element with these bits."""
+    if name not in FLOATS:
+        return (0, pattern)
+    exponent_bits, significand_bits = FLOATS[name]
+    significand = pattern % 2**significand_bits
+    exponent = pattern // 2**significand_bits % 2**exponent_bits
+    negative = pattern // 2 ** (significand_bits + exponent_bits)
+    if exponent == 2**exponent_bits - 1:
+        return (2,) if significand else (-1,) if negative else (1,)
+    bias = 2 ** (exponent_bits - 1) - 1
+    whole = significand + (2**significand_bits if exponent else 0)
+    value = Fraction(whole) * Fraction(2) ** (max(exponent, 1) - bias - significand_bits)
+    return (0, -value if negative else value, 0 if equal_zeros or value else -negative)
+
+
+def bits(array):
+    """The array as unsigned integers; integers as they are."""
+    return array.view(f"u{array.itemsize}") if array.dtype.kind in "fV" else array
+
+
+def name_of(array):
+    return next(name for name, kind in KINDS.items() if kind == array.dtype)
+
+
+def from_bits(name, patterns, shape):
+    """An array of a type from bit patterns (integers: from values)."""
+    kind = KINDS[name]
+    whole = numpy.array(patterns, f"u{kind.itemsize}" if name in FLOATS else kind).reshape(shape)
+    return whole.view(kind)
+
+
+def best(name, patterns, equal_zeros=False):
+    """The first of the largest."""
+    return max(patterns, key=lambda pattern: rank(name, pattern, equal_zeros))  # max gives the first
+
+
+def maximum(X):
+    shape = numpy.broadcast_shapes(*[x.shape for x in X])
+    Z = [bits(numpy.broadcast_to(x, shape)).ravel().tolist() for x in X]
+    return from_bits(name_of(X[0]), [best(name_of(X[0]), zs) for zs in zip(*Z, strict=True)], shape)
+
+
+def slices(x, axes):
+    """For each index of the other axes the elements along the axes, row-major; and the shape of the others."""
+    kept = [d for d in range(x.ndim) if d not in axes]
+    found = {k: [] for k in product(*[range(x.shape[d]) for d in kept])}
+    for index in product(*map(range, x.shape)):
+        found[tuple(index[d] for d in kept)].append(bits(x)[index].item())
+    return list(found.values()), [x.shape[d] for d in kept]
+
+
+def reduce_max(x, axes):
+    rows, shape = slices(x, axes)
+    return from_bits(name_of(x), [best(name_of(x), row) for row in rows], shape)
+
+
+def arg_max(x, axis, last, equal_zeros):
+    rows, shape = slices(x, [axis])
+    found = []
+    for row in rows:
+        ranks = [rank(name_of(x), pattern, equal_zeros) for pattern in row]
+        places = [j for j, each in enumerate(ranks) if each == max(ranks)]
+        found.append(places[-1 if last else 0])
+    return numpy.array(found, numpy.int64).reshape(shape)
+
+
+def same(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and numpy.array_equal(bits(a), bits(b))
+
+
+def special_patterns(name):
+    """Zeros, subnormals, ones, largest, infinities, quiet and signalling NaNs, with both signs."""
+    exponent_bits, significand_bits = FLOATS[name]
+    infinity = (2**exponent_bits - 1) << significand_bits
+    one = (2 ** (exponent_bits - 1) - 1) << significand_bits
+    quiet = infinity | 1 << significand_bits - 1
+    sign = 1 << exponent_bits + significand_bits
+    some = [0, 1, (1 << significand_bits) - 1, 1 << significand_bits, one, one + 1, infinity - 1, infinity]
+    some += [infinity + 1, quiet, quiet | 5, sign - 1]
+    return some + [sign | each for each in some]

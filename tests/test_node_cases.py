@@ -1,0 +1,52 @@
+"""The node tests that the onnx package generates for these operators, run as whole models."""
+
+import warnings
+
+import numpy
+import pytest
+
+import sonnx
+from sonnx.agreement import first_difference
+
+OPERATORS = {"Max", "ArgMax", "ReduceMax", "Constant", "Identity"}
+NO_TENSORS = {
+    "test_identity_opt": "a sequence or an optional is no tensor",
+    "test_identity_sequence": "a sequence is no tensor",
+}
+"""Cases that must be refused: the profile has tensors only."""
+
+
+def cases():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        everything = collect_testcases(None)
+    return {
+        case.name: case
+        for case in everything
+        if {node.op_type for node in case.model.graph.node} <= OPERATORS and not case.model.functions
+    }
+
+
+CASES = cases()
+
+
+def test_there_are_as_many_as_measured():
+    assert len(CASES) >= 14 + 16 + 11 + 1 + 5
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_node_case(name):
+    case = CASES[name]
+    for inputs, outputs in case.data_sets:
+        names = [value.name for value in case.model.graph.input]
+        given = dict(zip(names, inputs, strict=True))
+        source = case.model.SerializeToString()
+        if name in NO_TENSORS:
+            with pytest.raises(sonnx.NotExecutable, match="which the executor does not know"):
+                sonnx.run(source, given, unchecked=True)
+            continue
+        found = sonnx.run(source, given, unchecked=True)
+        for value, wanted in zip(case.model.graph.output, outputs, strict=True):
+            assert first_difference(found[value.name], numpy.asarray(wanted), bits=True) is None

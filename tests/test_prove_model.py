@@ -1,0 +1,231 @@
+"""Proofs about whole models: for all values of the symbols, or a counterexample the checker confirms."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+import time
+
+import onnx
+import pytest
+import z3
+from onnx import TensorProto, helper
+from sonnx.proofs import models
+from sonnx.proofs.symbols import Symbols
+from sonnx.proofs.weakest import weakest
+
+from sonnx import check
+from sonnx.model_proof import ModelProof, Unprovable, prove_model
+from sonnx.report.proof import as_data, render
+
+
+def model(inputs: str, outputs: str, body: str, operator_set: int = 13) -> bytes:
+    text = f'<ir_version: 10, opset_import: ["": {operator_set}]> g ({inputs}) => ({outputs}) {{ {body} }}'
+    return onnx.parser.parse_model(text).SerializeToString()
+
+
+def proved(*arguments: str, assume: tuple[str, ...] = (), **options: object) -> ModelProof:
+    return prove_model(model(*arguments), assume=assume, name="m.onnx", **options)  # type: ignore[arg-type]
+
+
+TWO = ("float[N, 4] a, float[M, 4] b", "float[N, 4] c", "c = Max(a, b)")
+
+
+def test_a_conflict_has_a_small_counterexample_and_its_weakest_condition() -> None:
+    proof = proved(*TWO)
+    (refuted,) = proof.refuted
+    assert (proof.verdict, proof.exit_code) == ("refuted", 1)
+    assert (refuted.rule, dict(refuted.numbers)) == ("Max.broadcastable", {"N": 2, "M": 3})
+    assert refuted.constraint == proof.constraint == "N == M or N == 1 or M == 1"
+    assert refuted.actual == "X.shape = [[2, 4], [3, 4]]"
+    assert not refuted.always
+
+
+def test_the_counterexample_fails_in_the_check() -> None:
+    (refuted,) = proved(*TWO).refuted
+    report = check(model(*TWO), bind=dict(refuted.numbers))
+    assert refuted.rule in {finding.rule for finding in report.findings}
+
+
+@pytest.mark.parametrize("assume", [("N == M",), ("M == 1, N <= 64",), ("M<=1",), ("N % 2 == 0", "M == N")])
+def test_assumptions_can_make_it_hold(assume: tuple[str, ...]) -> None:
+    proof = proved(*TWO, assume=assume)
+    assert (proof.verdict, proof.exit_code, proof.constraint) == ("proved", 0, "")
+
+
+@pytest.mark.parametrize(
+    ("assume", "sentence"),
+    [
+        ("K > 1", "the model has no symbol K; it has N, M"),
+        ("N =", "the assumption 'N =' is no condition such as"),
+        ("N + 1", "is no condition such as"),
+        ("N", "is no condition such as"),
+        ("import os", "is no condition such as"),
+        ("N < 1", "nothing fulfils the assumptions N < 1, N>=1, M>=1"),
+        ("N > 3, N < 3", "nothing fulfils the assumptions"),
+    ],
+)
+def test_bad_assumptions_are_one_sentence(assume: str, sentence: str) -> None:
+    with pytest.raises(Unprovable) as refused:
+        proved(*TWO, assume=(assume,))
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_symbol_may_be_zero_where_an_assumption_says_so() -> None:
+    body = ("float[N] a", "int64[1] c", "c = ArgMax<axis = 0, keepdims = 1, select_last_index = 0>(a)")
+    assert proved(*body).verdict == "proved"
+    proof = proved(*body, assume=("N >= 0",))
+    assert [(each.rule, each.numbers, each.constraint) for each in proof.refuted] == [
+        ("ArgMax.axis-not-empty", (("N", 0),), "N >= 1")
+    ]
+
+
+def test_a_declared_output_must_be_the_computed_one() -> None:
+    proof = proved("float[N, M] a, float[M] b", "float[N, K] c", "c = Max(a, b)")
+    (refuted,) = proof.refuted
+    assert (refuted.rule, refuted.constraint) == ("Max.Y-shape", "M == K")
+    assert dict(refuted.numbers) in ({"N": 1, "M": 1, "K": 2}, {"N": 1, "M": 2, "K": 1})
+
+
+def test_two_axes_give_two_conditions() -> None:
+    proof = proved("float[N, M] a, float[K, L] b", "float[N, M] c", "c = Max(a, b)")
+    assert proof.constraint == "(M == L or M == 1 or L == 1) and (N == K or N == 1 or K == 1)"
+
+
+def test_shapes_that_are_not_declared_are_computed() -> None:
+    body = """
+        t = Max(a, b)
+        u = Max(t, s)
+        c = Max(u, a)
+        i = ArgMax<axis = 1, keepdims = 0, select_last_index = 0>(c)
+        r = ReduceMax<axes = [0, 3], keepdims = 1>(u)
+    """
+    proof = proved(
+        "float[N, C, H, W] a, float[N, C, H, W] b, float[C, 1, 1] s",
+        "float[N, C, H, W] c, int64[N, H, W] i, float[1, C, H, 1] r",
+        body,
+    )
+    assert (proof.verdict, proof.open, proof.refuted) == ("proved", (), ())
+
+
+def test_a_shape_that_depends_on_an_assumption() -> None:
+    body = ("float[N] a, float[M] b", "float[N] d", "c = Max(a, b) d = Max(c, a)")
+    assert proved(*body, assume=("M == 1 or M == N",)).verdict == "proved"
+    proof = proved(*body)
+    assert [each.where.place for each in proof.refuted] == ["graph/node[0]"]
+    assert any("wait" in note for note in proof.notes)
+
+
+def test_what_is_not_stated_is_undecided() -> None:
+    unknown = helper.make_tensor_value_info("a", TensorProto.FLOAT, [None])
+    given = helper.make_tensor_value_info("b", TensorProto.FLOAT, ["N"])
+    node = helper.make_node("Max", ["a", "b"], ["c"], name="join")
+    graph = helper.make_graph([node], "g", [unknown, given], [helper.make_tensor_value_info("c", 1, ["N"])])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=10)
+    proof = prove_model(made.SerializeToString())
+    assert (proof.verdict, proof.exit_code) == ("undecided", 3)
+    assert proof.open[0].reason == "it depends on a dimension the model does not state"
+
+
+def test_an_operator_without_rules_is_not_passed_over() -> None:
+    proof = proved("float[N] a", "float[N] c", "b = Frobnicate(a) c = Max(b, a)")
+    assert proof.verdict == "undecided"
+    assert any("Frobnicate" in note for note in proof.notes)
+
+
+def test_what_fails_for_all_values_says_so() -> None:
+    proof = proved("float[N] a", "int64[1] c", "c = ArgMax<axis = 7, keepdims = 1, select_last_index = 0>(a)")
+    assert [(each.rule, each.always) for each in proof.refuted] == [("ArgMax.axis-range", True)]
+    assert "whatever the symbols are: axis = 7, needs < X.rank = 1" in render(proof)
+
+
+def test_a_symbol_may_have_any_name() -> None:
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [s]) for n, s in (("a", "größe 1"), ("b", "d0"))]
+    graph = helper.make_graph([helper.make_node("Max", ["a", "b"], ["c"])], "g", values, [
+        helper.make_tensor_value_info("c", TensorProto.FLOAT, ["größe 1"])
+    ])  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=10)
+    proof = prove_model(made.SerializeToString())
+    assert proof.constraint == "größe 1 == d0 or größe 1 == 1 or d0 == 1"
+
+
+def test_text_and_data() -> None:
+    proof = proved(*TWO)
+    text = render(proof)
+    assert "refuted  Max.broadcastable  for N=2, M=3: X.shape = [[2, 4], [3, 4]]" in text
+    assert "holds     where N == M or N == 1 or M == 1" in text
+    assert "repeat    sonnx check --bind N=2,M=3" in text
+    data = json.loads(json.dumps(as_data(proof)))
+    assert data["refuted"][0]["counterexample"] == {"N": 2, "M": 3}
+    assert (data["verdict"], data["exit"], data["proved"]) == ("refuted", 1, 2)
+
+
+def test_the_proof_agrees_with_the_check_for_small_numbers() -> None:
+    """Every binding of the symbols up to 3: the rules fail in the check exactly where the condition says so."""
+    data = model("float[N, M] a, float[K] b", "float[N, M] c", "c = Max(a, b)")
+    broken = {"Max.broadcastable", "Max.Y-shape"}
+    proof = prove_model(data)
+    assert {each.rule for each in proof.refuted} == {"Max.broadcastable"}
+    assert proof.constraint == "M == K or M == 1 or K == 1"
+    for n, m, k in itertools.product((1, 2, 3), repeat=3):
+        findings = {finding.rule for finding in check(data, bind={"N": n, "M": m, "K": k}).findings}
+        assert ("Max.broadcastable" in findings) is not (m == k or m == 1 or k == 1)
+        assert findings <= broken | {"no-unused-value"}
+
+
+def test_weakest_words_are_equal_to_the_condition() -> None:
+    symbols = Symbols(("N", "M"), ())
+    n, m = (symbols.numbers[name].term for name in ("N", "M"))
+    assert weakest(z3.And(n % 4 == 0, n <= 64), symbols) == "N % 4 == 0 and N <= 64"
+    assert weakest(z3.Or(n == m, m == 1), symbols) == "N == M or M == 1"
+    assert weakest(n * m == 12, symbols) == ""
+
+
+def test_a_counterexample_the_check_does_not_confirm_is_no_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "bind", lambda model, numbers: models_bound_to_ones(model, numbers))
+    proof = proved(*TWO)
+    assert proof.verdict == "undecided"
+    assert "does not confirm" in proof.open[0].reason
+
+
+def models_bound_to_ones(model: object, numbers: dict[str, int]) -> object:
+    from sonnx.binding import bind
+
+    return bind(model, dict.fromkeys(numbers, 1))  # type: ignore[arg-type]
+
+
+SHAPES = (
+    ["N", "C", "H", "W"], ["N", "C", 1, "W"], [1, "C", "H", "W"], ["N", 1, 1, 1], ["C", 1, 1], ["H", "W"], ["W"], [1],
+)  # fmt: skip
+
+
+def chain(length: int) -> bytes:
+    inputs = [helper.make_tensor_value_info(f"s{i}", TensorProto.FLOAT, shape) for i, shape in enumerate(SHAPES)]
+    nodes = [
+        helper.make_node("Max", [f"v{i - 1}" if i else "s0", f"s{i % 8}"], [f"v{i}"], name=f"m{i}")
+        for i in range(length)
+    ]
+    named = [helper.make_tensor_value_info(f"v{i}", TensorProto.FLOAT, SHAPES[0]) for i in range(length)]
+    graph = helper.make_graph(nodes, "chain", inputs, named[-1:], value_info=named[:-1])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=10)
+    return bytes(made.SerializeToString())
+
+
+def test_a_long_chain_takes_little_longer_than_the_check() -> None:
+    data = chain(10_000)
+    start = time.process_time()
+    check(data)
+    checked = time.process_time() - start
+    start = time.process_time()
+    proof = prove_model(data)
+    spent = time.process_time() - start
+    assert (proof.verdict, proof.nodes_judged, proof.distinct) == ("proved", 10_000, 8)
+    assert spent <= 1.5 * checked + 0.5, (spent, checked)
+
+
+def test_a_check_loads_no_solver() -> None:
+    code = "import sys, sonnx, sonnx.model_proof, sonnx.report.proof; assert 'z3' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
