@@ -11,7 +11,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import add, ge, gt, le, lt, mul, sub
+from operator import add, ge, gt, le, lt, mod, mul, sub, truediv
 
 import z3
 from sonnx.proofs.proxies import Refused, Term
@@ -21,7 +21,8 @@ from sonnx import words as module
 from sonnx.domain import Thunk, Word
 from sonnx.expression import _read_word, words
 
-_ARITHMETIC = {"+": add, "-": sub, "*": mul}
+_ARITHMETIC = {"+": add, "-": sub, "*": mul, "//": truediv, "%": mod}
+"""Division rounds down for a positive divisor; that it is positive, the code that runs has to prove."""
 _ORDER = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 

@@ -87,18 +87,18 @@ def from_first(index: int, extent: int) -> int:
 
 def clamped(number: int, first: int, last: int) -> int:
     """The number of [first, last] nearest to a number; last where the range is empty (ONNX Slice, Shape)."""
-    if number > last or first > last:
-        return last
-    if number < first:
+    if first <= number <= last:
+        return number
+    if number < first <= last:
         return first
-    return number
+    return last
 
 
 def steps_over(distance: int, step: int) -> int:
     """How many of 0, step, 2 step, … lie before a distance: the quotient rounded up, none where it is negative."""
     if step < 1:
         raise Undefined("the step is not positive")
-    if distance <= 0:
+    if distance < 1:
         return 0
     return (distance - 1) // step + 1
 
