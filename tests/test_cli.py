@@ -18,8 +18,8 @@ from sonnx.cli import run
 FINE = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }'
 WRONG = FINE.replace("float[2] y", "float[3] y")
 SYMBOL = FINE.replace("[2]", "[N]")
-TWO_SYMBOLS = '<ir_version: 10, opset_import: ["" : 13]> g (float[N] a, float[M] b) => (float[N] y) { y = Max(a, b) }'
-=> (float[1, 1, 1, 1] y) { y = LSTM <hidden_size = 1> (x, w, r) }"""
+TWO_SYMBOLS = """<ir_version: 10, opset_import: ["" : 13]>
+g (float[N] a, float[M] b) => (float[N] y) { y = Max(a, b) }"""
 RUN_TIME = """<ir_version: 10, opset_import: ["" : 18]> g (float[2, 3] a, int64[1] axes) => (float[2, 1] y)
 { y = ReduceMax <keepdims = 1, noop_with_empty_axes = 0> (a, axes) }"""
 
