@@ -283,7 +283,7 @@ def hostile_names(made, random_):
     for parameter in made.parameters:
         numbers = random_.choice([(), (0,), (0, 0), (HUGE,), (-1,) * 2000, tuple(range(2000)), UNKNOWN, (UNKNOWN, 0)])
         tensor = hostile_tensor(random_) if parameter.kind in ("tensor", "sparse_tensor") else random_.choice(HOSTILE)
-        names[parameter.name] = numbers if parameter.kind == "ints" else tensor
+        names[parameter.name] = numbers if parameter.kind.endswith("s") else tensor
         names[f"written({parameter.name})"] = random_.random() < 0.5
         names[f"{parameter.name}_input"] = hostile_tensor(random_)
         names[f"constant({parameter.name})"] = random_.random() < 0.5
