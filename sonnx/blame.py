@@ -29,7 +29,7 @@ class Said(NamedTuple):
 
 def why(expression: Expression, environment: Mapping[str, Any]) -> str:
     """Half a sentence: what the model states where the expression does not hold, "" where nothing can be said."""
-    said = {name: Said(value, name) for name, value in environment.items()}
+    said = {name: Said(value, name, f"{name} does not hold") for name, value in environment.items()}
     try:
         found: Said = expression.evaluate(Blame(), said)
     except OutOfFuel:

@@ -30,12 +30,10 @@ REGISTRY: Registry = Registry().with_resources(
     [(name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
 )
 NOT_USED_YET = {
-    ".one_type": "no text of an operator with rules asks for one type beyond ONNX",
     "input.before": "no operator with rules has lost an input",
-    "input.tags": "no text of an operator with rules labels the demand that an input is connected",
     "rule.implied_by": "every written rule of an operator can be broken alone",
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
-    "rule.withdrawn": "no rule of values or of graphs is withdrawn yet (rules.json)",
+    "rule.withdrawn": "no rule about values, parameters or graphs is withdrawn yet (rules.json)",
 }
 """Keys no file has, each with the reason; a key that comes into use leaves this list."""
 
