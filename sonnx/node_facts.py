@@ -25,6 +25,7 @@ NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="expli
 NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is no tensor", because="tensor-values-only")
 NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
 NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
+SPARSE = Unknown(Cause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
 NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
 
 
@@ -51,6 +52,13 @@ def constant_facts(tensor: Tensor) -> TensorFacts:
     """What a constant states: its type, its dimensions, and its values where they are few whole numbers."""
     element = NO_TYPE if tensor.element is None else tensor.element
     return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), _values(tensor))
+
+
+def sparse_facts(tensor: SparseTensor) -> TensorFacts:
+    """What a sparse constant states: its type and its dimensions."""
+    element = NO_TYPE if tensor.element is None else tensor.element
+    dims = tuple([dimension(each, index) for index, each in enumerate(tensor.dims)])
+    return TensorFacts(element, dims, SPARSE, "sparse tensor", True)
 
 
 def _values(tensor: Tensor) -> Any:
@@ -121,6 +129,8 @@ def attribute_fact(attribute: Attribute) -> Any:
     value = attribute.value
     if isinstance(value, Tensor):
         return constant_facts(value)
+    if isinstance(value, SparseTensor):
+        return sparse_facts(value)
     if isinstance(value, int | str | float) or (
         isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)
     ):

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 
 from sonnx.catalogue import editions, operator
 from sonnx.domain import Expression
-from sonnx.expression import parse
+from sonnx.expression import operand, parse
 from sonnx.identifier import Tag
 from sonnx.profile import Editions, Formal, Input, Operator, Output, Parameter, Rule, T, at, expand
 
@@ -224,7 +224,7 @@ def _shapes(base: Signature) -> Iterator[Rule]:
             subject="node",
             kind="validity",
             statement=f"{output.name} has the shape the operator computes.",
-            require=parse(f"{output.name}.shape == {shape.text}"),
+            require=parse(f"{output.name}.shape == {operand(shape.text)}"),
             when=parse(when),
             relies=output.relies,
             because=output.because,
