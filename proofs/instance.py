@@ -17,7 +17,7 @@ from sonnx.profile import Parameter
 from sonnx.signature import Signature
 
 IR_VERSION = 10
-_BYTES = {"int64": 8, "int32": 4}
+_BYTES = {"int64": 8, "int32": 4, "int16": 2}
 
 
 @dataclass(frozen=True)

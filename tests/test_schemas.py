@@ -32,10 +32,8 @@ REGISTRY: Registry = Registry().with_resources(
 NOT_USED_YET = {
     ".errata": "no operator with rules is a draft",
     ".one_type": "no text of an operator with rules asks for one type beyond ONNX",
-    "versions.refused": "every version of the operators with rules means the same",
     "input.before": "no operator with rules has lost an input",
     "input.exempt": "the profile exempts no optional input of an operator with rules",
-    "output.since": "no operator with rules has gained an output",
     "output.before": "no operator with rules has lost an output",
     "output.optional": "no operator with rules has an optional output",
     "output.constant": "no operator with rules has an output that is known before the model runs",
