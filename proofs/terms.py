@@ -22,7 +22,9 @@ from sonnx.domain import Thunk, Word
 from sonnx.expression import _read_word, words
 
 _ARITHMETIC = {"+": add, "-": sub, "*": mul, "//": truediv, "%": mod}
-"""Division rounds down for a positive divisor; that it is positive, the code that runs has to prove."""
+"""Signs on terms: / of integers is z3's division, which rounds down where the divisor is positive, as % does.
+
+That it is positive is proved where the code of the word is run (`proxies.Whole.divisor`); no word on lists divides."""
 _ORDER = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 

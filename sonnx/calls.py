@@ -80,14 +80,17 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
 
 
 def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
-    """The general rules about the tensors that share a type."""
+    """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
+    groups = tuple(made.groups.values())
+    beyond = [members for members in made.one_type if not any(set(members) <= set(group) for group in groups)]
     for rule, demand in in_force.about("group"):
-        for members in (*made.groups.values(), *made.one_type):
+        for members in (*groups, *beyond):
             tensors = _members(members, names)
             if len(tensors) > 1:
-                answer = judge(rule, demand, {"group": tuple(tensors.values())})
+                answer = _naming(judge(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
                 tags = dict.fromkeys(tag for each in made.formals if each.name in members for tag in each.type_tags)
-                yield _with_tags(_naming(answer, list(tensors)), tuple(tags))
+                by_onnx = members in groups
+                yield _with_tags(answer if by_onnx else replace(answer, breaks_onnx=False), tuple(tags))
 
 
 def _members(members: Iterable[str], names: Mapping[str, Any]) -> dict[str, TensorFacts]:

@@ -174,16 +174,21 @@ def _outputs(name: str, table: Table) -> Iterator[Output]:
 
 
 def _spans(name: str, table: Table) -> list[dict[str, Any]]:
-    """One input or output for each span of versions in which ONNX gives it one type and one name of its own."""
+    """One input or output for each span of versions in which ONNX gives it one type, one name and one optionality."""
     since, before = table.take("since", int, 1), table.maybe("before", int)
     types, names = table.versioned("type"), table.versioned("onnx") or {1: name}
+    optional = table.versioned("optional") or {1: False}
     if not types:
         raise CatalogueError(f"{table.place} lacks type")
-    starts = sorted({since, *(start for start in (*types, *names) if start > since)})
+    first = max(since, min(types))
+    starts = sorted({first, *(start for start in (*types, *names, *optional) if start > first)})
     return [
-        {"type": at(types, start), "onnx": at(names, start), "since": start, "before": end}
+        {
+            "type": at(types, start), "onnx": at(names, start), "optional": bool(at(optional, start)),
+            "since": start, "before": end,
+        }
         for start, end in zip(starts, [*starts[1:], before], strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def _parameter(name: str, table: Table) -> Parameter:

@@ -156,7 +156,8 @@ class Facts:
                 return undefined(f"{left} {sign} {right} is no operation on real numbers")
             left, right = Fraction(left), Fraction(right)
         if sign in ("//", "%") and right <= 0:
-            return undefined(f"the divisor {number(right)} is not positive")
+            shown = number(right) if type(right) is int else right
+            return undefined(f"the divisor {shown} is not positive")
         return _ARITHMETIC[sign](left, right)
 
     def negative(self, value: Any) -> Any:

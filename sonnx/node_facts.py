@@ -153,6 +153,11 @@ def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Seq
         actual = actuals[index] if index < len(actuals) else None
         names[formal.name] = NOT_CONNECTED if actual is None else actual
         names[f"given({formal.name})"] = actual is not None
+        names[f"constant({formal.name})"] = actual is not None and not _at_run_time(actual.values)
+
+
+def _at_run_time(values: Any) -> bool:
+    return isinstance(values, Unknown) and values.cause is Cause.RUN_TIME
 
 
 def evaluate(expression: Any, facts: Facts, names: Mapping[str, Any]) -> Any:

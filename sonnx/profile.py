@@ -109,6 +109,8 @@ class Parameter:
     absent: Versioned[Expression | None]
     required: int | None = None
     """The version from which it must be written."""
+    optional: int | None = None
+    """The version from which it need not be written any more."""
     input: int | None = None
     since: int = 1
     before: int | None = None
@@ -117,7 +119,8 @@ class Parameter:
 
     def required_at(self, version: int) -> bool:
         """Whether it must be written in a version."""
-        return self.required is not None and self.required <= version
+        ended = self.optional is not None and self.optional <= version
+        return self.required is not None and self.required <= version and not ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,6 +286,7 @@ def _tensors(made: Signature) -> Iterator[tuple[str, Kind]]:
         yield each.name, Many(TENSOR) if each.variadic else TENSOR
         if not each.variadic:
             yield f"given({each.name})", "bool"
+            yield f"constant({each.name})", "bool"
     for output in made.outputs:
         yield output.name, TENSOR
         yield f"given({output.name})", "bool"

@@ -144,3 +144,19 @@ def positions(extent: int, width: int, stride: int) -> int:
     if extent < width:
         raise Undefined("the window is larger than the padded axis")
     return (extent - width) // stride + 1
+
+
+def touches(extent: int, start: int, kernel: int, dilation: int) -> bool:
+    """Whether a kernel laid from `start` on, which is negative in the padding, meets one of `extent` elements."""
+    if dilation < 1:
+        raise Undefined("the dilation is not positive")
+    if start >= 0:
+        return start < extent
+    return start % dilation < extent and (dilation - 1 - start) // dilation < kernel
+
+
+def expands_to(shape: list[int], target: list[int]) -> bool:
+    """Unidirectional broadcasting: each extent, from the last, is that of the target or 1 (ONNX Broadcasting.md)."""
+    return len(shape) <= len(target) and all(
+        aligned(shape, k) == aligned(target, k) or aligned(shape, k) == 1 for k in range(len(shape))
+    )
