@@ -36,7 +36,7 @@ from sonnx.inforce import InForce
 from sonnx.profile import Input, Output, Parameter, Rule
 from sonnx.signature import Signature
 
-WHOLE = {"int64": 63, "int32": 31}
+WHOLE = {"int64": 63, "int32": 31, "int16": 15}
 """Element types of constants whose values the theorems speak of, with their bits; other constants are cases."""
 NUMBERS = (-(2**63), 2**63 - 1)
 """What an attribute of kind int can state."""
@@ -297,6 +297,6 @@ def _group(setting: Setting, members: Sequence[str]) -> Listing:
         [
             (there, Record({"type": record.fields["type"]}))
             for letter, (there, record) in setting.tensors.items()
-            if letter.partition("[")[0] in members
+            if letter.partition("[")[0].removesuffix("_input") in members
         ]
     )
