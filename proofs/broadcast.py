@@ -116,10 +116,7 @@ Claim = Callable[..., Iterable[Obligation]]
 
 
 def reworded_mutants(claim: Claim, **changes: tuple[str, str]) -> tuple[Mutant, ...]:
-    return tuple(
-        Mutant(name.replace("_", " "), partial(claim, reworded(*change)))
-        for name, change in changes.items()
-    )
+    return tuple(Mutant(name.replace("_", " "), partial(claim, reworded(*change))) for name, change in changes.items())
 
 
 MISALIGNED = ("shape[len(shape) - 1 - k]", "shape[k]")

@@ -16,8 +16,8 @@ from sonnx.proofs.family import Family, families
 from sonnx.proofs.independent import identifier, independent, satisfiable
 from sonnx.proofs.setting import Bounds
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem
-from sonnx.proofs.truths import both, formula, implies
-from sonnx.proofs.z3_values import Listing, at_most
+from sonnx.proofs.truths import Truth, both, formula, implies
+from sonnx.proofs.z3_values import Listing, Partial, at_most
 
 from sonnx.catalogue import operators
 from sonnx.profile import Operator, Rule
@@ -105,7 +105,14 @@ def _shape_total(family: Family) -> Theorem:
 
 def _extents(shape: object) -> z3.BoolRef:
     items = shape.items if isinstance(shape, Listing) else ()
-    return formula(both([implies(present, at_most(0, extent)) for present, extent in items]))
+    return formula(both([implies(present, _extent(item)) for present, item in items]))
+
+
+def _extent(item: object) -> Truth:
+    """An extent is defined and not negative."""
+    if isinstance(item, Partial):
+        return both([item.defined, at_most(0, item.value)])
+    return at_most(0, item)
 
 
 def _restricts(family: Family) -> Theorem:

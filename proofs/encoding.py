@@ -16,7 +16,7 @@ from sonnx.proofs.functions import Functions
 from sonnx.proofs.lists import chain, length, listing, masked, merge, pack, pick
 from sonnx.proofs.obliged import NotStated
 from sonnx.proofs.truths import Truth, both, either, implies, negate
-from sonnx.proofs.z3_values import NOTHING, Listing, Nothing, Partial, Text, Value, less
+from sonnx.proofs.z3_values import NOTHING, Listing, Nothing, Partial, Text, Value, less, real
 
 from sonnx.domain import Expression, Thunk, Word
 from sonnx.facts import Cause, Unknown
@@ -84,8 +84,8 @@ class Encoding(Functions):
 
     # Parts of an expression
 
-    def constant(self, value: int | str) -> Value:
-        return value
+    def constant(self, value: int | float | str) -> Value:
+        return real(value) if isinstance(value, float) else value
 
     def listing(self, items: Sequence[Value]) -> Value:
         return listing(items)
@@ -185,6 +185,11 @@ class Encoding(Functions):
 
     def _as_term(self, value: Value, other: Value) -> Value:
         """A constant string beside one that is not, or beside another constant, as a term."""
+        if isinstance(value, Listing) and any(isinstance(item, str) for _, item in value.items):
+            items = tuple(
+                (there, Text(self.text(item)) if isinstance(item, str) else item) for there, item in value.items
+            )
+            return Listing(items, value.packed, value.length)
         return Text(self.text(value)) if isinstance(value, str) and value != other else value
 
     # Loops

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
 from sonnx.proofs.obliged import ELEMENT_TYPES
+from sonnx.proofs.setting import valued
 
 from sonnx.build import VALUE_FIELD
 from sonnx.facts import Tensor as Facts
@@ -17,7 +19,10 @@ from sonnx.profile import Parameter
 from sonnx.signature import Signature
 
 IR_VERSION = 10
-_BYTES = {"int64": 8, "int32": 4}
+_CODES = {
+    "float": "f", "double": "d", "float16": "e", "int8": "b", "int16": "h", "int32": "i", "int64": "q",
+    "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def _type(facts: Facts) -> Type:
 def _constant(name: str, facts: Facts) -> Tensor:
     element, values = str(facts.type), facts.values
     assert isinstance(values, tuple)  # noqa: S101  (the caller's condition)
-    data = b"".join(value.to_bytes(_BYTES[element], "little", signed=True) for value in values)
+    data = struct.pack(f"<{len(values)}{_CODES[element]}", *values)
     return Tensor(name, element, facts.shape, ("raw_data",), memoryview(data))  # type: ignore[arg-type]
 
 
@@ -108,7 +113,12 @@ class _Reader:
         for parameter in self.made.values:
             if parameter.name == formal.name:
                 return [self.constant(parameter)]
-        return [self.tensor(formal.name)]
+        facts = self.tensor(formal.name)
+        if formal.name in valued(self.made):
+            return [facts._replace(values=(self.number(f"{formal.name}.value"),) * prod(facts.shape))]  # type: ignore[arg-type]
+        if self.number(f"constant({formal.name})") and facts.type in _CODES:
+            return [facts._replace(values=(0,) * prod(facts.shape))]  # type: ignore[arg-type]
+        return [facts]
 
     def attribute(self, parameter: Parameter) -> Attribute:
         name, kind = parameter.name, parameter.kind

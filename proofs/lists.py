@@ -63,7 +63,9 @@ def merge(condition: Truth, left: Value, right: Value, same_text: object = None)
         case (Nothing(), other) | (other, Nothing()):
             return other
         case (Partial(), _) | (_, Partial()):
-            raise AssertionError("a partial value is read before it is merged")
+            one, other = _partial(left), _partial(right)
+            there = merge(condition, one.defined, other.defined)
+            return Partial(merge(condition, one.value, other.value), there, one.reason or other.reason)
         case (bool() | z3.BoolRef(), _):
             return both([implies(condition, left), implies(negate(condition), right)])
         case (Listing(), Listing()):
@@ -73,6 +75,10 @@ def merge(condition: Truth, left: Value, right: Value, same_text: object = None)
         case (Text(), Text()):
             return Text(z3.If(condition, left.term, right.term))
     return choose(condition, left, right)
+
+
+def _partial(value: Value) -> Partial:
+    return value if isinstance(value, Partial) else Partial(value, True, "")
 
 
 def _merge_lists(condition: z3.BoolRef, left: Listing, right: Listing) -> Listing:

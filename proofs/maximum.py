@@ -132,9 +132,7 @@ ZEROS_EQUAL = Defined(maximum=altered(order.maximum, "key(y", "key(y", key=order
 SHALLOW = Defined(greater=altered(greater, "x > y)", "x > x)"))
 CLEARED = Defined(maximum=altered(order.maximum, "return y", "return y + 1"))
 ALWAYS_FIRST = Defined(maximum=altered(order.maximum, "return y", "return x"))
-NAN_LOST = Defined(
-    maximum=altered(order.maximum, "if key(", "if key(y, sign, infinity) <= infinity and key(")
-)
+NAN_LOST = Defined(maximum=altered(order.maximum, "if key(", "if key(y, sign, infinity) <= infinity and key("))
 CLAIMS = (order.maximum, order.key, greater)
 
 STATED = [

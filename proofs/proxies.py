@@ -109,6 +109,9 @@ class Whole(Number):
     def __floordiv__(self, value: Term) -> Term:
         return self.made(self.of / self.divisor(value))
 
+    def __rfloordiv__(self, value: Term) -> Term:
+        return self.made(self.other(value) / self.divisor(self))
+
     def __mod__(self, value: Term) -> Term:
         return self.made(self.of % self.divisor(value))
 
@@ -118,7 +121,7 @@ class Whole(Number):
         return divisor
 
     __radd__, __rmul__ = __add__, __mul__
-    __rfloordiv__ = __rmod__ = __and__ = __or__ = __xor__ = __rshift__ = Number.refused
+    __rmod__ = __and__ = __or__ = __xor__ = __rshift__ = Number.refused
     __eq__, __hash__ = Number.__eq__, Number.refused
 
 

@@ -6,6 +6,7 @@ and the general rules of the profile read by Z3 (`general_rules`), not typed aga
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -14,17 +15,35 @@ from sonnx.proofs.encoding import Condition, Encoding
 from sonnx.proofs.lists import masked, merge, of_length
 from sonnx.proofs.obliged import ELEMENT_TYPES
 from sonnx.proofs.truths import Truth, both, either, formula, implies
-from sonnx.proofs.z3_values import Listing, Number, Partial, Record, Text, Value, at_most, equal, less, variable, within
+from sonnx.proofs.z3_values import (
+    Listing,
+    Number,
+    Partial,
+    Record,
+    Text,
+    Value,
+    at_most,
+    equal,
+    less,
+    real,
+    variable,
+    within,
+)
 
 from sonnx.domain import Expression
+from sonnx.facts import Cause, Unknown
 from sonnx.inforce import InForce
 from sonnx.profile import Input, Output, Parameter, Rule
 from sonnx.signature import Signature
 
-WHOLE = {"int64": 63, "int32": 31}
+WHOLE = {"int64": 63, "int32": 31, "int16": 15}
 """Element types of constants whose values the theorems speak of, with their bits; other constants are cases."""
 NUMBERS = (-(2**63), 2**63 - 1)
 """What an attribute of kind int can state."""
+ELEMENTS = (-100, 100)
+"""What the values of a constant tensor range over: numbers that every readable element type has."""
+READABLE = ("float", "double", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+"""Element types of constants whose values a check reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +77,12 @@ class Setting:
     names: dict[str, Value] = field(default_factory=dict)
     ranges: list[z3.BoolRef] = field(default_factory=list)
     tensors: dict[str, tuple[Truth, Record]] = field(default_factory=dict)
+    valued: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
     conditions: dict[str, Condition] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.valued, self.constants = valued(self.made), asked_constant(self.made)
         values = {parameter.name for parameter in self.made.values}
         for formal in self.made.inputs:
             if formal.variadic:
@@ -87,9 +109,19 @@ class Setting:
         self.ranges += [*within(length), kind >= 0, kind < len(ELEMENT_TYPES)]
         for extent in extents:
             self.ranges += within(extent)
-        return Record(
-            {"type": Text(kind), "shape": of_length(length, extents), "kind": "tensor", "holds_sparse": False}
-        )
+        fields = {"type": Text(kind), "shape": of_length(length, extents), "kind": "tensor", "holds_sparse": False}
+        return Record({**fields, "values": self._elements(name, kind)})
+
+    def _elements(self, name: str, kind: z3.ArithRef) -> Value:
+        """The values of a constant, all of them equal: one stands for every element."""
+        if name not in self.valued:
+            return Unknown(Cause.RUN_TIME, "the value is known at run time only")
+        element = variable(f"{name}.value", *ELEMENTS)
+        codes = {text: ELEMENT_TYPES.index(text) for text in ELEMENT_TYPES}
+        self.ranges += [*within(element), z3.Or(*[kind == codes[text] for text in READABLE])]
+        unsigned = [kind == code for text, code in codes.items() if text.startswith("uint")]
+        self.ranges.append(z3.Implies(z3.Or(*unsigned), element.term >= 0))
+        return Listing(((True, element),), packed=True, length=1)
 
     def _variadic(self, formal: Input) -> None:
         count = variable(f"{formal.name}.count", 0, self.bounds.count)
@@ -105,6 +137,9 @@ class Setting:
         self.names[f"given({formal.name})"] = there
         self.names[called] = Partial(record, there, f"{formal.name} is not connected") if formal.optional else record
         self.tensors[called] = there, record
+        if formal.name in self.constants:
+            asked = z3.Bool(f"constant({formal.name})")
+            self.names[f"constant({formal.name})"] = True if formal.name in self.valued else asked
 
     # Parameters
 
@@ -156,6 +191,9 @@ class Setting:
                 self.names[name] = of_length(length, texts)
             case "tensor":
                 self.names[name] = self.tensor(name)
+            case "sparse_tensor":  # the general rule no-sparse-tensor refuses it, so no theorem needs one
+                self.ranges.append(z3.Not(written))
+                self.names[name] = self.tensor(name)
             case kind:
                 raise NotImplementedError(f"the Z3 reading knows no attribute of kind {kind} ({name})")
 
@@ -178,6 +216,8 @@ class Setting:
         stands, instead = self.reading.read(absent, self.names)
         if isinstance(instead, str):
             instead = Text(self.reading.text(instead))
+        if isinstance(instead, float):
+            instead = real(instead)
         merged = merge(written, inner, instead)
         there = merge(written, defined, stands)
         self.names[name] = merged if there is True else Partial(merged, there, f"{name} has no value")
@@ -204,6 +244,23 @@ def _holding(shape: Listing, length: int | Number) -> z3.BoolRef:
         both([equal(rank, 2), equal(first, 1), equal(second, length)]),
     )
     return formula(either(cases))
+
+
+def valued(made: Signature) -> frozenset[str]:
+    """The inputs whose values a rule of the operator reads."""
+    return _named(made, r"\b(\w+)\.values\b")
+
+
+def asked_constant(made: Signature) -> frozenset[str]:
+    """The inputs of which a rule of the operator asks whether they are constants."""
+    return _named(made, r"\bconstant\((\w+)\)")
+
+
+def _named(made: Signature, pattern: str) -> frozenset[str]:
+    expressions = [each for rule in made.rules for each in (rule.require, rule.onnx, rule.when) if each is not None]
+    expressions += [*made.define.values(), *made.shapes.values()]
+    found = {name for each in expressions for name in re.findall(pattern, each.text)}
+    return frozenset(formal.name for formal in made.inputs if formal.name in found)
 
 
 def general_rules(setting: Setting, in_force: InForce) -> Iterator[tuple[str, Truth]]:
@@ -240,6 +297,6 @@ def _group(setting: Setting, members: Sequence[str]) -> Listing:
         [
             (there, Record({"type": record.fields["type"]}))
             for letter, (there, record) in setting.tensors.items()
-            if letter.partition("[")[0] in members
+            if letter.partition("[")[0].removesuffix("_input") in members
         ]
     )

@@ -11,7 +11,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import add, ge, gt, le, lt, mul, sub
+from operator import add, ge, gt, le, lt, mod, mul, sub, truediv
 
 import z3
 from sonnx.proofs.proxies import Refused, Term
@@ -21,7 +21,10 @@ from sonnx import words as module
 from sonnx.domain import Thunk, Word
 from sonnx.expression import _read_word, words
 
-_ARITHMETIC = {"+": add, "-": sub, "*": mul}
+_ARITHMETIC = {"+": add, "-": sub, "*": mul, "//": truediv, "%": mod}
+"""Signs on terms: / of integers is z3's division, which rounds down where the divisor is positive, as % does.
+
+That it is positive is proved where the code of the word is run (`proxies.Whole.divisor`); no word on lists divides."""
 _ORDER = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 

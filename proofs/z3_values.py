@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import z3
@@ -91,6 +93,11 @@ def bounds(number: int | Number) -> tuple[int | None, int | None]:
 def variable(name: str, low: int | None = None, high: int | None = None) -> Number:
     """A fresh number; its bounds are hypotheses whoever makes it must state (`within`)."""
     return Number(z3.Int(name), low, high, (1, (name,)))
+
+
+def real(value: float) -> Number:
+    """A constant that is no whole number, exactly."""
+    return Number(z3.RealVal(str(Fraction(value))), floor(value), ceil(value))
 
 
 def within(number: Number) -> list[z3.BoolRef]:

@@ -100,7 +100,10 @@ class Applier:
             if unknown is not None and _has_meaning(made, parameter.name, names):
                 raise NotExecutable(unknown.reason)
         application = Application(node.operator, made.version, made.text, names, attributes)
-        expected = tuple(_expected(made, output, names) for output in made.outputs[: len(node.outputs)])
+        outputs = made.outputs[: len(node.outputs)]
+        if any(output.constant for output in outputs):  # the node holds the value itself, type and shape included
+            return self._prepared(application, module, None)
+        expected = tuple(_expected(made, output, names) for output in outputs)
         return self._prepared(application, module, expected)
 
     def _prepared(

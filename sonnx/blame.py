@@ -29,7 +29,7 @@ class Said(NamedTuple):
 
 def why(expression: Expression, environment: Mapping[str, Any]) -> str:
     """Half a sentence: what the model states where the expression does not hold, "" where nothing can be said."""
-    said = {name: Said(value, name) for name, value in environment.items()}
+    said = {name: Said(value, name, f"{name} does not hold") for name, value in environment.items()}
     try:
         found: Said = expression.evaluate(Blame(), said)
     except OutOfFuel:
@@ -53,8 +53,13 @@ def show(value: Any) -> str:
 
 
 def _with_value(said: Said) -> str:
-    shown = show(said.value)
-    return shown if said.text == shown else f"{said.text} = {shown}"
+    shown, literal = show(said.value), said.text.startswith('["')
+    return said.text if literal or said.text == shown else f"{said.text} = {shown}"
+
+
+def _factor(text: str, sign: str) -> str:
+    """A sum or difference below a product, a quotient or a remainder stands in brackets."""
+    return f"({text})" if sign not in "+-" and (" + " in text or " - " in text) else text
 
 
 class Blame:
@@ -81,7 +86,8 @@ class Blame:
         return Said(self.facts.part(sequence.value, first, last), f"{sequence.text}[{edges}]")
 
     def arithmetic(self, sign: str, left: Said, right: Said) -> Said:
-        return Said(self.facts.arithmetic(sign, left.value, right.value), f"{left.text} {sign} {right.text}")
+        text = f"{_factor(left.text, sign)} {sign} {_factor(right.text, sign)}"
+        return Said(self.facts.arithmetic(sign, left.value, right.value), text)
 
     def negative(self, value: Said) -> Said:
         return Said(self.facts.negative(value.value), f"-{value.text}")
@@ -113,7 +119,8 @@ class Blame:
         return Said(False, "", " and ".join(dict.fromkeys(said.why for said in told if said.why)))
 
     def negation(self, value: Said) -> Said:
-        return Said(self.facts.negation(value.value), f"not {value.text}", f"{value.text} holds", weak=True)
+        told = value.why.replace(", needs ", ", must not be ") if ", needs " in value.why else f"{value.text} holds"
+        return Said(self.facts.negation(value.value), f"not {value.text}", told, weak=True)
 
     def choice(self, condition: Said, then: Thunk, otherwise: Thunk) -> Said:
         if isinstance(condition.value, Unknown):

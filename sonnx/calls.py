@@ -76,24 +76,28 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
             if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
                 answer = judge(rule, demand, {"input": {"connected": connected}})
-                yield _saying(answer, f"the optional input {formal.name} is omitted")
+                yield _with_tags(_saying(answer, f"the optional input {formal.name} is omitted"), formal.tags)
 
 
 def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
-    """The general rules about the tensors that share a type."""
+    """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
+    groups = tuple(made.groups.values())
+    beyond = [members for members in made.one_type if not any(set(members) <= set(group) for group in groups)]
     for rule, demand in in_force.about("group"):
-        for members in (*made.groups.values(), *made.one_type):
+        for members in (*groups, *beyond):
             tensors = _members(members, names)
             if len(tensors) > 1:
-                answer = judge(rule, demand, {"group": tuple(tensors.values())})
-                yield _naming(answer, list(tensors))
+                answer = _naming(judge(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
+                tags = dict.fromkeys(tag for each in made.formals if each.name in members for tag in each.type_tags)
+                by_onnx = members in groups
+                yield _with_tags(answer if by_onnx else replace(answer, breaks_onnx=False), tuple(tags))
 
 
 def _members(members: Iterable[str], names: Mapping[str, Any]) -> dict[str, TensorFacts]:
     """The tensors of a type group by the letter of each; inputs and outputs that are left out are none."""
     found: dict[str, TensorFacts] = {}
     for name in members:
-        value = names[name]
+        value = names.get(f"{name}_input", names[name])
         if isinstance(value, TensorFacts):
             found |= {name: value} if names.get(f"given({name})", True) else {}
         else:
@@ -172,7 +176,7 @@ def _saying(answer: Answer, actual: str) -> Answer:
 
 
 def _with_tags(answer: Answer, tags: tuple[Tag, ...]) -> Answer:
-    """The answer with the tags the operator's text gives the parameter, before those of the general rule."""
+    """The answer with the tags the operator's text gives the formal, before those of the general rule."""
     if answer.verdict is not Verdict.FAIL or not tags:
         return answer
     return replace(answer, rule=replace(answer.rule, tags=(*tags, *answer.rule.tags)))

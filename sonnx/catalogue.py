@@ -27,6 +27,7 @@ from sonnx.profile import (
     Rule,
     Text,
     Versioned,
+    at,
     expand,
 )
 
@@ -161,13 +162,33 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
     )
 
 
-def _input(name: str, table: Table) -> Input:
-    return _simple(Input, table, name=name, onnx=table.take("onnx", str, name))
+def _inputs(name: str, table: Table) -> Iterator[Input]:
+    for span in _spans(name, table):
+        yield _simple(Input, Table(table.data, table.place), name=name, **span)
 
 
-def _output(name: str, table: Table) -> Output:
+def _outputs(name: str, table: Table) -> Iterator[Output]:
     shape = table.expressions("shape")
-    return _simple(Output, table, name=name, onnx=table.take("onnx", str, name), shape=shape)
+    for span in _spans(name, table):
+        yield _simple(Output, Table(table.data, table.place), name=name, shape=shape, **span)
+
+
+def _spans(name: str, table: Table) -> list[dict[str, Any]]:
+    """One input or output for each span of versions in which ONNX gives it one type, one name and one optionality."""
+    since, before = table.take("since", int, 1), table.maybe("before", int)
+    types, names = table.versioned("type"), table.versioned("onnx") or {1: name}
+    optional = table.versioned("optional") or {1: False}
+    if not types:
+        raise CatalogueError(f"{table.place} lacks type")
+    first = max(since, min(types))
+    starts = sorted({first, *(start for start in (*types, *names, *optional) if start > first)})
+    return [
+        {
+            "type": at(types, start), "onnx": at(names, start), "optional": bool(at(optional, start)),
+            "since": start, "before": end,
+        }
+        for start, end in zip(starts, [*starts[1:], before], strict=True)
+    ]  # fmt: skip
 
 
 def _parameter(name: str, table: Table) -> Parameter:
@@ -200,8 +221,8 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
             variable: {text: _strings(names, f"{each.place}.{text}") for text, names in each.data.items()}
             for variable, each in table.tables("profile")
         },
-        inputs=tuple(_input(*item) for item in table.tables("inputs")),
-        outputs=tuple(_output(*item) for item in table.tables("outputs")),
+        inputs=tuple(each for item in table.tables("inputs") for each in _inputs(*item)),
+        outputs=tuple(each for item in table.tables("outputs") for each in _outputs(*item)),
         parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
         define=_defines(table),
         one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),

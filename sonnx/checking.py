@@ -268,6 +268,7 @@ class _Check:
         return Call(
             operator=node.operator,
             domain=domain,
+            overload=node.overload,
             operator_set=operator_set,
             version=version,
             attributes=node.attributes,

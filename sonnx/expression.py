@@ -51,6 +51,12 @@ def parse(text: str) -> Expression:
     return Expression(text, frozenset(walker.free), run, tuple(walker.used), frozenset(walker.variables), over)
 
 
+def operand(text: str) -> str:
+    """A text as one side of a comparison: in brackets where it would bind less than that."""
+    loose = isinstance(ast.parse(text, mode="eval").body, ast.IfExp | ast.BoolOp | ast.Compare)
+    return f"({text})" if loose else text
+
+
 def _ranged_over(walker: _Walker, tree: ast.expr) -> tuple[str, Run] | None:
     match tree:
         case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[clause, *_])]):
@@ -132,7 +138,7 @@ class _Walker:
         if isinstance(tree.op, ast.Not):
             return lambda domain, environment: domain.negation(operand(domain, environment))
         if isinstance(tree.op, ast.USub):
-            if isinstance(tree.operand, ast.Constant) and isinstance(tree.operand.value, int):
+            if isinstance(tree.operand, ast.Constant) and isinstance(tree.operand.value, int | float):
                 number = -tree.operand.value
                 return lambda domain, environment: domain.constant(number)
             return lambda domain, environment: domain.negative(operand(domain, environment))

@@ -1,8 +1,9 @@
 """The reading that checks: what a model states, in three values, total on any input.
 
-A known value is a Python int, bool, str or tuple (a list), or a record with fields (`Tensor`).  What is not known is an
-`Unknown` with its cause; the strongest cause wins.  No text of the rule language can make this reading raise, and fuel
-bounds the work of one evaluation (docs/rule-language.md).
+A known value is a Python int, bool, str or tuple (a list), or a record with fields (`Tensor`); a float stands for the
+rational number it is, and arithmetic on it is exact.  What is not known is an `Unknown` with its cause; the strongest
+cause wins.  No text of the rule language can make this reading raise, and fuel bounds the work of one evaluation
+(docs/rule-language.md).
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 from functools import reduce
-from math import prod
+from math import isfinite, prod
 from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 from typing import Any, NamedTuple
 
@@ -149,8 +151,13 @@ class Facts:
         unknown = strongest((left, right))
         if unknown is not None:
             return unknown
+        if type(left) is float or type(right) is float:
+            if any(type(side) is float and not isfinite(side) for side in (left, right)):
+                return undefined(f"{left} {sign} {right} is no operation on real numbers")
+            left, right = Fraction(left), Fraction(right)
         if sign in ("//", "%") and right <= 0:
-            return undefined(f"the divisor {number(right)} is not positive")
+            shown = number(right) if type(right) is int else right
+            return undefined(f"the divisor {shown} is not positive")
         return _ARITHMETIC[sign](left, right)
 
     def negative(self, value: Any) -> Any:

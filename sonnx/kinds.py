@@ -32,7 +32,7 @@ class Fields:
 Kind = str | Many | Fields
 
 NUMBERS = frozenset({"int", "float"})
-"""Kinds that are compared with each other; with a float nothing else is done, because the rules are exact."""
+"""Kinds that are compared and calculated with; a float is the real number it stands for, so nothing is rounded."""
 SHAPE = Many("int")
 TENSOR = Fields("tensor", (("shape", SHAPE), ("rank", "int"), ("type", "string"), ("values", Many("float"))))
 VALUE = Fields("value", (*TENSOR.fields, ("kind", "string"), ("holds_sparse", "bool")))
@@ -128,13 +128,17 @@ class Kinds:
     def arithmetic(self, sign: str, left: Kind, right: Kind) -> Kind:
         if sign == "+" and isinstance(left, Many):
             return _same(left, right)
-        _expect(left, "int", f"the left side of {sign!r}")
-        _expect(right, "int", f"the right side of {sign!r}")
-        return "int"
+        if {left, right} == {"int", "float"}:
+            left = right = "float"
+        for side, kind in (("left", left), ("right", right)):
+            if kind != "float":
+                _expect(kind, "int", f"the {side} side of {sign!r}")
+        return "int" if sign == "//" else left
 
     def negative(self, value: Kind) -> Kind:
-        _expect(value, "int", "what '-' stands before")
-        return "int"
+        if value != "float":
+            _expect(value, "int", "what '-' stands before")
+        return value
 
     def compare(self, sign: str, left: Kind, right: Kind) -> Kind:
         if sign in ("in", "not in"):

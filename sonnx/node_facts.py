@@ -9,7 +9,7 @@ from typing import Any
 from sonnx.facts import Cause, Facts, OutOfFuel, Unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
-from sonnx.profile import Formal
+from sonnx.profile import Formal, Parameter
 from sonnx.quoting import quote
 from sonnx.signature import Signature
 
@@ -25,6 +25,7 @@ NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="expli
 NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is no tensor", because="tensor-values-only")
 NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
 NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
+SPARSE = Unknown(Cause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
 NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
 
 
@@ -51,6 +52,13 @@ def constant_facts(tensor: Tensor) -> TensorFacts:
     """What a constant states: its type, its dimensions, and its values where they are few whole numbers."""
     element = NO_TYPE if tensor.element is None else tensor.element
     return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), _values(tensor))
+
+
+def sparse_facts(tensor: SparseTensor) -> TensorFacts:
+    """What a sparse constant states: its type and its dimensions."""
+    element = NO_TYPE if tensor.element is None else tensor.element
+    dims = tuple([dimension(each, index) for index, each in enumerate(tensor.dims)])
+    return TensorFacts(element, dims, SPARSE, "sparse tensor", True)
 
 
 def _values(tensor: Tensor) -> Any:
@@ -121,6 +129,8 @@ def attribute_fact(attribute: Attribute) -> Any:
     value = attribute.value
     if isinstance(value, Tensor):
         return constant_facts(value)
+    if isinstance(value, SparseTensor):
+        return sparse_facts(value)
     if isinstance(value, int | str | float) or (
         isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)
     ):
@@ -153,6 +163,11 @@ def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Seq
         actual = actuals[index] if index < len(actuals) else None
         names[formal.name] = NOT_CONNECTED if actual is None else actual
         names[f"given({formal.name})"] = actual is not None
+        names[f"constant({formal.name})"] = actual is not None and not _at_run_time(actual.values)
+
+
+def _at_run_time(values: Any) -> bool:
+    return isinstance(values, Unknown) and values.cause is Cause.RUN_TIME
 
 
 def evaluate(expression: Any, facts: Facts, names: Mapping[str, Any]) -> Any:
@@ -183,9 +198,16 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
             nothing = Unknown(
                 Cause.UNDEFINED,
                 f"{parameter.name} is not written",
-                because="required-attribute" if parameter.required_at(signature.version) else "",
+                because=_demanding(parameter, signature),
             )
             names[parameter.name] = nothing if absent is None else evaluate(absent, Facts(), names)
+
+
+def _demanding(parameter: Parameter, signature: Signature) -> str:
+    """The rule that fails where a parameter that must be there is not, "" for the others."""
+    if not parameter.required_at(signature.version):
+        return ""
+    return "input-count" if parameter in signature.values else "required-attribute"
 
 
 def _of_kind(attribute: Attribute, kind: str) -> Any:

@@ -54,7 +54,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input of an operator; `type` is a type variable or an element type."""
+    """An input of an operator; `type` is a type variable or an element type.
+
+    One whose type or ONNX name changes between versions is several inputs, each with its span of versions.
+    """
 
     name: str
     type: str
@@ -63,13 +66,16 @@ class Input:
     optional: bool = False
     since: int = 1
     before: int | None = None
+    tags: tuple[Tag, ...] = ()
+    """Labels of the demand that it be connected."""
+    type_tags: tuple[Tag, ...] = ()
     exempt: str = ""
     """Why it may be omitted in the profile, with its place; "" where it may not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output of an operator, its type and its shape from each version on."""
+    """An output of an operator, its type and its shape from each version on; like an input it is one for each span."""
 
     name: str
     type: str
@@ -103,6 +109,8 @@ class Parameter:
     absent: Versioned[Expression | None]
     required: int | None = None
     """The version from which it must be written."""
+    optional: int | None = None
+    """The version from which it need not be written any more."""
     input: int | None = None
     since: int = 1
     before: int | None = None
@@ -111,7 +119,8 @@ class Parameter:
 
     def required_at(self, version: int) -> bool:
         """Whether it must be written in a version."""
-        return self.required is not None and self.required <= version
+        ended = self.optional is not None and self.optional <= version
+        return self.required is not None and self.required <= version and not ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 
 def escape(text: str) -> str:
     r"""The text with every character that does not print as itself written as an escape: `\n`, `\x1b`, `\u202e`.
@@ -30,6 +32,7 @@ def quote(text: str, longest: int = 120) -> str:
     return "'" + escape(shown).replace("'", r"\'") + "'"
 
 
-def number(value: int) -> str:
+def number(value: int | Fraction) -> str:
     """A number in decimal digits, or how long it is: a product of extents can exceed what Python prints."""
-    return str(value) if value.bit_length() <= 256 else f"a number of {value.bit_length()} bits"
+    length = max(value.numerator.bit_length(), value.denominator.bit_length())
+    return str(value) if length <= 256 else f"a number of {length} bits"

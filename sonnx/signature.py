@@ -12,7 +12,7 @@ from functools import cache, cached_property
 
 from sonnx.catalogue import editions, operator
 from sonnx.domain import Expression
-from sonnx.expression import parse
+from sonnx.expression import operand, parse
 from sonnx.identifier import Tag
 from sonnx.profile import Editions, Formal, Input, Operator, Output, Parameter, Rule, T, at, expand
 
@@ -138,7 +138,8 @@ def _each(base: Signature, name: str, condition: str) -> str:
     formal = next(each for each in base.formals if each.name == name)
     if formal.variadic:
         return f"all({condition.replace('?', 'x')} for x in {name})"
-    plain = condition.replace("?", name)
+    value = any(parameter.name == name for parameter in base.values)
+    plain = condition.replace("?", f"{name}_input" if value else name)
     return f"(not given({name}) or {plain})" if formal.optional else plain
 
 
@@ -165,8 +166,7 @@ def _types(
     values = {parameter.name for parameter in base.values}
     for formal in base.formals:
         if formal.type and formal.type not in base.groups and formal.name not in values:
-            tags = formal.type_tags if isinstance(formal, Output) else ()
-            yield _fixed_type(base, described, formal.name, formal.type, tags)
+            yield _fixed_type(base, described, formal.name, formal.type, formal.type_tags)
     for parameter in base.values:
         yield from _value_input(base, described, parameter)
 
@@ -189,10 +189,11 @@ def _value_input(base: Signature, described: Operator, parameter: Parameter) -> 
     """A parameter that is an input has the type and rank its kind asks for; rules see it as `<name>_input`."""
     formal = next(each for each in base.inputs if each.name == parameter.name)
     rank = 1 if parameter.kind.endswith("s") else 0
-    for subject, condition, statement in (
-        ("type", f"{parameter.name}_input.type == '{formal.type}'", f"has the element type {formal.type}"),
-        ("rank", f"{parameter.name}_input.rank == {rank}", f"has rank {rank}"),
-    ):
+    demands = [("rank", f"{parameter.name}_input.rank == {rank}", f"has rank {rank}")]
+    if formal.type not in base.groups:
+        typed = f"{parameter.name}_input.type == '{formal.type}'"
+        demands.insert(0, ("type", typed, f"has the element type {formal.type}"))
+    for subject, condition, statement in demands:
         yield Rule(
             slug=f"{base.operator}.{parameter.name}-{subject}",
             subject="node",
@@ -223,7 +224,7 @@ def _shapes(base: Signature) -> Iterator[Rule]:
             subject="node",
             kind="validity",
             statement=f"{output.name} has the shape the operator computes.",
-            require=parse(f"{output.name}.shape == {shape.text}"),
+            require=parse(f"{output.name}.shape == {operand(shape.text)}"),
             when=parse(when),
             relies=output.relies,
             because=output.because,

@@ -20,7 +20,7 @@ from sonnx.identifier import Tag, is_slug
 from sonnx.kinds import INPUT, PARAMETER, SHAPE, TENSOR, VALUE, Kind, Kinds, Many, kind_of, show
 from sonnx.kinds import signature as kinds_of_word
 from sonnx.model import WIDTH
-from sonnx.profile import Edition, Editions, Operator, Rule, at, expand
+from sonnx.profile import Edition, Editions, Formal, Operator, Rule, at, expand
 from sonnx.signature import Signature, demanded, every_rule, resolve
 
 CLASSES = ("validity", "restriction", "error-condition")
@@ -33,7 +33,7 @@ GENERAL: Mapping[str, Mapping[str, Kind]] = {
 """The subjects of general.toml, with the names a rule about each may use."""
 PARAMETER_KINDS: Mapping[str, Kind] = {
     "int": "int", "ints": Many("int"), "string": "string", "strings": Many("string"), "float": "float",
-    "floats": Many("float"), "tensor": TENSOR,
+    "floats": Many("float"), "tensor": TENSOR, "sparse_tensor": TENSOR,
 }  # fmt: skip
 """The kinds of ONNX's attributes as rules see them; with a float they can do nothing yet."""
 
@@ -235,11 +235,10 @@ def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
             yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
         if variable not in described.types:
             yield f"{described.name} restricts the types of {variable}, which it does not have."
-    for name, type_ in [(each.name, each.type) for each in described.inputs] + [
-        (each.name, each.type) for each in described.outputs
-    ]:
-        if type_ not in described.types:
-            yield from _element_types(f"{described.name}.{name}", (type_,))
+    formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
+    for each in formals:
+        if each.type not in described.types:
+            yield from _element_types(f"{described.name}.{each.name}", (each.type,))
 
 
 def _relies(described: Operator) -> Iterator[str]:
@@ -270,7 +269,7 @@ def _signature(made: Signature, known: Editions) -> Iterator[str]:
             yield from _kind(f"{who}, absence of {parameter.name}", absent, wanted, names)
         elif at(parameter.absent, made.version) is None and not parameter.absent and not parameter.required:
             yield f"{who} does not say what the absence of {parameter.name} means."
-    names |= {each.name: PARAMETER_KINDS.get(each.kind, each.kind) for each in made.parameters}
+        names[parameter.name] = wanted
     for name, text in made.define.items():
         try:
             names[name] = kind_of(text, names)
@@ -287,6 +286,7 @@ def _tensors(made: Signature) -> Iterator[tuple[str, Kind]]:
         yield each.name, Many(TENSOR) if each.variadic else TENSOR
         if not each.variadic:
             yield f"given({each.name})", "bool"
+            yield f"constant({each.name})", "bool"
     for output in made.outputs:
         yield output.name, TENSOR
         yield f"given({output.name})", "bool"

@@ -78,3 +78,85 @@ def normal(axis: int, rank: int) -> int:
     if -rank <= axis < 0:
         return axis + rank
     raise Undefined("the axis is outside [-rank, rank - 1]")
+
+
+def from_first(index: int, extent: int) -> int:
+    """An index counted from the first element; a negative one counts from the end (NumPy; ONNX Slice, Shape)."""
+    return index + extent if index < 0 else index
+
+
+def clamped(number: int, first: int, last: int) -> int:
+    """The number of [first, last] nearest to a number; last where the range is empty (ONNX Slice, Shape)."""
+    if first <= number <= last:
+        return number
+    if number < first <= last:
+        return first
+    return last
+
+
+def steps_over(distance: int, step: int) -> int:
+    """How many of 0, step, 2 step, … lie before a distance: the quotient rounded up, none where it is negative."""
+    if step < 1:
+        raise Undefined("the step is not positive")
+    if distance < 1:
+        return 0
+    return (distance - 1) // step + 1
+
+
+def sliced(extent: int, start: int, end: int, step: int) -> int:
+    """How many of the indices start, start + step, … of an axis come before end, both brought into the axis first.
+
+    ONNX Slice-13: start to [0, extent] or [0, extent - 1], end to [0, extent] or [-1, extent - 1], by the sign of step.
+    """
+    if step > 0:
+        return steps_over(
+            clamped(from_first(end, extent), 0, extent) - clamped(from_first(start, extent), 0, extent), step
+        )
+    if step < 0:
+        return steps_over(
+            clamped(from_first(start, extent), 0, extent - 1) - clamped(from_first(end, extent), -1, extent - 1), -step
+        )
+    raise Undefined("the step is 0")
+
+
+def least(element: str) -> int:
+    """The least number of a signed integer type: minint (SONNX notations)."""
+    if element == "int8":
+        return -128
+    if element == "int16":
+        return -32768
+    if element == "int32":
+        return -2147483648
+    if element == "int64":
+        return -9223372036854775808
+    raise Undefined("the element type is no signed integer")
+
+
+def window(kernel: int, dilation: int) -> int:
+    """The extent from the first to the last element a kernel touches on an axis, gaps of its dilation included."""
+    return dilation * (kernel - 1) + 1
+
+
+def positions(extent: int, width: int, stride: int) -> int:
+    """The places a window can take on a padded axis: floor((extent - window) / stride) + 1 (Conv, MaxPool)."""
+    if stride < 1:
+        raise Undefined("the stride is not positive")
+    if extent < width:
+        raise Undefined("the window is larger than the padded axis")
+    return (extent - width) // stride + 1
+
+
+def touches(extent: int, start: int, kernel: int, dilation: int) -> bool:
+    """Whether a kernel laid from `start` on, which is negative in the padding, meets one of `extent` elements."""
+    if dilation < 1:
+        raise Undefined("the dilation is not positive")
+    if start >= 0:
+        return start < extent
+    return start % dilation < extent and (dilation - 1 - start) // dilation < kernel
+
+
+def expands_to(shape: list[int], target: list[int]) -> bool:
+    """Unidirectional broadcasting: each extent, from the last, is that of the target or 1 (ONNX Broadcasting.md)."""
+    return len(shape) <= len(target) and all(
+        aligned(shape, k) == aligned(target, k) or aligned(shape, k) == 1 for k in range(len(shape))
+    )

@@ -18,14 +18,15 @@ from sonnx.cli import run
 FINE = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }'
 WRONG = FINE.replace("float[2] y", "float[3] y")
 SYMBOL = FINE.replace("[2]", "[N]")
-OPEN = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Relu(a) }'
+TWO_SYMBOLS = """<ir_version: 10, opset_import: ["" : 13]>
+g (float[N] a, float[M] b) => (float[N] y) { y = Max(a, b) }"""
 RUN_TIME = """<ir_version: 10, opset_import: ["" : 18]> g (float[2, 3] a, int64[1] axes) => (float[2, 1] y)
 { y = ReduceMax <keepdims = 1, noop_with_empty_axes = 0> (a, axes) }"""
 
 
 @pytest.fixture
 def models(tmp_path: Path) -> dict[str, str]:
-    texts = {"fine": FINE, "wrong": WRONG, "symbol": SYMBOL, "open": OPEN, "run_time": RUN_TIME}
+    texts = {"fine": FINE, "wrong": WRONG, "symbol": SYMBOL, "two_symbols": TWO_SYMBOLS, "run_time": RUN_TIME}
     for name, text in texts.items():
         (tmp_path / f"{name}.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
     (tmp_path / "text.onnx").write_text("hello")
@@ -38,7 +39,7 @@ def models(tmp_path: Path) -> dict[str, str]:
         (["fine"], [], 0),
         (["wrong"], [], 1),
         (["text"], [], 2),
-        (["open"], [], 3),
+        (["two_symbols"], ["--edition", "2025-10"], 3),
         (["run_time"], [], 3),
         (["run_time"], ["--accept-assumptions"], 0),
         (["symbol"], [], 1),
@@ -53,8 +54,8 @@ def models(tmp_path: Path) -> dict[str, str]:
         (["fine"], ["--edition", "1999-01"], 2),
         (["fine"], ["--strict-versions"], 0),
         (["fine", "wrong"], [], 1),
-        (["fine", "open"], [], 3),
-        (["fine", "wrong", "open", "text"], [], 2),
+        (["fine", "run_time"], [], 3),
+        (["fine", "wrong", "run_time", "text"], [], 2),
     ],
 )
 def test_exit_codes(models: dict[str, str], names: list[str], options: list[str], code: int) -> None:

@@ -53,11 +53,17 @@ def slugs():
     for data in (GENERAL["general"], GENERAL["graph"]):
         yield from (rule["slug"] for rule in data["rule"])
     for operator, data in OPERATORS.items():
-        yield from (f"{operator}.{rule['name']}" for rule in data["rule"])
+        yield from (f"{operator}.{rule['name']}" for rule in data.get("rule", []))
         yield from (f"{operator}.{variable}-allowed" for variable in data["types"])
-        yield from (f"{operator}.{value}-type" for value in chain(data["inputs"], data["outputs"]))
+        yield from (f"{operator}.{value}-type" for value in chain(data.get("inputs", []), data["outputs"]))
         yield from (f"{operator}.{output}-shape" for output in data["outputs"])
-        yield from (f"{operator}.{name}-rank" for name, parameter in data["parameters"].items() if "input" in parameter)
+        parameters = data.get("parameters", {}).items()
+        yield from (f"{operator}.{name}-rank" for name, parameter in parameters if "input" in parameter)
+
+
+def concerns_a_seed(erratum):
+    """Whether the place is in one of the five documents; ONNX has pages on other operators too."""
+    return bool(SOURCES & set(erratum["document"])) and any(seed["file"] in erratum["place"] for seed in SEEDS)
 
 
 def resolved(path):
@@ -123,7 +129,7 @@ def test_every_case_of_the_texts_is_mapped():
 
 def test_every_erratum_of_the_documents_has_its_line():
     of_lines = {name for seed in SEEDS for entry in seed["line"] for name in entry.get("errata", [])}
-    assert {name for name, erratum in ERRATA.items() if SOURCES & set(erratum["document"])} == of_lines
+    assert {name for name, erratum in ERRATA.items() if concerns_a_seed(erratum)} == of_lines
 
 
 if "SONNX_SEEDS" in os.environ:

@@ -22,6 +22,7 @@ class Call:
 
     operator: str
     domain: str
+    overload: str
     operator_set: int | None
     version: int | None
     attributes: tuple[Attribute, ...]
@@ -55,6 +56,8 @@ def operator_in_profile(call: Call) -> Iterator[Defect]:
         yield Defect(f"the node calls the model-local function {quote(call.operator)}")
     elif call.domain != "":
         yield Defect(f"the operator {quote(call.operator)} is of the domain {quote(call.domain)}")
+    elif call.overload:
+        yield Defect(f"the node asks for the overload {quote(call.overload)}, which no function of the model has")
     elif call.status == "planned":
         yield Defect(f"the operator {quote(call.operator)} is planned for the profile and not specified yet")
     elif not call.status and call.operator:

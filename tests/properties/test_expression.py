@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 import random
 import time
 
@@ -268,7 +269,9 @@ def hostile_tensor(random_):
         shape = (2,) * 300
     else:
         shape = tuple(random_.choice([*HOSTILE, 2, 3]) for _ in range(random_.randrange(4)))
-    values = random_.choice([UNKNOWN, (), (0,), (HUGE,), (UNKNOWN,) * 3, tuple(range(2000)), (0,) * 2000])
+    values = random_.choice(
+        [UNKNOWN, (), (0,), (HUGE,), (UNKNOWN,) * 3, (math.nan, math.inf), tuple(range(2000)), (0,) * 2000]
+    )
     return Tensor(random_.choice(["float", "int64", "type 99", UNKNOWN]), shape, values)
 
 
@@ -280,9 +283,20 @@ def hostile_names(made, random_):
         few = [hostile_tensor(random_) for _ in range(min(count, 5))]
         names[formal.name] = tuple(few[i % 5] for i in range(count)) if many else few[0]
         names[f"given({formal.name})"] = random_.random() < 0.5
+        names[f"constant({formal.name})"] = random_.random() < 0.5
     for parameter in made.parameters:
         numbers = random_.choice([(), (0,), (0, 0), (HUGE,), (-1,) * 2000, tuple(range(2000)), UNKNOWN, (UNKNOWN, 0)])
-        names[parameter.name] = numbers if parameter.kind == "ints" else random_.choice(HOSTILE)
+        words = random_.choice([(), ("NOTSET",), ("Tanh",) * 2000, UNKNOWN, ("", UNKNOWN)])
+        reals = [math.nan, math.inf, -math.inf, 5e-324, 1.7e308]
+        names[parameter.name] = {
+            "ints": numbers,
+            "string": random_.choice(["", "NOTSET", "x" * 2000, UNKNOWN]),
+            "strings": words,
+            "float": random_.choice([*reals, UNKNOWN]),
+            "tensor": hostile_tensor(random_),
+            "sparse_tensor": hostile_tensor(random_),
+            "floats": random_.choice([(), tuple(reals), (UNKNOWN, 0.0)]),
+        }.get(parameter.kind, random_.choice(HOSTILE))
         names[f"written({parameter.name})"] = random_.random() < 0.5
         names[f"{parameter.name}_input"] = hostile_tensor(random_)
         names[f"constant({parameter.name})"] = random_.random() < 0.5
