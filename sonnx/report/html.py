@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from sonnx.quoting import escape
-from sonnx.report.html_findings import OPENED, by_node, by_rule, places
+from sonnx.report.html_findings import OPENED, by_node, by_rule, operands, places
 from sonnx.report.html_parts import Markup, badge, code, colour, element, folding, join, plain, table, terms
 from sonnx.report.json import tool_version
 from sonnx.report.text import answers, place, said
@@ -162,9 +162,11 @@ def _gaps(report: Report) -> Iterator[Markup]:
     items += [join(("Undecided: ", code(rule), f" at {places(number)}"), "") for rule, number in roots.items()]
     folded = Counter(each.cause for each in report.findings if each.cause)
     items += [
-        join((f"Undecided at {places(number)} only because of ", code(cause)), "")
+        join((f"{places(number, 'answer')} undecided only because of ", code(cause)), "")
         for cause, number in sorted(folded.items())
     ]
+    assumed = report.number(Verdict.ASSUMED)
+    items += [plain(f"{places(assumed, 'answer')} open for values of a run: see Assumptions")] if assumed else []
     if items:
         yield element("ul", *(element("li", item) for item in items))
 
@@ -172,9 +174,14 @@ def _gaps(report: Report) -> Iterator[Markup]:
 def _assumptions(report: Report) -> Iterator[Markup]:
     found = [each for each in report.findings if each.verdict is Verdict.ASSUMED]
     if found:
-        rows = ((plain(place(each.where)), code(plain(each.requires)), plain(each.actual)) for each in found)
-        yield element("p", "The model conforms only if these hold in every run; they become monitors or limits of use.")
-        yield table(("place", "condition", "why it is open"), rows)
+        rows = (
+            (plain(place(each.where)), join((code(plain(each.requires)), operands(each)), ""), plain(each.actual))
+            for each in found
+        )
+        yield element("p", "These conditions must hold in every run; they become monitors or limits of use.")
+        listed = table(("place", "condition", "why it is open"), rows)
+        summary = f"{places(len(found), 'condition')} on values of a run"
+        yield listed if len(found) <= OPENED else folding(summary, listed)
 
 
 def _rules(report: Report) -> Markup:

@@ -27,9 +27,9 @@ def _rule(findings: Sequence[Finding], report: Report) -> Markup:
     return folding(summary, told, *_messages(findings), class_="rule", start=len(findings) <= OPENED)
 
 
-def places(number: int) -> str:
+def places(number: int, one: str = "place") -> str:
     """So many places, in words."""
-    return f"{number} place" if number == 1 else f"{number} places"
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
 def _told(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, str]]:
@@ -55,11 +55,11 @@ def _messages(findings: Iterable[Finding]) -> Iterator[Markup]:
     several = {said: found for said, found in groups.items() if len(found) > 1}
     single = [found[0] for found in groups.values() if len(found) == 1]
     if single:
-        rows = ((_place(each), join((code(plain(each.actual)), _operands(each)), "")) for each in single)
+        rows = ((_place(each), join((code(plain(each.actual)), operands(each)), "")) for each in single)
         yield table(("place", "what the model states"), rows, class_="said")
     for said, found in several.items():
         summary = join((code(plain(said)), element("span", f" at {places(len(found))}", class_="soft")), "")
-        items = (element("li", _place(each), _operands(each)) for each in found)
+        items = (element("li", _place(each), operands(each)) for each in found)
         inside = element("ul", *items, class_="many" if len(found) > OPENED else "")
         yield folding(summary, inside, start=len(found) <= OPENED)
 
@@ -68,7 +68,8 @@ def _place(finding: Finding) -> Markup:
     return plain(place(finding.where))
 
 
-def _operands(finding: Finding) -> Markup:
+def operands(finding: Finding) -> Markup:
+    """Which value of the model each letter of a rule text is."""
     if not finding.operands:
         return Markup("")
     pairs = (join((code(letter), " is ", code(name)), "") for letter, name in finding.operands)
@@ -90,4 +91,4 @@ def by_node(report: Report) -> Iterator[Markup]:
 
 def _stated(finding: Finding) -> Markup:
     cause = element("span", f" (only because of {finding.cause})", class_="soft") if finding.cause else ""
-    return join((code(plain(finding.actual)), _operands(finding), cause), "")
+    return join((code(plain(finding.actual)), operands(finding), cause), "")
