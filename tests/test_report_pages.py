@@ -1,0 +1,177 @@
+"""The reports that are read by people and CI: JUnit XML, GitHub annotations, Markdown, HTML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path, PurePath
+from typing import Any
+from xml.etree import ElementTree
+
+from sonnx.report.html import STYLE
+
+# ------------------------------------------------------------------ JUnit
+
+
+def test_junit_has_one_case_for_each_rule(various: list[str], printed: Any) -> None:
+    document = json.loads(printed("json", *various))
+    said = printed("junit", *various)
+    assert said.isascii()
+    root = ElementTree.fromstring(said)
+    suites = root.findall("testsuite")
+    assert len(suites) == len(various)
+    for report, suite in zip(document["reports"], suites, strict=False):
+        rules = [case.get("name") for case in suite.findall("testcase")]
+        assert rules == sorted({count["rule"] for count in report["counts"]})
+        lines = [line for case in suite.findall("testcase") for text in case.itertext() for line in text.splitlines()]
+        assert len(lines) == len(report["findings"])
+        failing = {each["rule"] for each in report["findings"] if each["verdict"] == "fail"}
+        assert {case.get("name") for case in suite.findall("testcase[failure]")} == failing
+        others = {each["rule"] for each in report["findings"]} - failing
+        assert {case.get("name") for case in suite.findall("testcase[error]")} == others
+    for part in [root, *suites]:
+        for key, element in (("tests", ""), ("failures", "/failure"), ("errors", "/error"), ("skipped", "/skipped")):
+            assert int(part.get(key, "")) == len(part.findall(f".//testcase{element}"))
+    assert [suite.findall("testcase/error")[0].get("type") for suite in suites[-2:]] == ["unreadable"] * 2
+
+
+def test_junit_has_no_open_answer_as_a_skip(various: list[str], printed: Any) -> None:
+    def errors(*arguments: str) -> str | None:
+        return ElementTree.fromstring(printed("junit", *arguments)).get("errors")
+
+    said = [errors("open.onnx"), errors("run_time.onnx"), errors("run_time.onnx", "--accept-assumptions")]
+    assert said == ["1", "2", "0"]
+
+
+# ------------------------------------------------------------------ GitHub
+
+COMMAND = re.compile(r"::(error|notice) (?:file=([^:,]*),line=1,)?title=([^:,]*)::([^\r\n]*)")
+
+
+def unescaped(text: str) -> str:
+    for code, character in (("%3A", ":"), ("%2C", ","), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")):
+        text = text.replace(code, character)
+    return text
+
+
+def test_every_line_is_one_workflow_command(various: list[str], printed: Any) -> None:
+    document = json.loads(printed("json", *various))
+    commands = [COMMAND.fullmatch(line) for line in printed("github", *various).splitlines()]
+    assert all(commands)
+    said = [tuple(map(unescaped, command.groups())) for command in commands if command]
+    assert [level for level, _, title, _ in said if title == "sonnx: unreadable"] == ["error", "error"]
+    assert len([title for _, _, title, _ in said if title == "sonnx: verdict"]) == len(document["reports"])
+    roots = [
+        (PurePath(report["model"]).as_posix(), each)
+        for report in document["reports"]
+        for each in report["findings"]
+        if not each["because_of"]
+    ]
+    wanted = {
+        ("error" if each["verdict"] == "fail" else "notice", file, f"{each['rule']}: {each['verdict']}")
+        for file, each in roots
+    }
+    assert {each[:3] for each in said if not each[2].startswith("sonnx: ")} == wanted
+    for _, each in roots:
+        assert any(each["message"] in text for _, _, _, text in said)
+
+
+# ------------------------------------------------------------------ Markdown
+
+
+def outside_code(text: str) -> str:
+    """The text without its code spans, as CommonMark reads them."""
+    return re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+
+
+def test_markdown_keeps_the_text_of_a_model_in_code_spans(various: list[str], printed: Any) -> None:
+    document = json.loads(printed("json", *various))
+    said = printed("markdown", *various)
+    bare = re.sub(r"\\.", "", "\n".join(map(outside_code, said.splitlines())))
+    assert not re.search(r"[<>`@]|\]\(|script|e\.org", bare)
+    table = [line for line in said.splitlines() if line.startswith("|")]
+    assert {len(re.sub(r"\\.", "", row).split("|")) for row in table} == {10}
+    assert len(table) == len(various) + 2
+    for report in document["reports"]:
+        for finding in report["findings"]:
+            assert finding["because_of"] or finding["message"] in said
+
+
+# ------------------------------------------------------------------ HTML
+
+VOID = {"meta"}
+ELEMENTS = {
+    "html", "head", "title", "style", "body", "h1", "h2", "h3", "section", "div", "p", "span", "b", "a", "code",
+    "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", *VOID,
+}  # fmt: skip
+
+
+class Page(HTMLParser):
+    """The elements of a page, each closed where it must be; the text outside the style."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.used: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.used.append((tag, dict(attrs)))
+        self.open += [] if tag in VOID else [tag]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] != ["style"]:
+            self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+
+def test_html_has_only_its_own_elements_and_nothing_from_elsewhere(various: list[str], printed: Any) -> None:
+    said = printed("html", *various)
+    assert said.isascii()
+    page = Page(said)
+    assert {tag for tag, _ in page.used} <= ELEMENTS
+    for _, attributes in page.used:
+        assert attributes.keys() <= {"lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "open"}
+        assert (attributes.get("href") or "#").startswith("#")
+    assert not re.search(r"url\(|@import|https?:", STYLE.read_text("utf-8"))
+    assert {f"#{each['id']}" for _, each in page.used if "id" in each} == {
+        each["href"] for _, each in page.used if "href" in each
+    }
+
+
+def test_html_says_what_the_json_says(various: list[str], printed: Any) -> None:
+    document = json.loads(printed("json", *various))
+    page = Page(printed("html", *various))
+    text = " ".join(page.text.split())
+    for report in document["reports"]:
+        if report["model"].isprintable():
+            assert report["model"] in text
+        assert f"{report['coverage']['evaluated']} of {report['coverage']['applicable']}" in text
+        for each in report["findings"]:
+            assert " ".join(each["message"].split()) in text
+            assert each["rule"] in text
+        assert all(note in text for note in report["notes"])
+        assert report["edition"]["title"] in text
+    for name in various[:-2]:
+        assert hashlib.sha256(Path(name).read_bytes()).hexdigest() in text
+    assert text.count("cannot be read: nothing was checked") == len(document["unreadable"])
+    assert "-data.rank <= a < data.rank for a in axes" in text.partition("Assumptions")[2]
+    assert "Relu × 1" in text
+
+
+def test_html_of_a_part_does_not_look_green(various: list[str], printed: Any) -> None:
+    banner = re.compile('<div class="banner (\\w+)">')
+    assert banner.findall(printed("html", "fine.onnx")) == ["pass"]
+    assert banner.findall(printed("html", "fine.onnx", "--select", "Max")) == ["open"]
+    assert banner.findall(printed("html", "exported.onnx", "absent.onnx")) == ["fail", "fail"]
+    assert banner.findall(printed("html", "run_time.onnx", "--accept-assumptions")) == ["open"]
