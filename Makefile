@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint proofs bench clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -24,7 +24,11 @@ demo: $(VENV)/installed
 	$(BIN)/sonnx explain Max.broadcastable
 
 test: $(VENV)/installed lint
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+# Every theorem of every operator, each question to a second solver too; minutes.
+proofs: $(VENV)/installed
+	$(BIN)/sonnx prove --solver all
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -12,20 +12,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import z3
-from sonnx.proofs.family import Family, families
+from sonnx.proofs.family import Family, families, provable
 from sonnx.proofs.independent import identifier, independent, satisfiable
 from sonnx.proofs.setting import Bounds
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 from sonnx.proofs.truths import Truth, both, formula, implies
 from sonnx.proofs.z3_values import Listing, Partial, at_most
 
-from sonnx.catalogue import operators
 from sonnx.profile import Operator, Rule
 
 
 def theorems() -> Iterator[Theorem]:
     """The theorems about all operators of the catalogue."""
-    for described in operators():
+    for described in provable():
         yield from about(described)
 
 

@@ -227,6 +227,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         define=_defines(table),
         one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
         errata=table.names("errata"),
+        unproved=table.take("unproved", str, ""),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )
     versions.end()

@@ -145,6 +145,8 @@ class Operator:
     one_type: tuple[tuple[str, ...], ...] = ()
     """Inputs and outputs that the SONNX text wants in one element type, beyond ONNX's type variables."""
     errata: tuple[str, ...] = ()
+    unproved: str = ""
+    """Why no theorems are derived from the file yet; "" where they are."""
 
     @property
     def versions(self) -> tuple[int, ...]:

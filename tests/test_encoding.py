@@ -11,6 +11,7 @@ import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proved import chosen
 from sonnx.proofs import encoding, lists
 from sonnx.proofs.encoding import Encoding
 from sonnx.proofs.family import Family, families
@@ -21,12 +22,11 @@ from sonnx.proofs.obliged import ELEMENT_TYPES
 from sonnx.proofs.truths import formula
 from sonnx.proofs.z3_values import Listing, Number, Record, Text, variable
 
-from sonnx.catalogue import operators
 from sonnx.expression import parse
 from sonnx.facts import Facts, Tensor, Unknown
 from sonnx.node_facts import evaluate
 
-FAMILIES = [family for each in operators() for family in families(each, Family.everything)]
+FAMILIES = [family for each in chosen() for family in families(each, Family.everything)]
 
 
 def decided(part: Any, values: Mapping[str, int]) -> Any:

@@ -5,12 +5,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from proved import asked
 
 from sonnx import proving
 from sonnx.answers import Answers
 from sonnx.data import folder
 
-THEOREMS = proving.theorems()
+THEOREMS = asked(proving.theorems())
 ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata.toml").read_text())["erratum"]}
 
 

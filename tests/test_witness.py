@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
+from proved import chosen
 from sonnx.proofs import derived, independent
 from sonnx.proofs.family import Family, families
 from sonnx.proofs.instance import Instance
@@ -12,12 +13,12 @@ from sonnx.proofs.truths import formula
 from sonnx.proofs.witness import breaks, conforms, find, report, show
 
 from sonnx import check
-from sonnx.catalogue import editions, operators
+from sonnx.catalogue import editions
 from sonnx.parse import read
 from sonnx.verdict import Verdict
 from sonnx.write import Unwritable, element_number, write
 
-FAMILIES = [family for each in operators() for family in families(each, Family.everything)]
+FAMILIES = [family for each in chosen() for family in families(each, Family.everything)]
 DEFAULT = [family for family in FAMILIES if family.edition == editions().default]
 
 

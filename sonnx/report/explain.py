@@ -161,6 +161,8 @@ def _operator(described: Operator) -> str:
         if described.name in edition.operators
     ]
     lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
+    if described.unproved:
+        lines += _wrapped("theorems", f"none are derived yet: {described.unproved}")
     lines += ["  rules", *_table(every_rule(described))]
     return "\n".join(lines)
 

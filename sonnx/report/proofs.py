@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from sonnx.catalogue import operators
 from sonnx.proving import SOLVERS, Outcome
 from sonnx.quoting import escape
 from sonnx.report.json import tool_version
@@ -100,6 +101,9 @@ def _trust(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"cvc5 gave proofs of {steps} steps, {sum(a.trusted for a in answers)} of them trusted"
     if single:
         yield f"{len(single)} of {len(outcomes)} theorems rest on one solver; --solver all asks a second one"
+    open_files = [described.name for described in operators() if described.unproved]
+    if open_files:
+        yield f"no theorems are derived yet for {', '.join(open_files)}: sonnx explain says why"
     yield "what has to be believed: docs/trust.md"
 
 
