@@ -20,6 +20,10 @@ CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + 
 """What is tried to make a mutant of a word: the first of them that its code has once."""
 
 
+SINGLE = {"sliced": "cvc5 does not decide divisions by a variable inside other divisions within its limits."}
+"""The words whose theorem rests on Z3 alone, with the reason."""
+
+
 def scalar_words() -> list[Word]:
     """The words whose parameters are all numbers."""
     found = words().values()
@@ -59,5 +63,6 @@ def theorems() -> Iterator[Theorem]:
             f"source({word.name}) = code({word.name})",
             partial(same_function, word, word.function),
             sources=(word.function,),
+            reason_single=SINGLE.get(word.name, ""),
             mutants=tuple(mutants(word)),
         )
