@@ -20,7 +20,7 @@ CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + 
 """What is tried to make a mutant of a word: the first of them that its code has once."""
 
 
-SINGLE = {"sliced": "cvc5 does not decide divisions by a variable inside other divisions within its limits."}
+SINGLE = dict.fromkeys(("sliced", "window"), "cvc5 does not decide divisions by a variable within its limits.")
 """The words whose theorem rests on Z3 alone, with the reason."""
 
 
@@ -58,7 +58,7 @@ def theorems() -> Iterator[Theorem]:
     """One for each scalar word."""
     for word in scalar_words():
         yield Theorem(
-            f"word.{word.name}",
+            f"word.{word.name.replace('_', '-')}",
             f"The word {word.name} read from its source is the function that runs.",
             f"source({word.name}) = code({word.name})",
             partial(same_function, word, word.function),
