@@ -9,7 +9,7 @@ from sonnx.catalogue import general_rules, graph_rules, operators
 from sonnx.misuse import Misuse
 from sonnx.profile import Rule
 from sonnx.signature import every_rule
-from sonnx.verdict import Count, Coverage, Report, Verdict, overall
+from sonnx.verdict import Count, Coverage, Report, judged, overall
 
 
 class UnknownRule(Misuse):
@@ -71,7 +71,5 @@ def select(report: Report, chosen: Collection[str], ignored: Collection[str]) ->
 
 def _coverage(whole: Coverage, counts: tuple[Count, ...]) -> Coverage:
     """How much of the selection was judged; the nodes are those of the model."""
-    open_rules = {count.rule for count in counts if count.verdict in (Verdict.UNDECIDED, Verdict.NOT_CHECKED)}
-    applicable = {count.rule for count in counts if count.verdict is not Verdict.NOT_APPLICABLE}
-    known = len({count.rule for count in counts})
-    return replace(whole, known=known, applicable=len(applicable), evaluated=len(applicable - open_rules))
+    applicable, evaluated = judged(counts)
+    return replace(whole, known=len({count.rule for count in counts}), applicable=applicable, evaluated=evaluated)

@@ -11,7 +11,7 @@ from sonnx.judging import Answer, Outcome, outcome
 from sonnx.model import Node
 from sonnx.profile import Rule
 from sonnx.signature import Signature
-from sonnx.verdict import Count, Coverage, Finding, Report, Verdict, Where, overall
+from sonnx.verdict import Count, Coverage, Finding, Report, Verdict, Where, judged, overall
 
 SHOWN = 8
 """Inputs of a repeated kind that a finding names."""
@@ -90,13 +90,12 @@ class Tally:
 
 
 def _coverage(counts: tuple[Count, ...], known: int, nodes: int) -> Coverage:
-    applicable = {count.rule for count in counts if count.verdict is not Verdict.NOT_APPLICABLE}
-    undecided = {count.rule for count in counts if count.verdict in (Verdict.UNDECIDED, Verdict.NOT_CHECKED)}
+    applicable, evaluated = judged(counts)
     membership = {count.verdict: count.number for count in counts if count.rule == "operator-in-profile"}
     return Coverage(
         known=known,
-        applicable=len(applicable),
-        evaluated=len(applicable - undecided),
+        applicable=applicable,
+        evaluated=evaluated,
         nodes=nodes,
         nodes_in_profile=nodes - membership.get(Verdict.FAIL, 0),
         nodes_not_checked=membership.get(Verdict.NOT_CHECKED, 0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -120,6 +120,14 @@ class Report:
 
 _OPEN = (Verdict.UNDECIDED, Verdict.NOT_CHECKED)
 _WORST = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED, Verdict.DEVIATED)
+
+
+def judged(counts: Iterable[Count]) -> tuple[int, int]:
+    """How many rules had a subject, and how many of these were decided for each of theirs."""
+    listed = list(counts)
+    applicable = {count.rule for count in listed if count.verdict is not Verdict.NOT_APPLICABLE}
+    undecided = {count.rule for count in listed if count.verdict in _OPEN}
+    return len(applicable), len(applicable - undecided)
 
 
 def overall(verdicts: set[Verdict]) -> Verdict:
