@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonnx import catalogue, prove_command, run_command
+from sonnx import catalogue, compare_command, prove_command, run_command
 from sonnx.api import check
+from sonnx.binding import bindings
 from sonnx.files import sha256, write_whole
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--format", choices=("text", "json"), default="text")
     rules.set_defaults(command=_rules)
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
+    compare_command.add_arguments(commands.add_parser("compare", help="compare a runtime with the exact values"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)
@@ -118,18 +120,6 @@ def _names(values: Sequence[str]) -> list[str]:
     return [name for value in values for name in value.split(",") if name]
 
 
-def _bindings(values: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for item in _names(values):
-        symbol, equals, number = item.rpartition("=")
-        if not equals or not symbol or not number.isascii() or not number.isdecimal():
-            raise Misuse(f"--bind takes SYMBOL=NUMBER, not {item!r}")
-        if symbol in found and found[symbol] != int(number):
-            raise Misuse(f"--bind gives {symbol} two values, {found[symbol]} and {number}")
-        found[symbol] = int(number)
-    return found
-
-
 def _check(options: argparse.Namespace) -> int:
     reports: list[Report] = []
     hashes: list[str] = []
@@ -155,7 +145,7 @@ def _check_one(source: str | bytes, options: argparse.Namespace) -> Report:
     return check(
         source,
         options.edition,
-        bind=_bindings(options.bind),
+        bind=bindings(options.bind),
         select=_names(options.select),
         ignore=_names(options.ignore),
         strict_versions=options.strict_versions,
