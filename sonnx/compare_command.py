@@ -12,7 +12,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
-    add("--runtime", default="onnxruntime", metavar="NAME", help="onnxruntime (default) or onnx-reference")
+    add(
+        "--runtime",
+        default="onnxruntime",
+        metavar="NAME",
+        help="onnxruntime (default), or reference, that of the onnx package",
+    )
     add("--outputs", type=Path, default=None, metavar="DIR",
         help="the outputs another runtime gave for the inputs, as output_*.pb, instead of running one")  # fmt: skip
     add("--input", action="append", default=[], metavar="NAME=FILE",

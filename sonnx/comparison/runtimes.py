@@ -117,7 +117,7 @@ class OnnxReference:
 
 RUNTIMES: dict[str, type[OnnxRuntime] | type[OnnxReference]] = {
     "onnxruntime": OnnxRuntime,
-    "onnx-reference": OnnxReference,
+    "reference": OnnxReference,
 }
 
 
@@ -132,8 +132,9 @@ def runtime(name: str) -> Runtime:
     try:
         return RUNTIMES[name]()
     except ImportError:
-        package = name.partition("-")[0]
-        raise Misuse(f"the package {package} is not installed; pip install 'sonnx[runtime]' installs it") from None
+        raise Misuse(
+            f"the runtime {name} is not installed; pip install 'sonnx[runtime]' installs onnxruntime"
+        ) from None
 
 
 def _saying(action: Callable[[], Made]) -> Made:
