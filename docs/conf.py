@@ -52,7 +52,7 @@ def _copy_pages_above() -> None:
     for name in ABOVE:
         text = (HERE.parent / f"{name}.md").read_text("utf-8")
         text = re.sub(r"\]\(docs/", "](../", text)
-        text = re.sub(r"\]\((?!\.\./|https?:|#|(?:%s)\.md)" % "|".join(ABOVE), "](../../", text)
+        text = re.sub(rf"\]\((?!\.\./|https?:|#|(?:{'|'.join(ABOVE)})\.md)", "](../../", text)
         (folder / f"{name}.md").write_text(text, "utf-8")
 
 
