@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonnx import catalogue, compare_command, prove_command, run_command
+from sonnx import catalogue, compare_command, prove_command, qualify_command, run_command
 from sonnx.api import check
 from sonnx.binding import bindings
 from sonnx.files import sha256, write_whole
@@ -17,17 +17,23 @@ from sonnx.quoting import escape
 from sonnx.report.formats import FORMATS, HASHED, render
 from sonnx.verdict import Report
 
-JUDGE = (
-    "Judge models. Exit code: 0 conforming, 1 a rule fails, 2 unreadable or misuse, 3 not decided, 4 the tool failed."
-)
+TOOL_FAILED = 4
+EXIT_CODES = {
+    0: "every rule holds",
+    1: "a rule fails",
+    2: "the file is no readable model, or the command is wrong",
+    3: "something is undecided, assumed or not checked",
+    TOOL_FAILED: "the tool failed",
+}
+JUDGE = f"Judge models. Exit code: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
 USAGE = 2
-_SEVERITY = (4, 2, 1, 3, 0)
+_SEVERITY = (TOOL_FAILED, 2, 1, 3, 0)
 """The exit code of several files is the first of these that one of them has."""
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; the exit code."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         code: int = options.command(options)
     except (Misuse, Unreadable, OSError) as error:
@@ -56,12 +62,13 @@ def _sentence(error: Exception) -> str:
     return str(error)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The command line: every command with its options."""
+    made = argparse.ArgumentParser(
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    made.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_check(commands.add_parser("check", help="judge models", description=JUDGE))
     explain = commands.add_parser("explain", help="explain a rule, tag, operator or erratum")
     explain.add_argument(
@@ -75,9 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
     compare_command.add_arguments(commands.add_parser("compare", help="compare a runtime with the exact values"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
+    qualify_command.add_arguments(commands.add_parser("qualify", help="verify the tool in this environment"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)
-    return parser
+    return made
 
 
 def _edition_help() -> str:
