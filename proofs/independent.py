@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 import z3
 from sonnx.proofs.family import Family
+from sonnx.proofs.solving import find, script
 from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 from sonnx.proofs.truths import formula
-from sonnx.proofs.witness import breaks, complete, conforms, dependents
+from sonnx.proofs.witness import breaks, conforms, dependents
 
 from sonnx.profile import Rule
 
@@ -72,8 +73,7 @@ def _replayed(family: Family, rule: Rule, types: bool, values: Counterexample) -
     asked = {name: value for name, value in values.items() if name.endswith(".type") is types}
     fixed = [_equals(name, value) for name, value in asked.items()]
     own = next(each for each in family.rules if each.name == rule.name)
-    conditions = (*breaking(family, own), formula(family.condition(own).fails))
-    completed = complete(family.setting, conditions, fixed)
+    completed = find(script([*breaking(family, own), formula(family.condition(own).fails), *fixed]))
     if completed is None:
         raise Unconfirmed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
     return breaks(family.made, own, family.setting.reading.codes, completed, family.edition)

@@ -45,15 +45,6 @@ def find(setting: Setting, assertions: Sequence[z3.BoolRef]) -> dict[str, int] |
     return _values(solver.model()) if solver.check() == z3.sat else None
 
 
-def complete(setting: Setting, assertions: Sequence[z3.BoolRef], fixed: Sequence[z3.BoolRef]) -> dict[str, int] | None:
-    """Values for which the assertions hold, some of them fixed; None where there are none."""
-    solver = z3.SolverFor("QF_NIA")
-    solver.set("random_seed", 0)
-    solver.set("rlimit", 10 * EFFORT)
-    solver.add(*setting.ranges, *assertions, *fixed)
-    return _values(solver.model()) if solver.check() == z3.sat else None
-
-
 def _polished(solver: z3.Solver, wishes: Sequence[z3.BoolRef]) -> dict[str, int]:
     """As many wishes as can be had, the first ones first."""
     model = solver.model()
