@@ -6,6 +6,9 @@ from typing import Any
 
 import z3
 
+BOUNDS = tuple(2**power for power in range(64))
+"""What integers are bounded by together, one after another; one that must lie beyond the last is left as it is."""
+
 
 def smallest(solver: z3.Solver) -> dict[str, int]:
     """Values of the constants of a satisfiable question, integers and bit patterns made as small as possible."""
@@ -21,19 +24,21 @@ def smallest(solver: z3.Solver) -> dict[str, int]:
 def _together(integers: list[Any], solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:
     """Bound all integers by one small number first, so that none is small at the expense of another."""
     largest = max([abs(number(model.eval(c, model_completion=True))) for c in integers], default=0)
-    bound = 1
-    while bound < largest:
+    for bound in BOUNDS:
+        if bound >= largest:
+            break
         solver.push()
         solver.add(*[_within(c, bound) for c in integers])
         if solver.check() == z3.sat:
             return solver.model()
         solver.pop()
-        bound *= 2
     return model
 
 
 def _alone(constant: Any, solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:
     least, most = 0, abs(number(model.eval(constant, model_completion=True)))
+    if most > BOUNDS[-1] and solver.check(_within(constant, BOUNDS[-1])) != z3.sat:
+        least = most
     while least < most:
         middle = (least + most) // 2
         if solver.check(_within(constant, middle)) == z3.sat:

@@ -10,7 +10,7 @@ import z3
 from sonnx.proofs import solving
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem, Unconfirmed
 
-from sonnx import prove_command, proving
+from sonnx import asking, prove_command, proving
 from sonnx.answers import Answers
 
 X = z3.Int("x")
@@ -176,7 +176,7 @@ def test_one_process_or_two_say_the_same():
 
 def test_an_answer_does_not_depend_on_what_was_asked_before():
     found = proving.select(proving.theorems(), ["word", "layout"])
-    asked = [question for theorem in found for question in proving.questions(theorem, "z3", theorem.obligations)]
+    asked = [question for theorem in found for question in asking.questions(theorem, "z3", theorem.obligations)]
     forward = [solving.ask("z3", question.text) for question in asked]
     kept_alive = [z3.Context() for _ in range(3)]
     assert [solving.ask("z3", question.text) for question in reversed(asked)] == forward[::-1]
