@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sonnx.domain import Expression
@@ -37,8 +37,8 @@ class Rule:
     onnx: Expression | None = None
     when: Expression | None = None
     relies: tuple[str, ...] = ()
-    implied_by: tuple[str, ...] = ()
-    """The rules it follows from, where no file can break it alone; that it does is a theorem."""
+    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """By version the rules it follows from, where no file can break it alone; where all are in force, a theorem."""
     since: int = 1
     before: int | None = None
     introduced: str = "onnx"
@@ -83,6 +83,8 @@ class Output:
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()
+    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict)
+    """The rules under which the output is not there, so that its shape cannot be wrong alone."""
     variadic: bool = False
     optional: bool = False
     since: int = 1

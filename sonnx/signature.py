@@ -227,6 +227,7 @@ def _shapes(base: Signature) -> Iterator[Rule]:
             require=parse(f"{output.name}.shape == {operand(shape.text)}"),
             when=parse(when),
             relies=output.relies,
+            implied_by=output.implied_by,
             because=output.because,
             remedy=f"Declare {output.name} with the computed shape, or mend the inputs.",
             source="ONNX; the shape expression of the operator file",

@@ -31,7 +31,6 @@ REGISTRY: Registry = Registry().with_resources(
 )
 NOT_USED_YET = {
     "input.before": "no operator with rules has lost an input",
-    "rule.implied_by": "every written rule of an operator can be broken alone",
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
     "rule.withdrawn": "no rule about values, parameters or graphs is withdrawn yet (rules.json)",
 }
