@@ -104,8 +104,8 @@ def representable(but_least: bool = True) -> Obligations:
     """The quotient of two numbers of a signed type is one, but for the least number by -1."""
     half = z3.Int("half")
     q = read(quotient, A, B, assuming=(B != 0,)).value
-    signed = (half >= 1, A >= -half, A < half, B >= -half, B < half, B != 0)
-    but = (z3.Or(A != -half, B != -1),) if but_least else ()
+    signed = (half >= 1, -half <= A, half > A, -half <= B, half > B, B != 0)
+    but = (z3.Or(-half != A, B != -1),) if but_least else ()
     ways = [(A, B), (A, -B), (-A, B), (-A, -B)]
     lemma = [keeps(d, z3.IntVal(2), a / d) for a, d in ways] + [keeps(a / d, z3.IntVal(0), d) for a, d in ways]
     yield Obligation("representable", (*signed, *but, *lemma), z3.And(q >= -half, q < half))
