@@ -210,13 +210,15 @@ def theorems() -> Iterator[Theorem]:
     )  # fmt: skip
     yield from in_both_forms(
         "value.Relu-is-maximum", "Relu is the maximum of Max with +0.", "Relu(x) = max(x, +0)",
-        rectified_is_maximum, {}, sources=(rectified, order.maximum), expected="refuted", replay=show_maximum, erratum="relu-sign-of-zero",
+        rectified_is_maximum, {}, sources=(rectified, order.maximum), expected="refuted",
+        replay=show_maximum, erratum="relu-sign-of-zero",
         because="The page of Relu keeps -0, which is not negative; Max orders +0 above it.",
     )  # fmt: skip
     first, always = (partial(copies, every_format(), Defined(), function) for function in (chosen, FIRST))
     yield Theorem(
         "value.Where", "Where copies the chosen element with its bits, of any format.",
-        "Where(c, x, y) = x if c else y", first, (chosen,), mutants=(Mutant("always the first", always),), erratum="where-copies-bits",
+        "Where(c, x, y) = x if c else y", first, (chosen,), mutants=(Mutant("always the first", always),),
+        erratum="where-copies-bits",
     )  # fmt: skip
     yield on_bits(
         "value.signs-ieee", "Neg, Abs and Relu are those of IEEE 754, NaN as a class.",
