@@ -20,8 +20,8 @@ from sonnx.expression import parse
 from sonnx.typeset import formula
 
 Obligations = Iterator[Obligation]
-WINDOW_RULES = ("kernel-fits", "kernel-positive", "kernel-not-empty", "kernel-shape", "strides-positive",
-                "dilations-positive", "pads-not-negative", "explicit-padding")  # fmt: skip
+MOVES = ("kernel-fits", "strides-positive", "dilations-positive", "pads-not-negative")
+KERNEL, POOL = (*MOVES, "kernel-shape", "kernel-not-empty"), (*MOVES, "kernel-positive")
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ STATED = (
         Stated(
             f"{operator}-output", f"Where its rules hold, {operator} has a positive extent on each spatial axis, "
             "and one element for each place of the kernel inside the padded axis.",
-            convolution(operator, version), WINDOW_RULES,
+            convolution(operator, version), KERNEL,
             ("all(y >= 1 for y in Y[2:])",
              f"all((Y[i + 2] - 1) * strides[i] + window({w}.shape[i + 2], dilations[i]) <= {x}.shape[i + 2] + pads[i] "
              f"+ pads[i + 2] < Y[i + 2] * strides[i] + window({w}.shape[i + 2], dilations[i]) for i in range(2))"),
@@ -147,7 +147,7 @@ STATED = (
     ),
     Stated(
         "MaxPool-output", "Where its rules hold, MaxPool has a positive extent on each spatial axis, and one element "
-        "for each place of the window inside the padded axis.", pooling, WINDOW_RULES,
+        "for each place of the window inside the padded axis.", pooling, POOL,
         ("all(y >= 1 for y in Y[2:])",
          "all((Y[i + 2] - 1) * strides[i] + window(kernel_shape[i], dilations[i]) <= X.shape[i + 2] + pads[i] "
          "+ pads[i + 2] < Y[i + 2] * strides[i] + window(kernel_shape[i], dilations[i]) for i in range(2))"),

@@ -18,7 +18,7 @@ from sonnx.proofs.theorem import Obligation
 from sonnx.proofs.truths import formula
 from sonnx.proofs.z3_values import Record, Value, variable, within
 
-from sonnx.catalogue import editions
+from sonnx.catalogue import editions, operator
 from sonnx.expression import parse
 from sonnx.facts import Facts
 from sonnx.judging import judge
@@ -69,26 +69,23 @@ class Call:
         return self
 
     def rules(self, *names: str) -> tuple[z3.BoolRef, ...]:
-        """The rules of these names hold, with those they rely on; all where none is named."""
-        wanted, found = list(names or self._written()), dict[str, z3.BoolRef]()
-        by_name = {rule.name: rule for rule in self.made.rules}
+        """The written rules of these names hold, with those they rely on; all of them where none is named."""
+        described = operator(self.operator)
+        assert described is not None  # noqa: S101
+        in_file = {rule.name for rule in described.rules}
+        known = {rule.name: rule for rule in self.made.rules if rule.name in in_file}
+        wanted, found = list(names or known), dict[str, z3.BoolRef]()
         while wanted:
             name = wanted.pop(0)
-            rule = by_name.get(name)
-            if rule is None or name in found or self._about_types(name):
+            if name in found or (name not in known and name not in names):
                 continue
+            rule = known[name]
             wanted += rule.relies
             text = demanded(rule, self.made.text, editions())
             assert text is not None  # noqa: S101  a rule in force demands something
             condition = self.reading.condition(parse(self._changed(text.text)), self.names, rule.when)
             found[name] = formula(condition.holds)
         return tuple(found.values())
-
-    def _written(self) -> list[str]:
-        return [rule.name for rule in self.made.rules]
-
-    def _about_types(self, name: str) -> bool:
-        return name.endswith(("-allowed", "-type", "-shape", "-rank"))
 
     def shape(self, output: str) -> tuple[z3.BoolRef, Value]:
         """Whether the shape of an output is defined, and the shape."""
