@@ -17,7 +17,7 @@ from sonnx.proofs.specified import Defined
 from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
 Claim = Callable[[Form], tuple[list[z3.BoolRef], z3.BoolRef]]
-"""Hypotheses and goal; the hypotheses may name an operand with which the statement fails, so that it is found soon."""
+"""Hypotheses and goal; the hypotheses may name an operand with which the statement fails, to find it soon."""
 Numbers = Callable[..., tuple[bool, str]]
 """Whether the statement fails of numbers of numpy, and a sentence."""
 
