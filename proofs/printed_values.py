@@ -175,8 +175,9 @@ def _scaling(np: Any, b: Any) -> tuple[bool, str]:
 
 
 PAGES: list[tuple[str, str, str, Claim, Numbers, str, str]] = [
-    ("Add-nan", "A sum of two numbers is a number.", "¬NaN(a + b)", _no_nan(lambda a, b: z3.fpAdd(z3.RNE(), a, b)), _sum,
-     "add-not-a-number-from-infinities", "Infinities of opposite signs have no sum."),
+    ("Add-nan", "A sum of two numbers is a number.", "¬NaN(a + b)",
+     _no_nan(lambda a, b: z3.fpAdd(z3.RNE(), a, b)), _sum, "add-not-a-number-from-infinities",
+     "Infinities of opposite signs have no sum."),
     ("Sub-nan", "A difference of two numbers is a number.", "¬NaN(a - b)",
      _no_nan(lambda a, b: z3.fpSub(z3.RNE(), a, b)), _difference, "sub-special-values-not-said",
      "An infinity has no difference to itself."),
