@@ -179,6 +179,10 @@ class Erratum:
     defect: str
     counterexample: str
     reading: str
+    theorems: tuple[str, ...] = ()
+    """Theorems about it, by id: what is printed and refuted, or what holds in its place."""
+    unproved: str = ""
+    """Why no theorem refutes a printed condition; "" where one does, or where none is printed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,10 @@ def _erratum(erratum: Erratum) -> str:
         ("defect", erratum.defect),
         ("example", erratum.counterexample),
         ("here", erratum.reading),
+        ("theorems", ", ".join(erratum.theorems)),
+        ("unproved", erratum.unproved),
     ):
-        lines += _wrapped(label, text, 4)
+        lines += _wrapped(label, text, 4) if text else []
     return "\n".join(lines)
 
 
