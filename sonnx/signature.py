@@ -84,10 +84,8 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
         one_type=described.one_type if text != "onnx" else (),
         rules=written,
     )
-    derived = [*_types(base, described, types), *_shapes(base)]
-    order = [*(rule for rule in derived if not rule.slug.endswith("-shape")), *written]
-    order += [rule for rule in derived if rule.slug.endswith("-shape")]
-    return _with_rules(base, tuple(order))
+    computed = (*_chosen_types(base, described), *_shapes(base))
+    return _with_rules(base, (*_types(base, described, types), *written, *computed))
 
 
 def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
@@ -169,10 +167,6 @@ def _types(
     for formal in base.formals:
         if formal.type and formal.type not in base.groups and formal.name not in values:
             yield _fixed_type(base, described, formal.name, formal.type, formal.type_tags)
-    for output in base.outputs:
-        element = at(output.element, base.version)
-        if element is not None:
-            yield _chosen_type(base, described, output, element)
     for parameter in base.values:
         yield from _value_input(base, described, parameter)
 
@@ -191,18 +185,22 @@ def _fixed_type(base: Signature, described: Operator, name: str, element: str, t
     )
 
 
-def _chosen_type(base: Signature, described: Operator, output: Output, element: Expression) -> Rule:
-    return Rule(
-        slug=f"{base.operator}.{output.name}-type",
-        subject="node",
-        kind="validity",
-        statement=f"{output.name} has the element type the operator gives it.",
-        require=parse(_each(base, output.name, f"?.type == {operand(element.text)}")),
-        because=f"The parameters of {base.operator} decide the element type of {output.name}.",
-        remedy=f"Declare {output.name} with that element type.",
-        source=described.source,
-        tags=output.type_tags,
-    )
+def _chosen_types(base: Signature, described: Operator) -> Iterator[Rule]:
+    for output in base.outputs:
+        element = at(output.element, base.version)
+        if element is not None:
+            yield Rule(
+                slug=f"{base.operator}.{output.name}-type",
+                subject="node",
+                kind="validity",
+                statement=f"{output.name} has the element type the operator gives it.",
+                require=parse(_each(base, output.name, f"?.type == {operand(element.text)}")),
+                relies=output.relies,
+                because=f"The parameters of {base.operator} decide the element type of {output.name}.",
+                remedy=f"Declare {output.name} with that element type.",
+                source=described.source,
+                tags=output.type_tags,
+            )
 
 
 def _value_input(base: Signature, described: Operator, parameter: Parameter) -> Iterator[Rule]:
