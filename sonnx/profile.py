@@ -114,6 +114,8 @@ class Parameter:
     optional: int | None = None
     """The version from which it need not be written any more."""
     input: int | None = None
+    list_since: int | None = None
+    """The first version whose text asks for one axis; before it ONNX takes a scalar for a list of one."""
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()

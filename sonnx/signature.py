@@ -23,7 +23,7 @@ class Signature:
 
     `inputs` and `outputs` are in the order of the node, `attributes` the parameters that are attributes, `values` those
     that are constant inputs; `absent` and `define` are evaluated in their order; `groups` name the tensors that must
-    share one element type, by type variable.
+    share one element type, by type variable; `single` the element type of a variable that can have one only.
     """
 
     operator: str
@@ -36,6 +36,7 @@ class Signature:
     absent: Mapping[str, Expression | None]
     define: Mapping[str, Expression]
     groups: Mapping[str, tuple[str, ...]]
+    single: Mapping[str, str]
     one_type: tuple[tuple[str, ...], ...]
     rules: tuple[Rule, ...]
 
@@ -81,6 +82,7 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
         absent={each.name: at(each.absent, version) for each in parameters},
         define={name: found for name, values in described.define.items() if (found := at(values, version)) is not None},
         groups=_groups((*inputs, *outputs), described),
+        single={variable: onnx[0] for variable, (onnx, _) in types.items() if len(onnx) == 1},
         one_type=described.one_type if text != "onnx" else (),
         rules=written,
     )
@@ -207,17 +209,25 @@ def _value_input(base: Signature, described: Operator, parameter: Parameter) -> 
     """A parameter that is an input has the type and rank its kind asks for; rules see it as `<name>_input`."""
     formal = next(each for each in base.inputs if each.name == parameter.name)
     rank = 1 if parameter.kind.endswith("s") else 0
-    demands = [("rank", f"{parameter.name}_input.rank == {rank}", f"has rank {rank}")]
+    exact, onnx = f"{parameter.name}_input.rank == {rank}", ""
+    if parameter.list_since is not None and base.version < parameter.list_since:
+        onnx = f"{parameter.name}_input.rank <= {rank}"
+    if onnx and described.specified is None:
+        demands = [("rank", onnx, "", f"has a rank of at most {rank}")]
+    else:
+        demands = [("rank", exact, onnx, f"has rank {rank}")]
     if formal.type not in base.groups:
         typed = f"{parameter.name}_input.type == '{formal.type}'"
-        demands.insert(0, ("type", typed, f"has the element type {formal.type}"))
-    for subject, condition, statement in demands:
+        demands.insert(0, ("type", typed, "", f"has the element type {formal.type}"))
+    for subject, condition, less, statement in demands:
         yield Rule(
             slug=f"{base.operator}.{parameter.name}-{subject}",
             subject="node",
-            kind="validity",
+            kind="restriction" if less else "validity",
             statement=f"The input {parameter.name} {statement}.",
             require=parse(condition),
+            onnx=parse(less) if less else None,
+            errata=parameter.errata,
             when=parse(f"written({parameter.name})"),
             because="The operator reads the input as a list of numbers."
             if rank
