@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test lint proofs docs bench campaign clean
+.PHONY: demo test lint proofs docs pages node-verdicts bench campaign clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,10 @@ test: $(VENV)/installed lint
 # Every theorem of every operator, each question to a second solver too; minutes.
 proofs: $(VENV)/installed
 	$(BIN)/sonnx prove --solver all
+
+# The verdict on each node test of the onnx package, recorded anew; the tests compare.
+node-verdicts: $(VENV)/installed
+	$(BIN)/python tests/node_verdicts.py
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

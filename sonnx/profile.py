@@ -94,6 +94,8 @@ class Output:
     errata: tuple[str, ...] = ()
     constant: str = ""
     """The parameter whose tensor the output is, known before the model runs (Constant)."""
+    element: Versioned[Expression] = field(default_factory=dict)
+    """The element type from each version on, where parameters decide it (Cast); else its type variable does."""
 
 
 Formal = Input | Output
@@ -114,6 +116,8 @@ class Parameter:
     optional: int | None = None
     """The version from which it need not be written any more."""
     input: int | None = None
+    list_since: int | None = None
+    """The first version whose text asks for one axis; before it ONNX takes a scalar for a list of one."""
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()
@@ -133,7 +137,8 @@ class Operator:
     summary: str
     formula: str
     source: str
-    specified: int
+    specified: int | None
+    """The version a text speaks of, None as long as no text specifies the operator."""
     equivalent: Mapping[int, str]
     refused: Mapping[int, str]
     """Versions that mean something else than the specified one, each with what to convert to."""
@@ -149,11 +154,21 @@ class Operator:
     errata: tuple[str, ...] = ()
     unproved: str = ""
     """Why no theorems are derived from the file yet; "" where they are."""
+    known: tuple[int, ...] = ()
+    """The versions of an operator that no text specifies."""
+    instead: str = ""
+    """What to write as long as no text specifies the operator; "" where nothing of the profile computes the same."""
 
     @property
     def versions(self) -> tuple[int, ...]:
         """The ONNX versions the file knows, ascending."""
-        return tuple(sorted({self.specified, *self.equivalent, *self.refused}))
+        specified = () if self.specified is None else (self.specified,)
+        return tuple(sorted({*specified, *self.equivalent, *self.refused, *self.known}))
+
+    @property
+    def specified_first(self) -> list[int]:
+        """The versions, the specified one first, then the newest."""
+        return sorted(self.versions, key=lambda version: (version != self.specified, -version))
 
     def version_at(self, operator_set: int) -> int | None:
         """The version in force at an operator set, None before the first."""
