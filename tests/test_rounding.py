@@ -1,5 +1,6 @@
 """One rounding to nearest even, against fractions compared one by one and against the conversions of Python itself."""
 
+import itertools
 import struct
 from fractions import Fraction
 
@@ -27,7 +28,7 @@ def test_between_all_neighbours(name):
     """At every number, at every midpoint, and a hair off the midpoint to either side."""
     hair = Fraction(1, 2**400)
     ordered = neighbours(name)
-    for (low, below), (high, above) in zip(ordered, ordered[1:], strict=False):
+    for (low, below), (high, above) in itertools.pairwise(ordered):
         middle, even = (low + high) / 2, below if below % 2 == 0 else above
         for value, wanted in ((low, below), (middle - hair, below), (middle, even), (middle + hair, above)):
             assert rounding.nearest(value, KINDS[name]) == wanted
@@ -85,9 +86,7 @@ def test_narrow_rounds_once(name):
     some = numpy.concatenate([some, (draw.standard_normal(4000) * 2.0 ** draw.integers(-160, 140, 4000)), [0.0, -0.0]])
     if kind.itemsize == 2:
         ordered = neighbours(name)
-        middles = numpy.array(
-            [float(low + high) / 2 for (low, _), (high, _) in zip(ordered, ordered[1:], strict=False)]
-        )
+        middles = numpy.array([float(low + high) / 2 for (low, _), (high, _) in itertools.pairwise(ordered)])
         middles = numpy.concatenate([middles, numpy.nextafter(middles, 0), numpy.nextafter(middles, numpy.inf)])
         some = numpy.concatenate([some, middles, -middles])
     with numpy.errstate(all="ignore"):

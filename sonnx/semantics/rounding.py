@@ -139,7 +139,7 @@ def narrow(values: Array, kind: np.dtype[Any]) -> Array:
     with np.errstate(all="ignore"):
         off = single.astype(np.float64)
         away = np.abs(off) > np.abs(values)
-        inexact = (off != values) & (values == values)  # noqa: PLR0124  a NaN is unequal to itself
+        inexact = (off != values) & (values == values)
     bits -= away  # back to the truncated one, for an infinity to the largest number
     bits |= inexact
     return halved(single)
