@@ -21,12 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.semantics.formats import ELEMENTS, NAMES, Array, format_of
+from sonnx.semantics.formats import Array
+from sonnx.semantics.rounding import grid_of, nan_of, narrow
 
 WIDTH, SLACK, LEAST = 1 + 2.0**-50, 2.0**-51, 2.0**-1074
-
-FROM_SINGLE = ("float16", "bfloat16")
-"""Formats narrower than float32: rounded to odd there first."""
 
 
 def decided(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> tuple[Array, Array]:
@@ -59,37 +57,14 @@ def decided(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
 
 
 def nearest(values: Array, kind: np.dtype[Any]) -> Array:
-    """float64 values rounded to nearest even, once; every NaN becomes the positive quiet one without payload.
-
-    A float32 rounded to odd (towards zero, then the last bit set where something was cut off) holds enough to round to
-    the 16-bit formats afterwards as if from the value itself: it has at least two bits more everywhere.
-    """
+    """float64 values rounded to nearest even, once; every NaN becomes the one an operation makes."""
     with np.errstate(all="ignore"):
-        made = values.astype(np.float32)
-        if NAMES[kind] in FROM_SINGLE:
-            made = _odd(values, made).astype(kind)
+        made = narrow(values, kind)
     nan = np.isnan(values)
     if nan.any():
-        made.view(_unsigned(kind))[nan] = quiet_nan(kind)
+        made.view(_unsigned(kind))[nan] = nan_of(kind)
     return made
 
 
-def _odd(values: Array, nearest_single: Array) -> Array:
-    bits = nearest_single.view(np.int32).copy()
-    wide = nearest_single.astype(np.float64)
-    np.subtract(bits, 1, out=bits, where=np.abs(wide) > np.abs(values))
-    np.bitwise_or(bits, 1, out=bits, where=(wide != values) & ~np.isnan(values))
-    return bits.view(np.float32)
-
-
-def quiet_nan(kind: np.dtype[Any]) -> int:
-    """The pattern of the positive quiet NaN without payload, which computed NaNs have."""
-    made = format_of(kind)
-    assert made is not None  # noqa: S101  asked for floating-point types only
-    return made.infinity | made.infinity >> 1
-
-
 def _unsigned(kind: np.dtype[Any]) -> np.dtype[Any]:
-    made = format_of(kind)
-    assert made is not None and kind != ELEMENTS["double"]  # noqa: S101
-    return made.unsigned
+    return grid_of(kind).made.unsigned
