@@ -56,6 +56,30 @@ def decided(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
     return low, undecided
 
 
+def certain(approximation: Array, bound: Array | float, spare: tuple[Array, Array, Array]) -> Array:
+    """As `decided`, for finite approximations, bounds above 0 and float32, in memory that is given.
+
+    Args:
+        approximation: float64, finite.
+        bound: the absolute error, finite; where it is 0 nothing is decided about a zero.
+        spare: three arrays of the same shape, C-contiguous: float64, float32 for the values, float32.
+
+    Returns:
+        The flat numbers of the elements that stay open.
+    """
+    half_width, low, high = spare
+    np.abs(approximation, out=half_width)
+    half_width *= SLACK
+    half_width += np.multiply(bound, WIDTH) + LEAST
+    np.subtract(approximation, half_width, out=low, casting="same_kind")
+    np.add(approximation, half_width, out=high, casting="same_kind")
+    differ = low.view(np.uint32) != high.view(np.uint32)
+    return np.flatnonzero(differ) if differ.any() else _NONE
+
+
+_NONE = np.empty(0, np.intp)
+
+
 def nearest(values: Array, kind: np.dtype[Any]) -> Array:
     """float64 values rounded to nearest even, once; every NaN becomes the one an operation makes."""
     with np.errstate(all="ignore"):
