@@ -20,7 +20,7 @@ import numpy as np
 from sonnx.semantics.formats import Array, format_of, patterns
 from sonnx.semantics.rounding import grid_of, is_infinite, is_nan, is_negative, nan_of, nearest_ratio, scaled
 
-Number: TypeAlias = int | float
+Number: TypeAlias = Fraction | int | float
 
 
 def number(pattern: int, kind: np.dtype[Any]) -> Number:
@@ -41,11 +41,26 @@ def numbers(values: Array) -> list[Number]:
     return [number(int(pattern), values.dtype) for pattern in patterns(values).flat]
 
 
+def real(values: Array, index: tuple[int, ...]) -> Number:
+    """An element as it is, in units of 1."""
+    x = number(int(patterns(values)[index]), values.dtype)
+    return x if isinstance(x, float) else x * Fraction(2) ** grid_of(values.dtype).least
+
+
 def times(x: Number, y: Number) -> Number:
     """The product; its unit is the product of the units."""
-    if isinstance(x, int) and isinstance(y, int):
+    if not isinstance(x, float) and not isinstance(y, float):
         return x * y
     return _special(x) * _special(y)
+
+
+def over(x: Number, y: Number) -> Number:
+    """The quotient; what is no zero over a zero is an infinity."""
+    if not isinstance(x, float) and not isinstance(y, float):
+        return Fraction(x) / y
+    if y == 0:
+        return _special(x) * math.copysign(math.inf, y) if x else math.nan
+    return _special(x) / _special(y)
 
 
 def _special(x: Number) -> float:
@@ -55,23 +70,27 @@ def _special(x: Number) -> float:
 
 def total(addends: Iterable[Number]) -> Number:
     """The exact sum of numbers in one unit."""
-    whole, specials, negative_zeros, count = 0, 0.0, 0, 0
-    for count, x in enumerate(addends, 1):  # noqa: B007  the number of addends is needed afterwards
+    whole, specials, negative_zeros, count = Fraction(0), 0.0, 0, 0
+    wholes: int = 0
+    for x in addends:
+        count += 1
         if isinstance(x, int):
+            wholes += x
+        elif isinstance(x, Fraction):
             whole += x
         else:
             specials += x
             negative_zeros += x == 0 and math.copysign(1, x) < 0
     if not math.isfinite(specials):
         return specials
-    return whole or (-0.0 if 0 < count == negative_zeros else 0.0)
+    return whole + wholes if whole else wholes or (-0.0 if 0 < count == negative_zeros else 0.0)
 
 
 def rounded(x: Number, exponent: int, kind: np.dtype[Any], divisor: int = 1) -> int:
     """The bits of x * 2^exponent / divisor rounded to nearest even, the divisor positive."""
-    if isinstance(x, int):
-        unit = Fraction(2) ** exponent / divisor
-        return nearest_ratio(x * unit.numerator, unit.denominator, kind)
+    if not isinstance(x, float):
+        unit = x * Fraction(2) ** exponent / divisor
+        return nearest_ratio(unit.numerator, unit.denominator, kind)
     made = grid_of(kind).made
     if math.isnan(x):
         return nan_of(kind)
@@ -109,4 +128,4 @@ def in_units_of_products(x: Number, kind: np.dtype[Any]) -> Number:
     """A number in units of 2^least, now in those of 2^(2 least), to be added to products; integers as they are."""
     if isinstance(x, float) or format_of(kind) is None:
         return x
-    return x << -grid_of(kind).least
+    return x * (1 << -grid_of(kind).least)

@@ -8,7 +8,8 @@ in float64 may be off by 2**-53 of itself, therefore the half width taken is a l
 
 Proof: fl(a - B) is at most (a - B) + 2**-53 * |a - B| (sums have no error below 2**-1021), and B computed in float64 is
 at least (b * (1 + 2**-50) + |a| * 2**-51) * (1 - 2**-51), where 2**-1074 makes up for a product that falls below the
-normal numbers.  So B - 2**-53 * (|a| + B) >= b.
+normal numbers.  So B - 2**-53 * (|a| + B) >= b + 2**-53 * |a|: the approximation may itself be a number that was
+rounded once to float64, after the error b is counted.
 
 The sign of a zero is decided only where all of the interval lies on one side of 0: a value that underflows to zero
 keeps its sign.  A bound of 0 says that the approximation is the exact value, the sign of its zero included.  An

@@ -13,13 +13,15 @@ leaves open goes to `settled.py`, and rows and columns with an infinity or a NaN
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from sonnx.semantics.formats import Array
 from sonnx.semantics.kernels.certified import certain, decided
 from sonnx.semantics.kernels.infinite import special_sums
 from sonnx.semantics.kernels.scratch import scratch
-from sonnx.semantics.kernels.settled import bound_factor, settle
+from sonnx.semantics.kernels.settled import PART, bound_factor, settle
 
 COLUMNS, SMALL = 1 << 20, 1 << 22
 """Elements of a block of B, and of a matrix A up to which it is converted at once."""
@@ -100,7 +102,7 @@ def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> 
         How many elements were added up exactly.
     """
     A, kind = left.values, out.dtype
-    made = np.matmul(A, B, out=scratch(MADE, out.size, DOUBLE).reshape(out.shape))
+    made = in_parts(A, B, out.shape)
     norms = np.sqrt(np.einsum("skj,skj->sj", B, B)) if norms is None else norms
     largest = norms.max(axis=1, keepdims=True)
     if not (left.finite and np.isfinite(largest).all()):
@@ -118,6 +120,18 @@ def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> 
         return 0
     s, place = np.divmod(open_, out[0].size)
     return sum(settle(A[t], B[t], made[t], place[s == t], out[t]) for t in np.unique(s))
+
+
+def in_parts(A: Array, B: Array, shape: tuple[int, ...]) -> Array:
+    """A B in float64, `PART` products at a time, in memory that is used again.
+
+    No product goes through more additions than `PART` and the number of parts: K may be that number in the bound.
+    """
+    made, part = (scratch(number, prod(shape), DOUBLE).reshape(shape) for number in (MADE, SPARE))
+    np.matmul(A[:, :, :PART], B[:, :PART], out=made)
+    for k in range(PART, A.shape[2], PART):
+        made += np.matmul(A[:, :, k : k + PART], B[:, k : k + PART], out=part)
+    return made
 
 
 def _with_specials(A: Array, B: Array, row_norms: Array, column_norms: Array, out: Array) -> int:

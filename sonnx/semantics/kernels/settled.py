@@ -22,9 +22,14 @@ MANY, GATHERED = 32, 1 << 20
 """Open elements from which the tighter bound pays, and products that are added up exactly at a time."""
 
 
+PART = 256
+"""Products that are added up at a time, so that no product goes through more additions than these and the parts."""
+
+
 def bound_factor(count: int) -> float:
-    """The error of a sum of `count` products in float64, in any order, relative to the sum of absolute values."""
-    return count * UNIT / (1 - count * UNIT) * SLACK
+    """The error of a sum of `count` products in float64, in parts, relative to the sum of absolute values."""
+    additions = min(count, PART) + -(-count // PART)
+    return additions * UNIT / (1 - additions * UNIT) * SLACK
 
 
 def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
