@@ -7,7 +7,7 @@ decided here.  A node whose answer depends on values that do not exist yet is ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,9 +22,9 @@ from sonnx.facts import Cause, Facts, first_unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge
-from sonnx.model import Node
+from sonnx.model import Attribute, Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
-from sonnx.profile import Operator, Output, Rule
+from sonnx.profile import Operator, Output, Rule, at
 from sonnx.quoting import quote
 from sonnx.scope import standard
 from sonnx.semantics.application import Application, Tally
@@ -97,7 +97,9 @@ class Applier:
             raise NotExecutable("the model imports no version of the standard operator set")
         if described is None:
             _plain_count(node, module)
-            application = Application(node.operator, self.operator_set, "onnx", {}, attributes, self.tally)
+            application = Application(
+                node.operator, self.operator_set, "onnx", {}, attributes, self.tally, len(node.outputs)
+            )
             return self._prepared(application, module, _plain_outputs(application, module, inputs))
         made = self._signature(described)
         _count(node, made)
@@ -108,12 +110,19 @@ class Applier:
             unknown = first_unknown(names[parameter.name])
             if unknown is not None and _has_meaning(made, parameter.name, names):
                 raise NotExecutable(unknown.reason)
-        application = Application(node.operator, made.version, made.text, names, attributes, self.tally)
+        application = Application(
+            node.operator, made.version, made.text, names, attributes, self.tally, len(node.outputs)
+        )
         outputs = made.outputs[: len(node.outputs)]
         if any(output.constant for output in outputs):  # the node holds the value itself, type and shape included
             return self._prepared(application, module, None)
-        expected = tuple(_expected(made, output, names) for output in outputs)
+        expected = tuple(_expected(made, output, names, described, module) for output in outputs)
         return self._prepared(application, module, expected)
+
+    def _application(
+        self, node: Node, version: int, text: str, names: Mapping[str, Any], attributes: Mapping[str, Attribute]
+    ) -> Application:
+        return Application(node.operator, version, text, names, attributes, self.tally, len(node.outputs))
 
     def _prepared(
         self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None
@@ -142,21 +151,23 @@ class Applier:
         The rules in `raised` are decided by the semantics module, element by element.
         """
         wait = False
-        for answer in self._answers(made, names):
+        for answer in self._answers(made, names, raised):
             if answer.verdict is Verdict.FAIL:
                 sentence = f"{answer.actual}, against {answer.rule.slug}: {answer.requires}"
                 raise ErrorCondition(answer.rule.slug, sentence)
             if answer.verdict is Verdict.UNDECIDED and _carries(answer.rule, made):
                 raise NotExecutable(f"{answer.rule.slug} cannot be decided: {answer.actual}")
-            wait = wait or (answer.verdict is Verdict.ASSUMED and answer.rule.slug not in raised)
+            wait = wait or answer.verdict is Verdict.ASSUMED
         unknown = first_unknown(tuple([evaluate(shape, Facts(), names) for shape in made.shapes.values()]))
         return wait or (unknown is not None and unknown.cause is Cause.RUN_TIME)
 
-    def _answers(self, made: Signature, names: Mapping[str, Any]) -> Iterator[Answer]:
-        yield from group_answers(made, {**names, **_without_outputs(made)}, self.in_force)
+    def _answers(self, made: Signature, names: Mapping[str, Any], raised: Sequence[str]) -> Iterator[Answer]:
+        groups = made if self.conforming else replace(made, one_type=())
+        yield from group_answers(groups, {**names, **_without_outputs(made)}, self.in_force)
         for rule in made.rules:
             demand = demanded(rule, made.text, self.in_force.editions)
-            if demand is not None and (self.conforming or _carries(rule, made)):
+            asked = rule.slug not in raised and (self.conforming or _carries(rule, made))
+            if demand is not None and asked:
                 yield judge(rule, demand, names)
 
 
@@ -234,26 +245,32 @@ def _count(node: Node, made: Signature) -> None:
         raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
 
 
-def _expected(made: Signature, output: Output, names: Mapping[str, Any]) -> Expected:
+def _expected(
+    made: Signature, output: Output, names: Mapping[str, Any], described: Operator, module: ModuleType
+) -> Expected:
     shape = evaluate(made.shapes[output.name], Facts(), names)
     unknown = first_unknown(shape)
     if unknown is not None:
         raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
-    element = output.type if output.type not in made.groups else _element(made.groups[output.type], names, output.name)
+    element = output.type
+    if element in made.groups:
+        only = at(described.types[element], made.version) or ()
+        element = _element(made.groups[element], names, output.name) or (only[0] if len(only) == 1 else "")
+        element = element or (module.result_type(names) if hasattr(module, "result_type") else "unknown")
     if element not in ELEMENTS:
         raise NotExecutable(f"{output.name} has the element type {element}, which the executor does not know")
     return shape, ELEMENTS[element]
 
 
 def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
-    """The element type the inputs of a type variable have."""
+    """The element type the inputs of a type variable have, "" where it has no input."""
     for name in members:
         value = names[name]
         tensors = (value,) if isinstance(value, TensorFacts) else value
         for tensor in tensors if name != output else ():
             if isinstance(tensor.type, str):
                 return tensor.type
-    raise NotExecutable(f"the element type of {output} is not known")
+    return ""
 
 
 # ------------------------------------------------------------------ modules

@@ -31,7 +31,7 @@ class Application:
     `names` are the parameters and defined names of the operator's data file by their effective values (an absent
     attribute has the value its absence means); it is empty for an operator without a data file.  `attributes` are those
     the node has, as written.  `text` is the text of the profile that speaks, "onnx" where none does.  Without a data
-    file `version` is the operator set.  Kernels count in `tally`.
+    file `version` is the operator set.  Kernels count in `tally`; `outputs` is the number the node has.
     """
 
     operator: str
@@ -40,6 +40,7 @@ class Application:
     names: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally, compare=False)
+    outputs: int = 1
 
     def attribute(self, name: str, absent: Any) -> Any:
         """The value of an attribute as written, or what its absence means."""
