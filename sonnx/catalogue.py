@@ -24,6 +24,7 @@ from sonnx.profile import (
     Operator,
     Output,
     Parameter,
+    RoundingPoint,
     Rule,
     Text,
     Versioned,
@@ -249,6 +250,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         outputs=tuple(each for item in table.tables("outputs") for each in _outputs(*item)),
         parameters=tuple(each for item in table.tables("parameters") for each in _parameters(*item)),
         define=_defines(table),
+        rounding=tuple(_rounding(table)),
         one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
         errata=table.names("errata"),
         unproved=table.take("unproved", str, ""),
@@ -257,6 +259,11 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
     versions.end()
     table.end()
     return operator
+
+
+def _rounding(table: Table) -> Iterator[RoundingPoint]:
+    for number, data in enumerate(table.take("rounding", list, [])):
+        yield _simple(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
 
 
 def _defines(table: Table) -> dict[str, Versioned[Expression]]:

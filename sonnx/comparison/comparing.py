@@ -165,14 +165,14 @@ def compare_source(
     for number, given in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
         try:
-            exact, report = run_model(
+            outcome = run_model(
                 source.model, given, _place(source), edition, unchecked=unchecked, all_values=every_node
             )
         except ErrorCondition as stop:
             skipped.append(f"run {number + 1}: {stop}")
             continue
-        chosen = report.edition if report else chosen
-        made.one(f"run {number + 1}", given, exact, progress)
+        chosen = outcome.report.edition if outcome.report else chosen
+        made.one(f"run {number + 1}", given, outcome.values, progress)
     return Comparison(
         source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
         tuple(made.rows.values()), tuple(skipped),

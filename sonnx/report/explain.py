@@ -165,6 +165,9 @@ def _operator(described: Operator) -> str:
     lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
     if described.instead:
         lines += _wrapped("instead", described.instead)
+    for point in described.rounding:
+        noted = f"; erratum {', '.join(point.errata)}" if point.errata else ""
+        lines += _wrapped("rounding", f"{point.name}: {point.statement} ({point.source}{noted})")
     if described.unproved:
         lines += _wrapped("theorems", f"none are derived yet: {described.unproved}")
     lines += ["  rules", *_table(every_rule(described))]
