@@ -1,8 +1,18 @@
-"""Why a run stops: four kinds of sentences, and the exit code of each."""
+"""Why a run stops: four kinds of sentences, and the exit code of each; the exit code of several files."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sonnx.verdict import Report
+
+USAGE = 2
+"""The exit code of misuse, and of a file that is no readable model."""
+
+
+def worst(codes: Collection[int]) -> int:
+    """The exit code of several files: the first of 4, 2, 1, 3, 0 that one of them has."""
+    return next(each for each in (4, USAGE, 1, 3, 0) if each in codes)
 
 
 class Stop(Exception):
