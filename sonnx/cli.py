@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from sonnx import catalogue, check_command, compare_command, prove_command, run_command
+from sonnx import audit_command, catalogue, check_command, compare_command, prove_command, run_command
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
     compare_command.add_arguments(commands.add_parser("compare", help="compare a runtime with the exact values"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
+    audit_command.add_arguments(commands.add_parser("audit", help="write or verify an evidence pack on a model"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)
     return parser
