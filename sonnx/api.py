@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import date
 from pathlib import PurePath
 
-from sonnx.asking import Asked, judge, opened
+from sonnx.asked import Asked, judge, opened
 from sonnx.misuse import Misuse
 from sonnx.verdict import Report
 

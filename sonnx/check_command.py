@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sonnx import request
 from sonnx.api import WHOLE
-from sonnx.asking import Asked, judge, opened
+from sonnx.asked import Asked, judge, opened
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable

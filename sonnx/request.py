@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonnx import catalogue
-from sonnx.asking import Asked
+from sonnx.asked import Asked
 from sonnx.binding import bindings
 from sonnx.misuse import Misuse
 

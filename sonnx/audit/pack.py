@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sonnx import catalogue, deviations, tailoring
-from sonnx.asking import Asked, judge
+from sonnx.asked import Asked, judge
 from sonnx.audit import identity, page, theorems
 from sonnx.inforce import InForce
 from sonnx.misuse import Misuse
