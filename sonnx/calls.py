@@ -11,7 +11,7 @@ from typing import Any
 
 from sonnx.facts import Facts, Unknown
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.graph_rules import Call, decide
+from sonnx.graph_rules import Call
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge, relying
@@ -28,7 +28,7 @@ PLANNED = "the operator is planned: until a text specifies it, only what ONNX de
 
 def judge_form(call: Call, in_force: InForce) -> list[Answer]:
     """The answers that need no facts of the tensors: profile, version, attributes, counts."""
-    answers = [_graph_answer(rule, call) for rule in in_force.deciding("node")]
+    answers = [_graph_answer(rule, call, in_force) for rule in in_force.deciding("node")]
     if call.status == "planned":
         of_a_call = (*in_force.about("parameter"), *in_force.about("input"))
         return answers + [Answer(rule, Verdict.NOT_APPLICABLE, PLANNED) for rule, _ in of_a_call]
@@ -53,11 +53,11 @@ def judge_facts(
     return [*group_answers(call.signature, names, in_force), *own], computed
 
 
-def _graph_answer(rule: Rule, call: Call) -> Answer:
+def _graph_answer(rule: Rule, call: Call, in_force: InForce) -> Answer:
     if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
         text = f"the rules of {escape(call.operator)} are not written yet: nothing else is said about the node"
         return Answer(rule, Verdict.NOT_CHECKED, text)
-    defects = [defect.actual for defect in decide(rule)(call)]
+    defects = [defect.actual for defect in in_force.decide(rule)(call)]
     if not defects:
         return Answer(rule, Verdict.PASS)
     return Answer(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")

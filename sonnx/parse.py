@@ -37,8 +37,8 @@ class Unreadable(Exception):
     """The bytes are no model: one sentence that says what is wrong and where."""
 
 
-def read(source: str | os.PathLike[str] | bytes) -> Model:
-    """The model in a file or in bytes.
+def read(source: str | os.PathLike[str] | bytes, name: str = "the model") -> Model:
+    """The model in a file or in bytes, which messages call by `name`.
 
     A file is mapped and must not be shortened while the model is in use: its weights are read from it on demand.
 
@@ -46,7 +46,7 @@ def read(source: str | os.PathLike[str] | bytes) -> Model:
         Unreadable: if there is no such file, if it does not parse, or if it has no graph.
     """
     if isinstance(source, bytes):
-        return _read(memoryview(source), "the model")
+        return _read(memoryview(source), name)
     name = repr(os.fspath(source))
     return _read(mapped(source, name), name)
 
@@ -73,6 +73,19 @@ def _builder(source: memoryview) -> Builder:
 
 def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
     """The bytes of a file, read only when they are looked at."""
+    with _opened(path, name) as descriptor:
+        return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+
+
+def contents(path: str | os.PathLike[str], name: str) -> bytes:
+    """The bytes of a file, read once: for whoever must know that what is hashed is what is judged."""
+    with _opened(path, name) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        return file.read()
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str], name: str) -> Iterator[int]:
+    """A regular file that is not empty, as an open descriptor."""
     try:
         # Without waiting, so that a pipe nobody writes to is an error and no standstill.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -81,14 +94,15 @@ def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
             raise Unreadable(f"{name} is a folder") from None
         raise Unreadable(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
-        return _mapped_regular(descriptor, name)
+        _require_regular(descriptor, name)
+        yield descriptor
     except OSError as error:
         raise Unreadable(f"{name} cannot be read: {error.strerror}") from None
     finally:
         os.close(descriptor)
 
 
-def _mapped_regular(descriptor: int, name: str) -> memoryview:
+def _require_regular(descriptor: int, name: str) -> None:
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise Unreadable(f"{name} is a folder")
@@ -96,7 +110,6 @@ def _mapped_regular(descriptor: int, name: str) -> memoryview:
         raise Unreadable(f"{name} is not a regular file; a model from a pipe must be saved first")
     if not status.st_size:
         raise Unreadable(f"{name} is empty")
-    return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
 
 
 @contextmanager

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default="z3", help="all: z3, and one that confirms it"
     )
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the answers, for evidence packs, there")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     cores = os.cpu_count() or 1
     parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
@@ -60,6 +61,10 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
     outcomes = list(proving.prove(found, arguments.solver, _answers(arguments), arguments.jobs, _progress()))
+    if arguments.record is not None:
+        from sonnx.audit import record
+
+        write_whole(arguments.record, record.as_json(outcomes))
     sys.stdout.write(report.as_json(outcomes) if arguments.format == "json" else report.text(outcomes))
     return exit_code(outcomes)
 

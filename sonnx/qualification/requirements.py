@@ -9,8 +9,9 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sonnx.cli import EXIT_CODES, TOOL_FAILED, parser
+from sonnx.cli import parser
 from sonnx.selecting import every
+from sonnx.stops import EXIT_CODES, TOOL_FAILED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from sonnx import catalogue
 from sonnx.cases import Case, cases
+from sonnx.deviations import RULES
 from sonnx.expression import words
 from sonnx.misuse import Misuse
 from sonnx.profile import Edition, Erratum, Operator, Rule
@@ -25,7 +26,7 @@ def explain(wanted: str) -> str:
     Raises:
         Misuse: where nothing has that name.
     """
-    rules = every()
+    rules = {**every(), **{rule.slug: rule for rule in RULES}}
     described = catalogue.operator(wanted)
     if wanted in rules:
         blocks = [_rule(rules[wanted]), *_errata([rules[wanted]])]
@@ -62,13 +63,14 @@ def _class(rule: Rule) -> str:
         "validity": "validity: ONNX demands it",
         "restriction": "restriction of the profile",
         "error-condition": "error condition of the profile",
+        "project": "demand on the files of a project",
     }
     return says[rule.kind]
 
 
 def _formulas(rule: Rule) -> Iterator[str]:
     if rule.require is None:
-        yield "  decided   by a function on the file or graph; it is tested, not proved"
+        yield "  decided   by a function; it is tested, not proved"
         return
     yield from _wrapped("formula", formula(rule.require))
     yield from _wrapped("rule text", rule.require.text)
@@ -91,7 +93,7 @@ def _versions(rule: Rule) -> Iterator[str]:
 
 def _editions(rule: Rule) -> Iterator[str]:
     known = catalogue.editions()
-    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
+    operator = rule.slug.partition(".")[0] if "." in rule.slug and rule.kind != "project" else ""
 
     def text(edition: Edition) -> str | None:
         return edition.text_of(operator) if operator else edition.general

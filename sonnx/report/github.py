@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from sonnx.quoting import escape
-from sonnx.report.text import answers, grouped, headline, place
+from sonnx.report.text import answers, given, grouped, headline, justified, place
 from sonnx.verdict import Finding, Report, Verdict
 
 PLACES = 20
@@ -21,7 +21,6 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run, a command on each line: first the verdicts on the models, then the rules."""
     lines = [command("error", name, "sonnx: unreadable", [escape(reason)]) for name, reason in unreadable.items()]
@@ -53,6 +52,7 @@ def _summary(report: Report) -> Iterator[str]:
     folded = len(report.findings) - len(report.roots)
     if folded:
         yield f"folded: {folded} answers are undecided only because of other failures"
+    yield from (f"{label}: {text}" for label, text in given(report))
     yield from (f"note: {note}" for note in report.notes)
 
 
@@ -68,4 +68,7 @@ def _lines(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     yield from (f"{place(each.where)}: {each.actual}" for each in findings[:PLACES])
     if len(findings) > PLACES:
         yield f"and {len(findings) - PLACES} more"
-    yield f"Remedy: {report.rules[findings[0].rule].remedy}"
+    if findings[0].verdict is Verdict.DEVIATED:
+        yield from (f"{label}: {text}" for label, text in justified(findings, report))
+    else:
+        yield f"Remedy: {report.rules[findings[0].rule].remedy}"

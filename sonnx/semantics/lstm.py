@@ -80,10 +80,7 @@ def _step(application: Application, weights: Sequence[Array | None], activations
 
         i = steps.activate(first, gate(INPUT, c))
         g = steps.activate(second, gate(CELL, None))
-        if coupled:
-            c = steps.rest(i, c, g)
-        else:
-            c = steps.mix(steps.activate(first, gate(FORGET, c)), c, i, g)
+        c = steps.rest(i, c, g) if coupled else steps.mix(steps.activate(first, gate(FORGET, c)), c, i, g)
         o = steps.activate(first, gate(OUTPUT, c))
         return steps.scale(o, steps.activate(third, c)), c
 
