@@ -14,7 +14,7 @@ WISH = 400_000
 """Steps of z3 spent on one wish for something smaller; a wish not granted within them is given up."""
 FEW = 6
 """Up to so many integers in products are made small one by one; more of them only together."""
-ROUGHLY = (4, 16, 64, 256)
+ROUGHLY = (1, 2, 4, 16, 64)
 """What many integers in products are bounded by, one after another, and then fixed."""
 _DIVISIONS = (z3.Z3_OP_IDIV, z3.Z3_OP_MOD)
 
@@ -36,12 +36,11 @@ def fixed(solver: z3.Solver, again: Callable[[], z3.Solver]) -> z3.Solver:
 
     `again` makes a solver that has only read the question: bounds met after a first answer cost much more.
     """
-    if len(multiplied(solver)) <= FEW:
-        return solver
-    for bound in ROUGHLY:
+    names = [str(each) for each in multiplied(solver)]
+    for bound in ROUGHLY if len(names) > FEW else ():
         other = again()
         other.set("rlimit", WISH)
-        factors = multiplied(other)
+        factors = [z3.Int(name, other.ctx) for name in names]
         other.add(*[_within(each, bound) for each in factors])
         if other.check() == z3.sat:
             model = other.model()
@@ -53,7 +52,7 @@ def fixed(solver: z3.Solver, again: Callable[[], z3.Solver]) -> z3.Solver:
 def multiplied(solver: z3.Solver) -> list[z3.ExprRef]:
     """The integers in products and quotients of what is not constant: while they are large, all else is slow."""
     seen: set[int] = set()
-    found: dict[str, z3.ExprRef] = {}
+    nonlinear: list[z3.ExprRef] = []
     waiting: list[z3.ExprRef] = list(solver.assertions())
     while waiting:
         part = waiting.pop()
@@ -61,9 +60,10 @@ def multiplied(solver: z3.Solver) -> list[z3.ExprRef]:
             continue
         seen.add(part.get_id())
         if _nonlinear(part):
-            found |= {str(each): each for each in variables_in(part) if z3.is_int(each)}
+            nonlinear.append(part)
         else:
             waiting += part.children()
+    found = {str(each): each for each in variables_in(*nonlinear) if z3.is_int(each)}
     return [found[name] for name in sorted(found)]
 
 

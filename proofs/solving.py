@@ -78,7 +78,10 @@ def ask_z3(text: str) -> Answer:
     result = str(solver.check())
     statistics = solver.statistics()
     effort = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
-    values = smallest(fixed(solver, lambda: _alone_with(text, EFFORT))) if result == "sat" else {}
+    values: dict[str, int] = {}
+    if result == "sat":
+        multiplies = any(sign in text for sign in ("(* ", "(div ", "(mod "))
+        values = smallest(fixed(solver, lambda: _alone_with(text, EFFORT)) if multiplies else solver)
     return Answer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))
 
 

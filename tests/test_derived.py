@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import z3
-from proved import asked, chosen
+from proved import chosen, of_chosen
 from sonnx.proofs import derived, independent
 from sonnx.proofs.family import Family, families, signatures
 from sonnx.proofs.instance import instance
@@ -21,7 +21,7 @@ from sonnx.parse import read
 from sonnx.profile import Operator, Rule
 from sonnx.write import write
 
-THEOREMS = asked(derived.theorems())
+THEOREMS = of_chosen(derived.theorems())
 
 
 def status(obligations: Iterable[Obligation]) -> str:
