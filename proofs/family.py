@@ -101,17 +101,26 @@ class Family:
             return stated
         if self._types_of(rule) >= set(in_force(self.edition).edition.element_types):
             return ("element-type",)
-        return self._of_one_type(rule)
+        return self._never_there(rule) or self._of_one_type(rule)
 
     def _types_of(self, rule: Rule) -> set[str]:
         return set(_STRING.findall(self.text(rule)))
 
+    def _never_there(self, rule: Rule) -> tuple[str, ...]:
+        """The rules under which none of the values of a type variable is there, where there are such rules."""
+        outputs = {each.name: at(each.implied_by, self.made.version) or () for each in self.made.outputs}
+        found = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
+        return tuple(dict.fromkeys(name for names in found for name in names)) if all(found) else ()
+
+    def _members(self, rule: Rule) -> tuple[str, ...]:
+        return self.made.groups.get(rule.name.removesuffix(ALLOWED), ())
+
     def _of_one_type(self, rule: Rule) -> tuple[str, ...]:
         """An earlier rule about types, where both speak of values that must have one type."""
-        members = set(self.made.groups.get(rule.name.removesuffix(ALLOWED), ()))
+        members = set(self._members(rule))
         for other in self.rules[: self.rules.index(rule)] if members else ():
-            others = self.made.groups.get(other.name.removesuffix(ALLOWED), ())
-            joined = any(members <= set(names) and set(others) & set(names) for names in self.made.one_type)
+            others = set(self._members(other))
+            joined = any(members <= set(names) and others & set(names) for names in self.made.one_type)
             if joined and self._types_of(other) <= self._types_of(rule):
                 return other.name, *(slug.slug for slug, _ in in_force(self.edition).about("group"))
         return ()
@@ -192,7 +201,10 @@ class Family:
         rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
         general = in_force(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
-        return self._parts(), rules, about
+        return self._parts(), rules, about, self._implied(types=False)
+
+    def _implied(self, types: bool) -> Hashable:
+        return tuple((rule.name, self.implied_by(rule)) for rule in self.rules if self.about_types(rule) is types)
 
     def types(self) -> Hashable:
         """What decides which element types conform."""
@@ -200,7 +212,7 @@ class Family:
         formals = tuple((each.name, each.type) for each in (*self.made.inputs, *self.made.outputs))
         parts = (self._parts(), formals, self.made.one_type)
         about = tuple((rule.slug, demand.text) for rule, demand in in_force(self.edition).general)
-        return parts, rules, about, in_force(self.edition).edition.element_types
+        return parts, rules, about, in_force(self.edition).edition.element_types, self._implied(types=True)
 
     def about_types(self, rule: Rule) -> bool:
         """Whether a rule speaks of element types only."""

@@ -54,8 +54,6 @@ class Bounds:
     rank: int = 4
     values: int = 5
     turns: int = 3
-    extent: int = 0
-    """The least extent of an axis; only a mutant has another."""
 
     def __str__(self) -> str:
         return (
@@ -108,7 +106,7 @@ class Setting:
     def tensor(self, name: str, rank: int | None = None) -> Record:
         """A tensor of any element type, rank and extents."""
         kind, length = z3.Int(f"{name}.type"), variable(f"{name}.rank", 0, self.bounds.rank if rank is None else rank)
-        extents = [variable(f"{name}.{axis}", self.bounds.extent, NUMBERS[1]) for axis in range(length.high or 0)]
+        extents = [variable(f"{name}.{axis}", 0, NUMBERS[1]) for axis in range(length.high or 0)]
         self.ranges += [*within(length), kind >= 0, kind < len(ELEMENT_TYPES)]
         for extent in extents:
             self.ranges += within(extent)

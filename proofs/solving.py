@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import z3
-from sonnx.proofs.smallest import number, smallest
+from sonnx.proofs.smallest import fixed, number, smallest
 from sonnx.proofs.theorem import Obligation
 
 EFFORT = 50_000_000
@@ -78,8 +78,11 @@ def ask_z3(text: str) -> Answer:
     result = str(solver.check())
     statistics = solver.statistics()
     effort = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
-    values = tuple(sorted(smallest(solver).items())) if result == "sat" else ()
-    return Answer("z3", installed("z3"), result, effort, values)
+    values: dict[str, int] = {}
+    if result == "sat":
+        multiplies = any(sign in text for sign in ("(* ", "(div ", "(mod "))
+        values = smallest(fixed(solver, lambda: _alone_with(text, EFFORT)) if multiplies else solver)
+    return Answer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))
 
 
 def find(text: str) -> dict[str, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -35,15 +36,28 @@ class Judged:
         return sum(answer.result in ("sat", "unsat") for answer in self.answers) > 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
-    """An obligation in SMT-LIB: the theorem it belongs to, the text, and the text of its hypotheses alone."""
+    """An obligation of a theorem, and the solvers it goes to."""
 
     theorem: Any
-    name: str
-    text: str
-    hypotheses: str
+    obligation: Any
     solvers: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the obligation."""
+        return str(self.obligation.name)
+
+    @cached_property
+    def text(self) -> str:
+        """Whether it can fail, in SMT-LIB."""
+        return str(import_module("sonnx.proofs.solving").export(self.obligation))
+
+    @cached_property
+    def hypotheses(self) -> str:
+        """Whether its hypotheses can hold, in SMT-LIB; "" where there are none."""
+        return str(import_module("sonnx.proofs.solving").export_hypotheses(self.obligation))
 
 
 def questions(theorem: Any, solver: str, obligations: Callable[[], Iterable[Any]]) -> Iterator[Question]:
@@ -54,13 +68,13 @@ def questions(theorem: Any, solver: str, obligations: Callable[[], Iterable[Any]
         asked = ("z3",)
     readers = tuple(each for each in asked if theorem.sort in solving.FRAGMENTS[each])
     for each in obligations():
-        yield Question(theorem, each.name, solving.export(each), solving.export_hypotheses(each), readers or ("z3",))
+        yield Question(theorem, each, readers or ("z3",))
 
 
 def judge(question: Question, answers: Answers) -> Judged:
     """What the solvers answer; where none finds values, whether the hypotheses can hold is asked too."""
     said = tuple(answers.ask(solver, question.text) for solver in question.solvers)
     found = any(answer.result == "sat" for answer in said)
-    possible = answers.ask("z3", question.hypotheses).result if question.hypotheses and not found else "sat"
+    possible = answers.ask("z3", question.hypotheses).result if not found and question.hypotheses else "sat"
     vacuous = "" if possible == "sat" else possible
     return Judged(question.name, hashlib.sha256(question.text.encode()).hexdigest(), said, vacuous)
