@@ -10,7 +10,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing import get_context
 from typing import Any
@@ -83,8 +83,16 @@ class Outcome:
 def theorems() -> tuple[Any, ...]:
     """Every theorem of `proofs/`, by identifier."""
     modules = [import_module(f"sonnx.proofs.{path.stem}") for path in sorted(folder("proofs").glob("[a-z]*.py"))]
-    found = [theorem for module in modules if hasattr(module, "theorems") for theorem in module.theorems()]
+    found = [
+        _concerning(module, each) for module in modules if hasattr(module, "theorems") for each in module.theorems()
+    ]
     return tuple(sorted(found, key=lambda theorem: str(theorem.id)))
+
+
+def _concerning(module: Any, theorem: Any) -> Any:
+    """The theorem with the operators its module is about, where it names none itself."""
+    concerns = getattr(module, "CONCERNS", ())
+    return theorem if theorem.concerns or not concerns else replace(theorem, concerns=concerns)
 
 
 def select(found: Sequence[Any], wanted: Sequence[str]) -> tuple[Any, ...]:
