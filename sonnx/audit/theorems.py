@@ -5,16 +5,17 @@ The solvers are not asked: a status is that of the record that comes with the to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from sonnx import proving, words
+from sonnx import proving, record, words
 from sonnx.asking import questions
-from sonnx.audit.record import certificate, recorded
 from sonnx.profile import Rule
 from sonnx.traceability import operator_of, used_words
 
+NOT_ASKED = "not asked here"
 STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
 
 
@@ -56,7 +57,7 @@ def _word(source: Any) -> str:
 
 def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """What is known of each theorem, and the files with its questions by name."""
-    known = recorded()
+    known = record.read(record.usual_path())
     certificates: list[dict[str, Any]] = []
     files: dict[str, str] = {}
     for theorem in found:
@@ -64,10 +65,31 @@ def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]
         names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(asked) + 1)]
         files |= dict(_texts(names, asked))
         said = certificate(theorem, asked, known)
-        said["obligations"] = [{**each, "file": name} for each, name in zip(said["obligations"], names, strict=True)]
+        said["obligations"] = [
+            {"name": each.name, "smt2_sha256": _hash(each), "file": name}
+            for each, name in zip(asked, names, strict=True)
+        ]
         stated = {name: getattr(theorem, name) for name in STATED}
         certificates.append({**stated, "source_sha256": proving.source_hash(theorem), **said})
     return certificates, files
+
+
+def certificate(theorem: Any, asked: Sequence[Any], known: Mapping[str, record.Entry]) -> dict[str, Any]:
+    """What the record says of a theorem; not asked where its questions are other ones than those recorded."""
+    entry = known.get(theorem.id)
+    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, _hash(each)) for each in asked):
+        return {"status": NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
+    status = entry["status"]
+    return {
+        "status": status,
+        "as_stated": status == theorem.expected,
+        "confirmed": entry["confirmed"],
+        "answers": dict(entry["answers"]),
+    }
+
+
+def _hash(question: Any) -> str:
+    return hashlib.sha256(question.text.encode()).hexdigest()
 
 
 def _texts(names: Iterable[str], asked: Iterable[Any]) -> Iterator[tuple[str, str]]:
