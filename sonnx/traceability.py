@@ -9,26 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sonnx import catalogue
 from sonnx.cases import cases
 from sonnx.expression import words
 from sonnx.graph_rules import decide
-from sonnx.identifier import Tag
-from sonnx.profile import Formal, Operator, Output, Parameter, Rule
+from sonnx.profile import Operator, Output, Parameter, Rule
 from sonnx.selecting import every
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-
-
-class Label(NamedTuple):
-    """A label of a text, the rule that decides what it demands, and of which input or parameter, "" for all of it."""
-
-    tag: Tag
-    rule: str
-    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +31,6 @@ class Trace:
     conforming: tuple[str, ...]
     violating: tuple[str, ...]
     theorems: tuple[str, ...]
-
-
-@cache
-def labels() -> tuple[Label, ...]:
-    """Every label of every text: on rules, and on the parts of operator files that a general rule decides."""
-    found = [Label(tag, rule.slug) for rule in every().values() for tag in rule.tags]
-    return tuple(dict.fromkeys([*found, *(label for each in catalogue.operators() for label in _parts(each))]))
-
-
-def _parts(described: Operator) -> Iterator[Label]:
-    for parameter in described.parameters:
-        for tag in parameter.tags:
-            yield Label(tag, "no-default-values", f"{described.name}.{parameter.name}")
-    for given in described.inputs:
-        for tag in given.tags:
-            yield Label(tag, "inputs-connected", f"{described.name}.{given.name}")
-    formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
-    for each in formals:
-        for tag in each.type_tags if each.type in described.types else ():
-            yield Label(tag, "no-implicit-conversion", f"{described.name}.{each.name}")
 
 
 def traces(theorems: Iterable[Any] = ()) -> Mapping[str, Trace]:

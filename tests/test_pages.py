@@ -9,8 +9,8 @@ import pytest
 from sonnx import catalogue
 from sonnx.pages_command import pages
 from sonnx.proving import theorems
-from sonnx.selecting import every
-from sonnx.traceability import concerned, errata_named, labels, of_operator, traces, words_used
+from sonnx.selecting import every, labels, named
+from sonnx.traceability import concerned, errata_named, of_operator, traces, words_used
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -55,6 +55,12 @@ def test_labels_of_every_kind() -> None:
     assert ("2026-08", "R1", "no-default-values", "ArgMax.axis") in found
     assert ("2026-08", "R4", "inputs-connected", "Gemm.C") in found
     assert ("2026-08", "Z.C2", "no-implicit-conversion", "Where.Z") in found
+
+
+def test_a_label_of_a_part_selects_the_rule_that_decides_it() -> None:
+    """R3 of 2026-08 stands on a parameter of ArgMax and on rules; Z.C2 on types only."""
+    assert {"no-default-values", "operator-in-profile"} <= named(["R3@2026-08"])
+    assert named(["Z.C2"]) == {"no-implicit-conversion"}
 
 
 def test_what_has_no_counterpart() -> None:

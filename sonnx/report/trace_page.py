@@ -7,7 +7,8 @@ from typing import Any
 
 from sonnx import catalogue
 from sonnx.report.operator_page import MADE, cell, table, tags_of
-from sonnx.traceability import Trace, concerned, errata_named, labels, of_operator, words_used
+from sonnx.selecting import labels
+from sonnx.traceability import Trace, concerned, errata_named, of_operator, words_used
 
 INTRODUCTION = """\
 From a label of a text to the rules it demands, from a rule to the code that decides it, the cases that show it and the
