@@ -39,6 +39,9 @@ theorems: $(VENV)/installed
 	$(BIN)/sonnx prove --solver all --record proofs/record.json \
 	  --select $$($(BIN)/sonnx prove --list | cut -d. -f1 | grep -v derived | sort -u | paste -sd,)
 	$(BIN)/sonnx prove --pages docs/theorems
+# The pages of the operators and of traceability; the tests compare.
+pages: $(VENV)/installed
+	$(BIN)/sonnx pages --output docs
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from sonnx import (
     catalogue,
     check_command,
     compare_command,
+    pages_command,
     prove_command,
     qualify_command,
     run_command,
@@ -75,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
     compare_command.add_arguments(commands.add_parser("compare", help="compare a runtime with the exact values"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
+    pages_command.add_arguments(commands.add_parser("pages", help="write the pages of operators and of traceability"))
     audit_command.add_arguments(commands.add_parser("audit", help="write or verify an evidence pack on a model"))
     qualify_command.add_arguments(commands.add_parser("qualify", help="verify the tool in this environment"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")

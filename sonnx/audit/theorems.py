@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from sonnx import proving, record, words
+from sonnx import proving, record
 from sonnx.asking import questions
+from sonnx.bearing import bears_on
 from sonnx.profile import Rule
-from sonnx.traceability import operator_of, used_words
+from sonnx.traceability import of_operator
 
 NOT_ASKED = "not asked here"
 STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
@@ -24,17 +25,13 @@ KEYS = ("everything", "but_types", "types", "conditions", "shapes", "against_onn
 
 
 def relied_on(rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str) -> list[Any]:
-    """The theorems derived from the operators in the versions used, and those about the words of the rules."""
-    wanted = {name for rule in rules for name in used_words(rule)}
+    """The theorems derived from the operators in the versions used, and those that bear on the rules."""
+    wanted = {rule.slug for rule in rules}
     labels = set(_labels(used, edition))
     return [
         theorem
         for theorem in proving.theorems()
-        if (
-            theorem.id.split(".")[1] in labels
-            if operator_of(theorem.id)
-            else any(_word(source) in wanted for source in theorem.sources)
-        )
+        if (theorem.id.split(".")[1] in labels if of_operator(theorem) else not wanted.isdisjoint(bears_on(theorem)))
     ]
 
 
@@ -47,12 +44,6 @@ def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
             for each in family.families(described, getattr(family.Family, key)):
                 if any((version, edition) in each.members for version in versions):
                     yield each.label
-
-
-def _word(source: Any) -> str:
-    """The word a source text is of, "" for another source."""
-    module, name = getattr(source, "__module__", ""), getattr(source, "__name__", "")
-    return name if module == words.__name__ else ""
 
 
 def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]]:
