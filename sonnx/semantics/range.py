@@ -18,7 +18,7 @@ from sonnx.semantics.formats import Array, format_of
 from sonnx.semantics.reals import array, is_infinite, is_nan, nearest, number
 
 OPERATOR = "Range"
-RAISES = ("Range.delta-not-zero", "Range.numbers-finite")
+RULES = ("Range.delta-not-zero", "Range.numbers-finite")
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -43,9 +43,9 @@ def parameters(inputs: Sequence[Array]) -> list[Any]:
     """
     S, L, D = ends = [elements(each)[0] for each in inputs]
     if format_of(inputs[0].dtype) is not None and any(is_nan(each) or is_infinite(each) for each in ends):
-        raise NoValue(RAISES[1], f"start, limit and step are {S}, {L}, {D}")
+        raise NoValue(RULES[1], f"start, limit and step are {S}, {L}, {D}")
     if D == 0:
-        raise NoValue(RAISES[0], "the step is 0")
+        raise NoValue(RULES[0], "the step is 0")
     return ends
 
 
