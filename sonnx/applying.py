@@ -210,9 +210,11 @@ def _plain_count(node: Node, module: ModuleType) -> None:
             raise NotExecutable(f"{node.operator} has {number} {what}s, none of the first {least} left out")
     known: Mapping[str, str] = getattr(module, "ATTRIBUTES", {})
     for attribute in node.attributes:
-        if known.get(attribute.name) != attribute.kind:
-            wanted = f", not {known[attribute.name]}" if attribute.name in known else " that is not known"
-            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {attribute.kind}{wanted}")
+        if attribute.name not in known:
+            raise NotExecutable(f"{node.operator} has no attribute {quote(attribute.name)}")
+        if attribute.kind != known[attribute.name]:
+            kinds = f"{attribute.kind}, not {known[attribute.name]}"
+            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {kinds}")
 
 
 def _plain_outputs(

@@ -14,6 +14,7 @@ from sonnx.model import Model, Value
 from sonnx.parse import read
 from sonnx.quoting import escape, quote
 from sonnx.report import text as text_report
+from sonnx.report.formats import render
 from sonnx.report.run import Summary, as_json, as_text
 from sonnx.running import asked, run_model
 from sonnx.semantics.formats import NAMES, Array
@@ -31,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _run(options)
     except NotConforming as stop:
-        sys.stdout.write(text_report.one(stop.report))
+        as_data = options.report == "json"
+        sys.stdout.write(render("json", [stop.report], {}, stop.exit_code) if as_data else text_report.one(stop.report))
         print(f"sonnx: {escape(str(stop))}; --unchecked runs it all the same", file=sys.stderr)
         return stop.exit_code
     except Stop as stop:
@@ -52,6 +54,7 @@ def _run(options: argparse.Namespace) -> int:
         report.edition if report else None,
         report is not None and report.verdict is Verdict.ASSUMED,
         outcome.tally.by_operator,
+        outcome.outside,
     )
     if options.output is not None:
         summary.written += [str(options.output / file) for file in write_folder(options.output, values, options.format)]

@@ -16,13 +16,16 @@ class Summary:
     """One run.
 
     `edition` is None for an unchecked run.  `approximated` counts by operator the elements that were rounded from an
-    approximation, and those of them that took the exact path.  `outputs` are (name, type, shape, few elements as text).
+    approximation, and those of them that took the exact path.
+    `outside` are the operators the edition does not specify.
+    `outputs` are (name, type, shape, few elements as text).
     """
 
     model: str
     edition: str | None
     assumed: bool
     approximated: Mapping[str, tuple[int, int]]
+    outside: tuple[str, ...] = ()
     written: list[str] = field(default_factory=list)
     compared: list[tuple[str, int, Difference | None]] = field(default_factory=list)
     outputs: list[tuple[str, str, list[int], str]] = field(default_factory=list)
@@ -45,6 +48,8 @@ def _lines(summary: Summary) -> Iterator[str]:
     else:
         assumed = ", what it assumes holds for these inputs" if summary.assumed else ""
         yield f"{name}: conforms to edition {summary.edition}{assumed}"
+    if summary.outside:
+        yield f"{name}: outside the profile, run by their ONNX text: {', '.join(summary.outside)}"
     elements, exact = summary.counts
     if elements:
         share = f"{exact} of {elements} approximated elements took the exact path"
@@ -73,6 +78,7 @@ def as_json(summary: Summary) -> str:
         "checked": summary.edition is not None,
         "edition": summary.edition,
         "assumed": summary.assumed,
+        "outside_the_profile": list(summary.outside),
         "approximated": {
             "elements": elements,
             "exact_path": exact,
