@@ -190,3 +190,61 @@ def test_constant_of_shape_and_expand():
     assert (found.shape, found.dtype) == ((2, 0, 3), numpy.int32)
     assert both("ConstantOfShape", [numpy.array([2])]).tolist() == [0, 0]
     assert both("Expand", [numpy.array([[1], [2]], "i8"), numpy.array([3, 1, 2])]).tolist() == [[[1, 1], [2, 2]]] * 3
+
+
+MISFITS = [
+    ("Equal", [numpy.zeros(3, "f4"), numpy.zeros(2, "f4")], {}, "not broadcastable"),
+    ("Equal", [numpy.zeros(3, "f4"), numpy.zeros(3, "i4")], {}, "types float and int32"),
+    ("Add", [numpy.zeros(3, "f4"), numpy.zeros(2, "f4")], {}, "Add.broadcastable"),
+    ("Mul", [numpy.zeros(3, "f4"), numpy.zeros(2, "f4")], {}, "broadcast"),
+    ("Exp", [numpy.zeros(3, "i4")], {}, "Exp-13 is not defined for elements of type int32"),
+    ("Erf", [numpy.zeros(3, "i4")], {}, "Erf is not defined for int32"),
+    ("Sum", [numpy.zeros(3, "i4")] * 3, {}, "Sum is not defined for int32"),
+    ("And", [numpy.zeros(3, "f4")] * 2, {}, "And is defined for bool only"),
+    ("Not", [numpy.zeros(3, "u1")], {}, "Not is defined for bool only"),
+    ("Min", [numpy.zeros(3, bool)] * 2, {}, "not defined for bool"),
+    ("Mod", [numpy.ones(3, "i4"), numpy.zeros(3, "i4")], {}, "an element of B is 0"),
+    ("Mod", [numpy.ones(3, "f4"), numpy.ones(3, "f4")], {}, "no meaning for float32"),
+    ("Expand", [numpy.zeros(3, "f4"), numpy.zeros((), "i8")], {}, "no list of whole numbers"),
+    ("Expand", [numpy.zeros(3, "f4"), numpy.array([-1])], {}, "negative extent"),
+    ("ConstantOfShape", [numpy.array([1.5])], {}, "no list of whole numbers"),
+    ("ConstantOfShape", [numpy.array([-1])], {}, "its extents are"),
+    ("Split", [numpy.zeros(3, "f4"), numpy.array([1, 1])], {}, "from an axis of extent 3"),
+    ("Squeeze", [numpy.zeros((1, 3), "f4"), numpy.array([1])], {}, "no axes of extent 1"),
+    ("Squeeze", [numpy.zeros((1, 3), "f4"), numpy.array([5])], {}, "no axes of extent 1"),
+    ("Transpose", [numpy.zeros((1, 3), "f4")], {"perm": [0, 0]}, "no order of 2 axes"),
+    ("Transpose", [numpy.zeros((1, 3), "f4")], {"axis": 0}, "has no attribute 'axis'"),
+    ("Transpose", [numpy.zeros((1, 3), "f4")] * 2, {}, "has 1 inputs"),
+    ("Gather", [numpy.zeros(3, "f4"), numpy.zeros(3, "f4")], {}, "no whole numbers"),
+    ("Gather", [numpy.zeros(3, "f4"), numpy.zeros(3, "i8")], {"axis": 1}, "none of a tensor of rank 1"),
+    ("ScatterND", [numpy.zeros((2, 2), "f4"), numpy.zeros((1, 3), "i8"), numpy.zeros(1, "f4")], {}, "do not fit"),
+    ("ScatterND", [numpy.zeros(2, "f4"), numpy.array([[5]]), numpy.zeros(1, "f4")], {}, "none of a tensor of shape"),
+    ("Cast", [numpy.zeros(3, "f4")], {"to": 17}, "no element type that the executor knows"),
+    ("Cast", [numpy.zeros(3, "f4")], {}, "the attribute to is None"),
+    ("Pow", [numpy.ones(2, "i4"), numpy.array([0.5, 1], "f4")], {}, "no whole number"),
+    ("Reshape", [numpy.zeros(3, "f4"), numpy.array([2, 2])], {}, "Reshape"),
+    ("Softmax", [numpy.zeros((), "f4")], {"axis": 0}, "Softmax.axis-range"),
+    ("QuantizeLinear", [numpy.zeros((2, 3), "f4"), numpy.ones(2, "f4"), numpy.zeros(2, "u1")], {}, "do not fit axis 1"),
+    ("QuantizeLinear", [numpy.zeros(3, "f4"), numpy.ones(3, "f4"), numpy.zeros(3, "u1")], {"axis": 4}, "axis 4"),
+    ("DequantizeLinear", [numpy.zeros(3, "u1"), numpy.ones(2, "f4")], {"axis": 0}, "do not fit axis 0"),
+    ("Where", [numpy.zeros(3, bool), numpy.zeros(3, "f4"), numpy.zeros(2, "f4")], {}, "Where"),
+    ("Clip", [numpy.zeros(3, "f4"), numpy.zeros(2, "f4")], {}, "Clip"),
+    ("Range", [numpy.zeros(1, "i8"), numpy.ones(1, "i8"), numpy.zeros(1, "i8")], {}, "Range"),
+    ("Flatten", [numpy.zeros(3, "f4")], {"axis": 5}, "Flatten"),
+    ("Unsqueeze", [numpy.zeros(3, "f4"), numpy.array([7])], {}, "Unsqueeze"),
+    ("Slice", [numpy.zeros(3, "f4"), *[numpy.array([0])] * 4], {}, "Slice"),
+    ("Pad", [numpy.zeros(3, "f4"), numpy.array([1])], {}, "Pad"),
+    ("Pad", [numpy.zeros(3, "f4"), numpy.array([5, 5])], {"mode": "reflect"}, "Pad"),
+    ("Concat", [numpy.zeros((2, 2), "f4"), numpy.zeros((3, 3), "f4")], {"axis": 0}, "Concat"),
+]
+
+
+@pytest.mark.parametrize(("operator", "inputs", "attributes", "sentence"), MISFITS, ids=lambda each: str(each)[:30])
+def test_what_does_not_fit_is_refused_with_a_sentence(operator, inputs, attributes, sentence):
+    names = [f"x{i}" for i in range(len(inputs))]
+    node = helper.make_node(operator, names, ["y", "z"] if operator == "Split" else ["y"], **attributes)
+    types = {"f4": FLOAT, "i4": TensorProto.INT32, "i8": INT64, "f8": TensorProto.DOUBLE, "u1": TensorProto.UINT8}
+    declared = {n: (types.get(x.dtype.str[1:], TensorProto.BOOL), x.shape) for n, x in zip(names, inputs, strict=True)}
+    source = graph([node], declared, {"y": (FLOAT, None)}, operator_set=22).SerializeToString()
+    with pytest.raises(sonnx.Stop, match=sentence):
+        sonnx.run(source, dict(zip(names, inputs, strict=True)), unchecked=True)
