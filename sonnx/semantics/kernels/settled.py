@@ -22,23 +22,25 @@ MANY, GATHERED = 32, 1 << 20
 """Open elements from which the tighter bound pays, and products that are added up exactly at a time."""
 
 
-PART = 256
-"""Products that are added up at a time, so that no product goes through more additions than these and the parts."""
+def bound_factor(count: int, part: int) -> float:
+    """The error of a sum in float64 relative to the sum of absolute values.
 
-
-def bound_factor(count: int) -> float:
-    """The error of a sum of `count` products in float64, in parts, relative to the sum of absolute values."""
-    additions = min(count, PART) + -(-count // PART)
+    Args:
+        count: how many products there are.
+        part: how many of them are added up at a time: none goes through more additions than these and the parts.
+    """
+    additions = min(count, part) + -(-count // part)
     return additions * UNIT / (1 - additions * UNIT) * SLACK
 
 
-def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
+def settle(A: Array, B: Array, made: Array, factor: float, open_: Array, out: Array) -> int:
     """Give the elements with these flat numbers their values.
 
     Args:
         A: a matrix, float64, finite, its products with B exact.
         B: a matrix, the same.
         made: A B in float64.
+        factor: its error relative to |A| |B|.
         open_: which elements are open.
         out: A B, rounded once, but for these.
 
@@ -47,7 +49,7 @@ def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
     """
     i, j = np.divmod(open_, out.shape[1])
     if len(i) > MANY:
-        values, still = _by_absolute_values(A, B, made, i, j, out.dtype)
+        values, still = _by_absolute_values(A, B, made, factor, i, j, out.dtype)
         out[i, j] = values
         i, j = i[still], j[still]
     step = max(1, GATHERED // A.shape[1])
@@ -58,14 +60,14 @@ def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
 
 
 def _by_absolute_values(
-    A: Array, B: Array, made: Array, i: Array, j: Array, kind: np.dtype[Any]
+    A: Array, B: Array, made: Array, factor: float, i: Array, j: Array, kind: np.dtype[Any]
 ) -> tuple[Array, Array]:
     """Elements rounded by the bound of their own |A| |B|, and which stay open; 0 there says that all products are 0."""
     rows, columns = np.unique(i), np.unique(j)
     at = np.searchsorted(rows, i), np.searchsorted(columns, j)
     A, B = A[rows], B[:, columns]
     sums = np.matmul(np.abs(A), np.abs(B))[at]
-    values, still = decided(made[i, j], sums * bound_factor(A.shape[1]), kind)
+    values, still = decided(made[i, j], sums * factor, kind)
     zero = sums == 0
     if zero.any():
         values[zero] = _zeros(A, B)[at][zero]
