@@ -17,9 +17,8 @@ import numpy as np
 from sonnx.semantics.application import Application
 from sonnx.semantics.batchnormalization import require_inference, store_element
 from sonnx.semantics.formats import Array
-from sonnx.semantics.kernels.certified import certain, decided
+from sonnx.semantics.kernels.certified import UNIT, certain, decided
 from sonnx.semantics.kernels.scratch import scratch
-from sonnx.semantics.kernels.settled import UNIT
 
 BLOCK = 1 << 16
 """Elements that are made at a time."""

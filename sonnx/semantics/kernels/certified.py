@@ -25,6 +25,9 @@ import numpy as np
 from sonnx.semantics.formats import Array
 from sonnx.semantics.rounding import grid_of, nan_of, narrow
 
+UNIT = 2.0**-53
+"""The relative error of a rounding to float64."""
+
 WIDTH, SLACK, LEAST = 1 + 2.0**-50, 2.0**-51, 2.0**-1074
 
 

@@ -15,8 +15,8 @@ from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array, format_of
 from sonnx.semantics.gemm import factors_of, operands, store_element
 from sonnx.semantics.kernels import doubles, integers, products
-from sonnx.semantics.kernels.certified import decided
-from sonnx.semantics.kernels.settled import UNIT, bound_factor
+from sonnx.semantics.kernels.certified import UNIT, decided
+from sonnx.semantics.kernels.settled import bound_factor
 from sonnx.semantics.sums import numbers
 
 
