@@ -19,6 +19,8 @@ from sonnx.stops import NotExecutable
 OPERATOR = "ConstantOfShape"
 INPUTS = 1
 ATTRIBUTES = {"value": "tensor"}
+EARLY = True
+"""Where the input is known before the first node runs the output is too, as a view of one element."""
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -32,4 +34,4 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     extents = whole_list(inputs[0], "input")
     if one.size != 1 or min(extents, default=0) < 0:
         raise NotExecutable(f"its extents are {extents} and its value has {one.size} elements")
-    return (np.full(extents, one.reshape(())),)
+    return (np.broadcast_to(one.reshape(()), extents),)
