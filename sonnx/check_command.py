@@ -14,7 +14,7 @@ from sonnx.files import write_whole
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
-from sonnx.report.formats import FORMATS, HASHED, render
+from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
 from sonnx.stops import USAGE, worst
 from sonnx.verdict import Report
 
@@ -71,7 +71,9 @@ def _judged(options: argparse.Namespace, asked: Asked, hashed: bool) -> tuple[li
         try:
             source = sys.stdin.buffer.read() if name == "-" else name
             model, digest = opened(source, hashed)
-            reports.append(judge(model, digest, asked, "standard input" if name == "-" else name))
+            reports.append(
+                judge(model, digest, asked, "standard input" if name == "-" else name, options.format in DRAWN)
+            )
         except Unreadable as reason:
             unreadable[name] = str(reason)
             if options.format == "text":

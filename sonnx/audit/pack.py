@@ -65,7 +65,7 @@ def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
     """
     data = contents(wanted.model, repr(str(wanted.model)))
     model, digest = read(data, repr(str(wanted.model))), hashlib.sha256(data).hexdigest()
-    report = judge(model, digest, wanted.asked, wanted.name)
+    report = judge(model, digest, wanted.asked, wanted.name, drawn=True)
     if wanted.deviations is not None and wanted.date is not None:
         [report] = deviations.apply((report,), deviations.read(wanted.deviations), wanted.date)
     code = report.exit_code(wanted.accept_assumptions)
