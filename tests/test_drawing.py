@@ -8,7 +8,6 @@ from pathlib import Path
 import onnx
 import onnx.parser
 import pytest
-from conftest import model_bytes
 from test_report_pages import Page
 
 from sonnx.asked import Asked, judge
@@ -16,6 +15,7 @@ from sonnx.cases import cases
 from sonnx.model import Model
 from sonnx.outline import Outline, outline
 from sonnx.parse import read
+from sonnx.qualification.models import model_bytes
 from sonnx.report import drawing as drawn
 from sonnx.report.html import render
 from sonnx.verdict import Verdict
