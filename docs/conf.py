@@ -29,7 +29,17 @@ myst_heading_anchors = 4
 
 CONTENTS = {
     "Begin": ["above/README", "tutorial", "how-to-*"],
-    "Use": ["verdicts", "reports", "deviations", "tailoring", "audit", "canonical-form", "comparing", "fix", "versioning"],
+    "Use": [
+        "verdicts",
+        "reports",
+        "deviations",
+        "tailoring",
+        "audit",
+        "canonical-form",
+        "comparing",
+        "fix",
+        "versioning",
+    ],
     "Believe": ["trust", "values", "threat-model", "robustness", "qualification", "decisions/*"],
     "Build": ["profile-format", "rule-language", "cases", "reading-guide", "above/CONTRIBUTING", "above/SECURITY"],
     "Reference": ["operators/*", "theorems/*", "above/CHANGELOG", "*"],

@@ -19,6 +19,8 @@ from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Un
 
 from sonnx.semantics import order
 
+CONCERNS = ("Clip",)
+
 Obligations = Iterator[Obligation]
 Function = Callable[..., Any]
 

@@ -16,6 +16,8 @@ from sonnx.proofs.signs import plus_zero
 from sonnx.proofs.specified import Defined
 from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
+from sonnx.catalogue import errata
+
 Claim = Callable[[Form], tuple[list[z3.BoolRef], z3.BoolRef]]
 """Hypotheses and goal; the hypotheses may name an operand with which the statement fails, to find it soon."""
 Numbers = Callable[..., tuple[bool, str]]
@@ -211,7 +213,8 @@ def theorems() -> Iterator[Theorem]:
     """Statements of the pages about values, refuted."""
     for name, statement, formula, claim, fails, erratum, because in PAGES:
         yield Theorem(
-            f"printed.{name}", statement, formula, _asked(claim), (statement, formula), "refuted", "float16", "float",
+            f"printed.{name}", statement, formula, _asked(claim), (errata()[erratum].place,), "refuted",
+            "float16", "float",
             replay=_shown(fails), erratum=erratum, because=because,
         )  # fmt: skip
 

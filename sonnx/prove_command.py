@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.files import write_whole
+from sonnx.misuse import Misuse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default="z3", help="all: z3, and one that confirms it"
     )
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write the answers, for evidence packs, there")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
+    parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     cores = os.cpu_count() or 1
     parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
@@ -49,6 +51,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
         OSError: the folder for SMT-LIB cannot be written.
     """
     if arguments.model is not None:
+        if arguments.record is not None or arguments.pages is not None:
+            raise Misuse("--record and --pages are about theorems; leave out the model.")
         return _prove_model(arguments)
     from sonnx import proving
     from sonnx.report import proofs as report
@@ -58,15 +62,42 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.list:
         sys.stdout.write(report.listing(found))
         return 0
+    if arguments.pages is not None:
+        write_pages(found, arguments.pages)
+        return 0
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
-    outcomes = list(proving.prove(found, arguments.solver, _answers(arguments), arguments.jobs, _progress()))
+    answers = _answers(arguments)
+    outcomes = list(proving.prove(found, arguments.solver, answers, arguments.jobs, _progress()))
     if arguments.record is not None:
-        from sonnx.audit import record
+        from sonnx import record
 
-        write_whole(arguments.record, record.as_json(outcomes))
+        present = [theorem.id for theorem in proving.theorems()]
+        record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
     sys.stdout.write(report.as_json(outcomes) if arguments.format == "json" else report.text(outcomes))
     return exit_code(outcomes)
+
+
+def _command(arguments: argparse.Namespace, wanted: Sequence[str]) -> str:
+    """The command that gave the outcomes, as far as it decides them."""
+    selected = [f"--select {','.join(wanted)}"] if wanted else []
+    return " ".join(["sonnx prove", *selected, "--solver", arguments.solver])
+
+
+def write_pages(found: Sequence[Any], folder: Path) -> None:
+    """The pages of the theorems, by the record that comes with them; of each page all or nothing.
+
+    Raises:
+        Misuse: the record is none.
+        OSError: the folder cannot be written.
+    """
+    from sonnx import record
+    from sonnx.report.theorem_pages import pages
+
+    made = pages(found, record.read(record.usual_path()))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        write_whole(folder / name, text)
 
 
 def _prove_model(arguments: argparse.Namespace) -> int:

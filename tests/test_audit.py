@@ -155,7 +155,7 @@ def test_the_status_of_a_theorem_is_never_more_than_the_record_says() -> None:
     asked = list(proving.questions(theorem, "z3", theorem.obligations))
     assert record.certificate(theorem, asked, {})["status"] == record.NOT_ASKED
     outcomes = list(proving.prove([theorem], "z3"))
-    known = json.loads(record.as_json(outcomes))["answers"]
+    known = record.answers(outcomes)
     assert len(known) == len({record.key(each) for each in asked})
     whole = record.certificate(theorem, asked, known)
     assert (whole["status"], whole["as_stated"], whole["confirmed"]) == ("proved", True, False)

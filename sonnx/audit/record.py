@@ -1,7 +1,7 @@
 """The answers of solvers that come with the tool: what was asked when it was made, by the hashes of the questions.
 
-`sonnx prove --solver all --record FILE` writes them.  They say nothing of any other question: one whose text is not
-among them is not asked here.
+`sonnx prove --solver all --record FILE` writes them, beside what came out of each theorem (`sonnx/record.py`).  They
+say nothing of any other question: one whose text is not among them is not asked here.
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ def key(question: Question) -> str:
     return hashlib.sha256(" ".join(texts).encode()).hexdigest()
 
 
-def as_json(outcomes: Iterable[Outcome]) -> str:
-    """The record of a run: the status of each question and who answered, sorted by hash."""
+def answers(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
+    """The status of each question of a run and who answered, by the hash of the question."""
     found: dict[str, list[str]] = {}
     for outcome in outcomes:
         asked = questions(outcome.theorem, "z3", outcome.theorem.obligations)
         for question, judged in zip(asked, outcome.obligations, strict=True):
             said = {f"{each.solver} {each.version} {each.result}" for each in judged.answers}
             found[key(question)] = [judged.status, *sorted(said)]
-    lines = (f"{json.dumps(name)}: {json.dumps(answer)}" for name, answer in sorted(found.items()))
-    joined = ",\n".join(lines)
-    return f'{{"format": {FORMAT}, "answers": {{\n{joined}\n}}}}\n'
+    return found
 
 
 def recorded() -> Mapping[str, Sequence[str]]:
