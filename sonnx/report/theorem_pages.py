@@ -83,9 +83,9 @@ def _lines(theorem: Theorem, known: Entry | None) -> Iterator[str]:
 
 def _outcome(known: Entry) -> Iterator[str]:
     answers = ", ".join(f"{who} ({count})" for who, count in known["answers"].items())
-    steps = f"; a proof of {known['proof_steps']} steps, {known['trusted_steps']} of them trusted" * (
-        "proof_steps" in known
-    )
+    steps = ""
+    if "proof_steps" in known:
+        steps = f"; a proof of {known['proof_steps']} steps, {known['trusted_steps']} of them trusted"
     number = known["questions"]
     yield f"{number} question{'s' * (number != 1)}: {answers}{steps}."
     if known.get("replayed"):
