@@ -63,8 +63,12 @@ def prove_command(arguments: argparse.Namespace) -> int:
         sys.stdout.write(report.listing(found))
         return 0
     if arguments.pages is not None:
+        if wanted:
+            raise Misuse("--pages writes the pages of all theorems; leave out --select.")
         write_pages(found, arguments.pages)
         return 0
+    if arguments.record is not None:
+        _require_record(arguments.record)
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
     answers = _answers(arguments)
@@ -76,6 +80,19 @@ def prove_command(arguments: argparse.Namespace) -> int:
         record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
     sys.stdout.write(report.as_json(outcomes) if arguments.format == "json" else report.text(outcomes))
     return exit_code(outcomes)
+
+
+def _require_record(path: Path) -> None:
+    """Refuse what could not be written after all questions were asked.
+
+    Raises:
+        Misuse: there is no such folder, or the file there is no record.
+    """
+    from sonnx import record
+
+    if not path.parent.is_dir():
+        raise Misuse(f"There is no folder {path.parent} for --record.")
+    record.read(path)
 
 
 def _command(arguments: argparse.Namespace, wanted: Sequence[str]) -> str:

@@ -1,7 +1,9 @@
 """The pages of docs/theorems say what the theorems and the record of their run say; the record is of these theorems."""
 
+import argparse
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -115,13 +117,23 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
     assert json.loads(paths[0].read_text())["format"] == record.FORMAT
 
 
-def test_pages_and_records_are_about_theorems(tmp_path):
-    import argparse
-
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("model.onnx --pages there", "leave out the model"),
+        ("model.onnx --record there", "leave out the model"),
+        ("--select wrap --pages there", "leave out --select"),
+        ("--select wrap --record nowhere/there", "There is no folder nowhere for --record."),
+        ("--select wrap --record text", "text is no record of theorems"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_asked(tmp_path, monkeypatch, line, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("text")
+    monkeypatch.setattr(proving, "prove", None)
     parser = argparse.ArgumentParser()
     prove_command.add_arguments(parser)
-    for option in ("--pages", "--record"):
-        given = parser.parse_args(["model.onnx", option, str(tmp_path / "there")])
-        with pytest.raises(Misuse, match="leave out the model"):
-            given.command(given)
-    assert not list(tmp_path.iterdir())
+    given = parser.parse_args(line.split())
+    with pytest.raises(Misuse, match=re.escape(sentence)):
+        given.command(given)
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
