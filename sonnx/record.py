@@ -1,8 +1,8 @@
 """Outcomes of a run of `sonnx prove`, kept as data, so that pages can say what was proved without asking again.
 
 A record is JSON, one line for each theorem: what came out, the hash of its questions in SMT-LIB and of the source it is
-about, who answered, and which mutants were refuted.  An entry whose hashes are not those of the theorem is stale.  Beside
-them stand the answers by question, for evidence packs (`sonnx/audit/record.py`).
+about, who answered, and which mutants were refuted.  An entry whose hashes are not those of the theorem is stale.  The
+answers by question stand beside them, for evidence packs (`sonnx/audit/record.py`).
 """
 
 from __future__ import annotations
