@@ -48,7 +48,7 @@ def _texts() -> Iterator[tuple[str, list[Expression], tuple[str, ...]]]:
         for rule in described.rules:
             yield rule.slug, _defined(described, _demands(rule)), rule.errata
         for output in described.outputs:
-            shape = at(output.shape, described.specified or max(described.versions))
+            shape = at(output.shape, described.versions[-1])
             if shape is not None:
                 yield f"{described.name}.{output.name}-shape", _defined(described, [shape]), output.errata
 

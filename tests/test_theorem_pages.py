@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from proved import asked
 
-from sonnx import bearing, catalogue, prove_command, proving, record
+from sonnx import asking, bearing, catalogue, prove_command, proving, record
 from sonnx.misuse import Misuse
 from sonnx.report.theorem_pages import pages
 from sonnx.selecting import every
@@ -50,7 +50,7 @@ def test_no_entry_is_stale():
 
 
 def _questions(theorem):
-    return proving.questions(theorem, "z3", theorem.obligations)
+    return asking.questions(theorem, "z3", theorem.obligations)
 
 
 @pytest.mark.parametrize("theorem", RECORDED, ids=lambda theorem: theorem.id)
