@@ -21,6 +21,7 @@ from sonnx.profile import (
     Editions,
     Erratum,
     Input,
+    Limit,
     Operator,
     Output,
     Parameter,
@@ -291,6 +292,7 @@ def editions() -> Editions:
     table = Table(_read("editions.toml"), "editions.toml")
     known = Table(table.take("onnx", dict), "editions.toml.onnx")
     texts = [_simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
+    limits = tuple(_simple(Limit, Table(data, "editions.toml.limit")) for data in table.take("limit", list, []))
     families = {name: _strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
     made: dict[str, Edition] = {}
     for data in table.take("edition", list):
@@ -303,6 +305,7 @@ def editions() -> Editions:
         families=families,
         texts={text.name: text for text in texts},
         editions=made,
+        limits=limits,
     )
     known.end()
     table.end()

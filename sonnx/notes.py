@@ -24,6 +24,10 @@ def notes(model: Model, domains: set[str], made: Iterable[Signature], edition: E
         yield f"{annotations} quantization annotations are not judged: they change no value"
     if model.configurations:
         yield f"{model.configurations} device configurations are not judged: they change no value"
+    texts = list(catalogue.editions().texts)
+    for limit in catalogue.editions().limits:
+        if texts.index(limit.introduced) <= texts.index(edition.general):
+            yield f"not judged: {limit.statement}; {limit.because}"
     if edition.consolidated:
         yield f"edition {edition.name} is consolidated by this tool from the published texts"
 

@@ -197,6 +197,15 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """What a text demands and no file can be judged by; a report says it of every model, from that text on."""
+
+    introduced: str
+    statement: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
 class Erratum:
     """A defect or ambiguity of a text, and what this tool does about it."""
 
@@ -247,6 +256,7 @@ class Editions:
     families: Mapping[str, tuple[str, ...]]
     texts: Mapping[str, Text]
     editions: Mapping[str, Edition]
+    limits: tuple[Limit, ...] = ()
 
     def in_force(self, rule: Rule, text: str) -> bool:
         """Whether a text, or one before it from which it inherits, demands the rule."""

@@ -80,6 +80,9 @@ def _editions(known: Editions) -> Iterator[str]:
         yield f"The default edition {known.default} does not exist."
     for family, members in known.families.items():
         yield from _element_types(f"The family {family}", members)
+    for limit in known.limits:
+        if limit.introduced not in known.texts:
+            yield f"The limit {limit.statement!r} names a text {limit.introduced!r} that does not exist."
     for edition in known.editions.values():
         yield from _edition(edition, known)
 

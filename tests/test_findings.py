@@ -61,3 +61,11 @@ def test_an_absence_means_a_value() -> None:
 
 def test_an_absence_means_a_formula_where_the_model_does_not_determine_it() -> None:
     assert absences("float[1, 1, N, 3]")["kernel_shape"] == "W.shape[2:]"
+
+
+@pytest.mark.parametrize(("edition", "number"), [("2025-10", 0), ("2025-11", 0), ("2026-08", 2), (None, 2)])
+def test_what_no_file_can_be_judged_by_is_said(edition: str | None, number: int) -> None:
+    model = onnx.parser.parse_model(HEAD + "(float[2] a) => (float[2] y) { y = Max(a) }").SerializeToString()
+    found = sonnx.check(model, edition)
+    assert found.verdict is Verdict.PASS
+    assert sum(note.startswith("not judged: ") for note in found.notes) == number
