@@ -24,7 +24,7 @@ from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge
 from sonnx.model import Attribute, Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
-from sonnx.profile import Operator, Output, Rule, at
+from sonnx.profile import Operator, Output, Rule, at, expand
 from sonnx.quoting import quote
 from sonnx.scope import standard
 from sonnx.semantics.application import Application, Tally
@@ -110,6 +110,7 @@ class Applier:
         names = environment(made, node.attributes, inputs, [NOTHING_STATED] * len(node.outputs))
         if self._wait(made, names, getattr(module, "RAISES", ())):
             return None
+        _types(made, described, names)
         for parameter in made.parameters:
             unknown = first_unknown(names[parameter.name])
             if unknown is not None and _has_meaning(made, parameter.name, names):
@@ -186,6 +187,19 @@ def _without_outputs(made: Signature) -> dict[str, Any]:
     return {f"given({output.name})": False for output in made.outputs}
 
 
+def _types(made: Signature, described: Operator, names: Mapping[str, Any]) -> None:
+    """Every type variable has an element type that ONNX gives it.
+
+    Raises:
+        NotExecutable: one has not.
+    """
+    for variable, members in made.groups.items():
+        element = _element(members, names, "")
+        admitted = expand(at(described.types[variable], made.version) or (), catalogue.editions().families)
+        if element and element not in admitted:
+            raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {element}")
+
+
 def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
     """Whether a parameter has a value: it is written, or its absence means one."""
     return bool(names[f"written({name})"]) or made.absent[name] is not None
@@ -216,9 +230,11 @@ def _plain_count(node: Node, module: ModuleType) -> None:
             raise NotExecutable(f"{node.operator} has {number} {what}s, none of the first {least} left out")
     known: Mapping[str, str] = getattr(module, "ATTRIBUTES", {})
     for attribute in node.attributes:
-        if known.get(attribute.name) != attribute.kind:
-            wanted = f", not {known[attribute.name]}" if attribute.name in known else " that is not known"
-            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {attribute.kind}{wanted}")
+        if attribute.name not in known:
+            raise NotExecutable(f"{node.operator} has no attribute {quote(attribute.name)}")
+        if attribute.kind != known[attribute.name]:
+            kinds = f"{attribute.kind}, not {known[attribute.name]}"
+            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {kinds}")
 
 
 def _is_known(tensor: TensorFacts) -> bool:
@@ -273,7 +289,7 @@ def _expected(
 def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
     """The element type the inputs of a type variable have, "" where it has no input."""
     for name in members:
-        value = names[name]
+        value = names.get(f"{name}_input", names[name])
         tensors = (value,) if isinstance(value, TensorFacts) else value
         for tensor in tensors if name != output else ():
             if isinstance(tensor.type, str):
