@@ -30,10 +30,6 @@ test: $(VENV)/installed lint
 proofs: $(VENV)/installed
 	$(BIN)/sonnx prove --solver all
 
-# The same, and the answers go into the record that comes with the tool, for evidence packs.
-record: $(VENV)/installed
-	$(BIN)/sonnx prove --solver all --record proofs/record.json
-
 # The verdict on each node test of the onnx package, recorded anew; the tests compare.
 node-verdicts: $(VENV)/installed
 	$(BIN)/python tests/node_verdicts.py

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
     parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json", "junit", "markdown"), default="text")
     cores = os.cpu_count() or 1
     parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where answers are kept (default: the user's cache)")
@@ -78,7 +78,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
 
         present = [theorem.id for theorem in proving.theorems()]
         record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
-    sys.stdout.write(report.as_json(outcomes) if arguments.format == "json" else report.text(outcomes))
+    formats = {"text": report.text, "json": report.as_json, "junit": _more().junit, "markdown": _more().markdown}
+    sys.stdout.write(formats[arguments.format](outcomes))
     return exit_code(outcomes)
 
 
@@ -122,11 +123,20 @@ def _prove_model(arguments: argparse.Namespace) -> int:
     from sonnx.report import proof as report
 
     proof = prove_model(arguments.model, arguments.edition, assume=arguments.assume, name=arguments.model)
-    if arguments.format == "json":
-        sys.stdout.write(json.dumps(report.as_data(proof), indent=1) + "\n")
-    else:
-        sys.stdout.write(report.render(proof))
+    formats = {
+        "text": report.render,
+        "json": lambda proof: json.dumps(report.as_data(proof), indent=1) + "\n",
+        "junit": _more().junit_of_model,
+        "markdown": _more().markdown_of_model,
+    }
+    sys.stdout.write(formats[arguments.format](proof))
     return proof.exit_code
+
+
+def _more() -> Any:
+    from sonnx.report import proof_formats
+
+    return proof_formats
 
 
 def exit_code(outcomes: Sequence[Any]) -> int:
