@@ -168,6 +168,8 @@ class Operator:
     """Why no theorems are derived from the file yet; "" where they are."""
     known: tuple[int, ...] = ()
     """The versions of an operator that no text specifies."""
+    specified_in: Mapping[str, int] = field(default_factory=dict)
+    """The version of a text that speaks of another one than `specified`."""
     instead: str = ""
     """What to write as long as no text specifies the operator; "" where nothing of the profile computes the same."""
 
@@ -181,6 +183,10 @@ class Operator:
     def specified_first(self) -> list[int]:
         """The versions, the specified one first, then the newest."""
         return sorted(self.versions, key=lambda version: (version != self.specified, -version))
+
+    def specified_by(self, text: str) -> int | None:
+        """The version a text speaks of."""
+        return self.specified_in.get(text, self.specified)
 
     def version_at(self, operator_set: int) -> int | None:
         """The version in force at an operator set, None before the first."""

@@ -187,7 +187,8 @@ def _operator(described: Operator) -> str:
 def _specified(described: Operator) -> str:
     if described.specified is None:
         return f"{', '.join(map(str, described.versions))}: none is specified, only what ONNX demands is asked"
-    return f"{described.specified} is specified"
+    others = "".join(f", {version} in {text}" for text, version in described.specified_in.items())
+    return f"{described.specified} is specified{others}"
 
 
 def _table(rules: Iterable[Rule]) -> Iterator[str]:

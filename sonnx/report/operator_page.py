@@ -79,6 +79,7 @@ def _versions(described: Operator) -> Iterator[str]:
         word = "equivalent" if version in described.equivalent else "refused" if version in described.refused else ""
         if not word:
             word = "specified" if version == described.specified else "known; none is specified"
+        word += "".join(f"; specified in {text}" for text, each in described.specified_in.items() if each == version)
         yield f"| {version} | {word}{': ' if reason else ''}{cell(reason)} |"
 
 
