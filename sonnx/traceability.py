@@ -66,7 +66,12 @@ def _shown(*said: str) -> dict[str, list[str]]:
 
 
 def code(rule: Rule) -> tuple[str, ...]:
-    """The words of its text as `words.normal`, or the function of graph_rules that decides it."""
+    """The words of its text as `words.normal`, or the function of graph_rules that decides it.
+
+    A rule about files of a project names the module that states it, which is the first part of its slug.
+    """
+    if rule.require is None and rule.kind == "project":
+        return (rule.slug.partition(".")[0].replace("deviation", "deviations"),)
     if rule.require is None:
         function = decide(rule)
         return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
