@@ -347,7 +347,10 @@ REFUSED = {
     "an edition": (lambda: sonnx.run(MAX, {}, "2099"), "there is no edition '2099'"),
     "bytes": (lambda: sonnx.run(b"no model", {}), "the model"),
     "planned": (lambda: sonnx.run(one("Identity", [(FLOAT, [3])], (FLOAT, [3])), {"a": B}), "operator-in-profile"),
-    "not known": (lambda: unchecked(one("Conv", [(FLOAT, [3])], (FLOAT, [3]))), "does not know the operator 'Conv'"),
+    "not known": (
+        lambda: unchecked(one("Einsum", [(FLOAT, [3])], (FLOAT, [3]))),
+        "does not know the operator 'Einsum'",
+    ),
     "a helper module": (lambda: unchecked(one("Order", [(FLOAT, [3])], (FLOAT, [3]))), "does not know the operator"),
     "letter case": (lambda: unchecked(one("max", [(FLOAT, [3])], (FLOAT, [3]))), "does not know the operator 'max'"),
     "a path": (lambda: unchecked(one("../semantics/max", [(FLOAT, [3])], (FLOAT, [3]))), "does not know the operator"),

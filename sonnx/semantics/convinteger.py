@@ -12,17 +12,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.semantics.application import Application
+from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.conv import windows_of
 from sonnx.semantics.formats import Array
 from sonnx.semantics.sums import wrapped
 
 OPERATOR = "ConvInteger"
+RAISES = ("ConvInteger.padding-without-zero-point",)
 
 
 def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
-    """Y, of type int32."""
-    X, W, x_zero_point, w_zero_point = operands(inputs)
+    """Y, of type int32.
+
+    Raises:
+        NoValue: X is padded and has a zero point.
+    """
+    X, W, x_zero_point, w_zero_point = operands(application, inputs)
     slid, group = windows_of(application, X, W), application.names["group"]
     channels, kernels = W.shape[1], W.shape[0] // group
     Y = np.empty((X.shape[0], W.shape[0], *slid.places), np.int32)
@@ -36,9 +41,16 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     return (Y,)
 
 
-def operands(inputs: Sequence[Array | None]) -> tuple[Array, Array, int, Array]:
-    """X, W, the zero point of X and one zero point for each kernel of W."""
+def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, Array, int, Array]:
+    """X, W, the zero point of X and one zero point for each kernel of W.
+
+    Raises:
+        NoValue: X is padded and has a zero point.
+    """
     X, W, x_zero_point, w_zero_point = [*inputs, None, None][:4]
     assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
     off = 0 if w_zero_point is None else w_zero_point
-    return X, W, 0 if x_zero_point is None else int(x_zero_point), np.broadcast_to(off, W.shape[:1])
+    zero, pads = 0 if x_zero_point is None else int(x_zero_point), application.names["pads"]
+    if zero and any(pads):
+        raise NoValue(RAISES[0], f"x_zero_point is {zero} and pads is {list(pads)}")
+    return X, W, zero, np.broadcast_to(off, W.shape[:1])

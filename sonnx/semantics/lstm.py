@@ -18,7 +18,7 @@ from sonnx.semantics.formats import Array
 from sonnx.stops import NotExecutable
 
 OPERATOR = "LSTM"
-RAISES = ("LSTM.full-sequences",)
+ROUNDS = ("gates", "activations", "cell")
 
 INPUT, OUTPUT, FORGET, CELL = range(4)
 """The gates in the order of the weights."""

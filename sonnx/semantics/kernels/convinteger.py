@@ -18,7 +18,7 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
     """See `sonnx.semantics.kernels`."""
 
     def conv_integer(inputs: Sequence[Array], out: Array) -> Array:
-        X, W, x_zero_point, w_zero_point = operands(inputs)
+        X, W, x_zero_point, w_zero_point = operands(application, inputs)
         slid, group = windows_of(application, X, W), application.names["group"]
         patches = Patches(slid, X.shape[1], group, False)
         off = w_zero_point.reshape(-1, *[1] * (W.ndim - 1)).astype(np.int64)

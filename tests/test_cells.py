@@ -1,0 +1,124 @@
+"""LSTM and GRU with Relu for every function, where each step is a rounded exact sum: against fractions, to the bit."""
+
+import numpy
+import pytest
+from exact import FORMATS, array, decoded, hard, product, summed
+from oracle import KINDS, same
+from test_pooling import written
+
+from sonnx.model import Attribute
+from sonnx.semantics import gru, lstm
+from sonnx.semantics.application import Application, NoValue
+
+STEPS, BATCH, INPUTS, HIDDEN = 3, 2, 2, 2
+
+
+class Numbers:
+    """Values that round to a format."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def once(self, addends):
+        return decoded(array(self.kind, [summed(addends)], (1,)))[0]
+
+    def relu(self, x):
+        return x if x != x or x > 0 else 0.0
+
+
+def some(name, shape, seed):
+    """Elements of which none is infinite or NaN."""
+    draw = numpy.random.default_rng(seed)
+    return (draw.integers(-9, 10, shape) * 2.0 ** draw.integers(-4, 2, shape)).astype(KINDS[FORMATS[name]])
+
+
+def dot(row, values):
+    return [product(*pair) for pair in zip(decoded(row), values, strict=True)]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize("coupled", [0, 1])
+def test_lstm(name, direction, coupled):
+    X, W, R = some(name, (STEPS, BATCH, INPUTS), 1), some(name, (1, 8, INPUTS), 2), some(name, (1, 8, HIDDEN), 3)
+    B, P = some(name, (1, 16), 4), some(name, (1, 6), 5)
+    h, c = some(name, (1, BATCH, HIDDEN), 6), some(name, (1, BATCH, HIDDEN), 7)
+    names = {"direction": direction, "activations": ["Relu"] * 3, "input_forget": coupled, "layout": 0}
+    clip = {"clip": Attribute("clip", "float", 16.0)}
+    made = Application("LSTM", 14, "onnx", names, clip, outputs=3)
+    Y, Y_h, Y_c = lstm.evaluate(made, [X, W, R, B, None, h, c, P])
+    n, steps = Numbers(X.dtype), range(STEPS) if direction == "forward" else reversed(range(STEPS))
+    states = [(decoded(h[0, b]), decoded(c[0, b])) for b in range(BATCH)]
+    wanted = {}
+    for t in steps:
+        for b, (h_, c_) in enumerate(states):
+            x = decoded(X[t, b])
+
+            def gate(z, j, cell=None, x=x, h_=h_):
+                k = z * HIDDEN + j
+                addends = dot(W[0, k], x) + dot(R[0, k], h_) + [decoded(B[0])[k], decoded(B[0])[8 + k]]
+                addends += [] if cell is None else [product(decoded(P[0])[k], cell)]
+                return n.relu(n.once([max(min(summed(addends), 16), -16)]))
+
+            i, f, g = ([gate(z, j, None if z == 3 else c_[j]) for j in range(HIDDEN)] for z in (0, 2, 3))
+            cell = []
+            for j in range(HIDDEN):
+                keep = summed([1, product(-1, i[j])]) if coupled else f[j]
+                cell.append(n.once([product(keep, c_[j]), product(i[j], g[j])]))
+            o = [gate(1, j, cell[j]) for j in range(HIDDEN)]
+            state = [n.once([product(o[j], n.relu(cell[j]))]) for j in range(HIDDEN)]
+            states[b] = wanted[t, b] = (state, cell)
+    flat = [wanted[t, b][0][j] for t in range(STEPS) for b in range(BATCH) for j in range(HIDDEN)]
+    assert same(Y, array(X.dtype, flat, Y.shape))
+    for found, which in ((Y_h, 0), (Y_c, 1)):
+        assert same(found, array(X.dtype, [each for state in states for each in state[which]], found.shape))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("before", [0, 1])
+def test_gru(name, before):
+    X, W, R = some(name, (STEPS, BATCH, INPUTS), 1), some(name, (1, 6, INPUTS), 2), some(name, (1, 6, HIDDEN), 3)
+    B, h = some(name, (1, 12), 4), some(name, (1, BATCH, HIDDEN), 6)
+    made = written("GRU", 14, linear_before_reset=before)
+    made.attributes["activations"] = Attribute("activations", "strings", ["Relu", "Relu"])
+    [Y] = gru.evaluate(made, [X, W, R, B, None, h])
+    n, b_ = Numbers(X.dtype), decoded(B[0])
+    states, wanted = [decoded(h[0, b]) for b in range(BATCH)], []
+    for t in range(STEPS):
+        for b, h_ in enumerate(states):
+            x = decoded(X[t, b])
+            z, r = (
+                [
+                    n.relu(n.once(dot(W[0, k], x) + dot(R[0, k], h_) + [b_[k], b_[6 + k]]))
+                    for k in range(gate * HIDDEN, gate * HIDDEN + HIDDEN)
+                ]
+                for gate in range(2)
+            )
+            reset = [n.once([product(r[j], h_[j])]) for j in range(HIDDEN)]
+            state = []
+            for j in range(HIDDEN):
+                k = 2 * HIDDEN + j
+                if before:
+                    inner = [product(r[j], n.once([*dot(R[0, k], h_), b_[6 + k]]))]
+                else:
+                    inner = [*dot(R[0, k], reset), b_[6 + k]]
+                new = n.relu(n.once([*dot(W[0, k], x), b_[k], *inner]))
+                state.append(n.once([product(summed([1, product(-1, z[j])]), new), product(z[j], h_[j])]))
+            states[b] = state
+            wanted += state
+    assert same(Y, array(X.dtype, wanted, Y.shape))
+
+
+def test_a_shorter_sequence_has_no_value():
+    X, W, R = (numpy.ones(shape, "f4") for shape in ((2, 1, 1), (1, 3, 1), (1, 3, 1)))
+    with pytest.raises(NoValue, match=r"\[1\], with 2 steps"):
+        gru.evaluate(written("GRU", 14), [X, W, R, None, numpy.array([1], "i4")])
+
+
+def test_special_values_pass_through_the_gates():
+    X = hard("float", (1, 4, 1), 3)
+    names = {"direction": "forward", "activations": ["Relu"] * 3, "input_forget": 0}
+    Y = lstm.evaluate(
+        Application("LSTM", 7, "onnx", names), [numpy.full_like(X, numpy.nan), *[numpy.ones((1, 4, 1), "f4")] * 2]
+    )
+    assert numpy.isnan(Y[0]).all()
