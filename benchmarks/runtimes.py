@@ -1,0 +1,85 @@
+"""How far onnxruntime is from the exact values, on real networks: python benchmarks/runtimes.py --models DIR --write.
+
+Every node on equal inputs, summed up by operator, and the outputs of the whole models.  The nine networks of the onnx
+package are always compared; --models names a folder with more.  --write puts the tables into docs/runtimes.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import onnx
+
+import sonnx
+from sonnx.comparison.comparing import EQUAL, OUTPUT, Comparison, Row
+from sonnx.report.comparison import cells_of
+
+PAGE = Path(__file__).parent.parent / "docs" / "runtimes.md"
+HEAD = """# A runtime on real networks
+
+How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one set of ordinary
+numbers of [-1, 1), and for models of fewer than a million elements one with special values too.
+[comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
+
+"""
+COMMAND = "python benchmarks/runtimes.py --models DIR --write"
+
+
+def models(more: Path | None) -> Iterator[tuple[Path, int]]:
+    """The files with the number of runs."""
+    for path in sorted(more.glob("*.onnx")) if more else ():
+        yield path, 2
+    for path in sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx")):
+        yield path, 1
+
+
+def by_operator(rows: list[Row]) -> Iterator[tuple[str, ...]]:
+    """One line for each operator: its nodes, and the distances of all their elements."""
+    names = dict.fromkeys(row.operator for row in rows)
+    for name in sorted(names):
+        of_it = [row for row in rows if row.operator == name]
+        found = [row.distance for row in of_it if row.distance is not None]
+        failed = sum(bool(row.failures) for row in of_it)
+        note = f"; {failed} not compared" if failed else ""
+        yield (name, f"{len(of_it)}{note}", *cells_of(reduce(add, found) if found else None))
+
+
+def table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 2)}---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def outputs(found: list[Comparison]) -> Iterator[tuple[str, ...]]:
+    for each in found:
+        for row in (row for row in each.rows if row.way == OUTPUT):
+            first = each.first_diverging
+            yield (each.model.removesuffix(".onnx"), *cells_of(row.distance), first.operator if first else "none")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=Path, default=None, metavar="DIR", help="a folder with more models")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/runtimes.md")
+    options = parser.parse_args()
+    found: list[Comparison] = []
+    for path, runs in models(options.models):
+        found.append(sonnx.compare(path, runs=runs, unchecked=True, every_node=True))
+        print(path.name, found[-1].runs, "runs", flush=True)
+    nodes = [row for each in found for row in each.rows if row.way == EQUAL]
+    figures = ("elements", "identical", "ulp, largest", "mean", "absolute, largest", "special values")
+    page = HEAD.format(runtime=found[0].runtime, command=COMMAND)
+    page += "## Outputs of whole models\n\n"
+    page += table(("model", *figures, "first operator that differs on equal inputs"), outputs(found))
+    page += "\n## Nodes on equal inputs, by operator\n\n"
+    page += table(("operator", "nodes", *figures), by_operator(nodes))
+    print(page)
+    if options.write:
+        PAGE.write_text(page, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
