@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonnx import catalogue, prove_command, run_command
+from sonnx import catalogue, fix_command, prove_command, run_command
 from sonnx.api import check
 from sonnx.files import sha256, write_whole
 from sonnx.misuse import Misuse
@@ -73,6 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     rules.set_defaults(command=_rules)
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
+    fix = commands.add_parser("fix", help="rewrite a model into the profile without changing a value")
+    fix_command.add_arguments(fix, _names, _bindings)
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)
     return parser
