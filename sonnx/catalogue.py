@@ -24,6 +24,7 @@ from sonnx.profile import (
     Operator,
     Output,
     Parameter,
+    RoundingPoint,
     Rule,
     Text,
     Versioned,
@@ -225,6 +226,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         outputs=tuple(each for item in table.tables("outputs") for each in _outputs(*item)),
         parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
         define=_defines(table),
+        rounding=tuple(_rounding(table)),
         one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
         errata=table.names("errata"),
         unproved=table.take("unproved", str, ""),
@@ -233,6 +235,11 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
     versions.end()
     table.end()
     return operator
+
+
+def _rounding(table: Table) -> Iterator[RoundingPoint]:
+    for number, data in enumerate(table.take("rounding", list, [])):
+        yield _simple(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
 
 
 def _defines(table: Table) -> dict[str, Versioned[Expression]]:

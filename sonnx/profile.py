@@ -124,6 +124,16 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundingPoint:
+    """A real that is rounded to nearest, ties to even: an inner one, or the "output" where a text leaves that open."""
+
+    name: str
+    statement: str
+    source: str
+    errata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """One operator file."""
 
@@ -142,6 +152,8 @@ class Operator:
     parameters: tuple[Parameter, ...]
     define: Mapping[str, Versioned[Expression]]
     rules: tuple[Rule, ...]
+    rounding: tuple[RoundingPoint, ...] = ()
+    """Where values are rounded, if not once at the output or if the text leaves it open; in the order of computing."""
     one_type: tuple[tuple[str, ...], ...] = ()
     """Inputs and outputs that the SONNX text wants in one element type, beyond ONNX's type variables."""
     errata: tuple[str, ...] = ()

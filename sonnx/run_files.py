@@ -43,9 +43,10 @@ def _run(options: argparse.Namespace) -> int:
     model = read(options.model)
     inputs = _given(model, options)
     expected = _expected(model, options.test_data) if options.test_data else {}
-    values, report = run_model(
+    outcome = run_model(
         model, inputs, options.model, options.edition, unchecked=options.unchecked, all_values=options.all_values
     )
+    values, report = outcome.values, outcome.report
     name = escape(Path(options.model).name)
     if report is None:
         print(f"{name}: UNCHECKED: these are values of a model that nothing says is inside the profile")

@@ -202,6 +202,8 @@ def _operator(described: Operator, known: Editions) -> Iterator[str]:
     for output in described.outputs:
         yield from _tags(f"{described.name}.{output.name}", (*output.tags, *output.type_tags), known)
         yield from _errata(f"{described.name}.{output.name}", output.errata)
+    for point in described.rounding:
+        yield from _errata(f"{described.name}.{point.name}", point.errata)
     for parameter in described.parameters:
         yield from _tags(f"{described.name}.{parameter.name}", parameter.tags, known)
         yield from _errata(f"{described.name}.{parameter.name}", parameter.errata)

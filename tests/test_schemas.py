@@ -157,7 +157,7 @@ def broken(copy: Path, file: str, old: str, new: str) -> None:
     (copy / file).write_text(text.replace(old, new, 1), "utf-8")
 
 
-MAX, ARGMAX = "operators/max.toml", "operators/argmax.toml"
+MAX, ARGMAX, SOFTMAX = "operators/max.toml", "operators/argmax.toml", "operators/softmax.toml"
 BROKEN = [
     ("general.toml", 'slug      = "no-sparse-tensor"\n', "", "lacks slug"),
     ("general.toml", 'remedy    = "Replace the value by tensors."\n', "", "lacks remedy"),
@@ -193,6 +193,8 @@ BROKEN = [
     (MAX, "before    = 8", 'before    = 8\nsubject   = "node"', "unknown subject"),
     (ARGMAX, 'kind = "int", absent = "0"', 'absent = "0"', "lacks kind"),
     (ARGMAX, 'absent = "0"', 'default = "0"', "unknown default"),
+    (SOFTMAX, 'name      = "output"\n', "", "lacks name"),
+    (SOFTMAX, 'name      = "output"', 'name      = "output"\nprecision = 24', "unknown precision"),
 ]
 
 
