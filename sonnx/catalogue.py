@@ -115,6 +115,13 @@ def _reasons(table: Table, key: str) -> dict[int, str]:
     return reasons
 
 
+def _numbers(table: Table, key: str) -> tuple[int, ...]:
+    numbers = table.take(key, list, [])
+    if not all(type(number) is int for number in numbers):
+        raise CatalogueError(f"{table.place}.{key} is no list of version numbers")
+    return tuple(numbers)
+
+
 def _by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
     if not all(key.isdecimal() for key in data):
         raise CatalogueError(f"{place} is keyed by version numbers, not by {', '.join(data)}")
@@ -169,9 +176,9 @@ def _inputs(name: str, table: Table) -> Iterator[Input]:
 
 
 def _outputs(name: str, table: Table) -> Iterator[Output]:
-    shape = table.expressions("shape")
+    shape, element = table.expressions("shape"), table.expressions("element")
     for span in _spans(name, table):
-        yield _simple(Output, Table(table.data, table.place), name=name, shape=shape, **span)
+        yield _simple(Output, Table(table.data, table.place), name=name, shape=shape, element=element, **span)
 
 
 def _spans(name: str, table: Table) -> list[dict[str, Any]]:
@@ -192,23 +199,33 @@ def _spans(name: str, table: Table) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _parameter(name: str, table: Table) -> Parameter:
+def _parameters(name: str, table: Table) -> Iterator[Parameter]:
+    """One parameter for each span of versions in which ONNX gives it one kind."""
     place = f"{table.place}.absent"
     texts = table.versioned("absent")
     absent = {version: None if text == "none" else _parsed(text, place) for version, text in texts.items()}
-    return _simple(Parameter, table, name=name, absent=absent)
+    since, before, kinds = table.take("since", int, 1), table.maybe("before", int), table.versioned("kind")
+    if not kinds:
+        raise CatalogueError(f"{table.place} lacks kind")
+    starts = sorted({max(since, min(kinds)), *(start for start in kinds if start > since)})
+    for start, end in zip(starts, [*starts[1:], before], strict=True):
+        span = {"kind": at(kinds, start), "since": start, "before": end}
+        yield _simple(Parameter, Table(table.data, table.place), name=name, absent=absent, **span)
 
 
 def _operator(data: Mapping[str, Any], place: str) -> Operator:
     table = Table(data, place)
     name = table.take("operator", str)
     versions = Table(table.take("versions", dict), f"{place}.versions")
+    known = _numbers(versions, "known")
     operator = Operator(
         name=name,
         summary=table.take("summary", str),
         formula=table.take("formula", str),
         source=table.take("source", str),
-        specified=versions.take("specified", int),
+        specified=None if known else versions.take("specified", int),
+        known=known,
+        instead=table.take("instead", str, ""),
         equivalent=_reasons(versions, "equivalent"),
         refused=_reasons(versions, "refused"),
         types={
@@ -224,7 +241,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         },
         inputs=tuple(each for item in table.tables("inputs") for each in _inputs(*item)),
         outputs=tuple(each for item in table.tables("outputs") for each in _outputs(*item)),
-        parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
+        parameters=tuple(each for item in table.tables("parameters") for each in _parameters(*item)),
         define=_defines(table),
         rounding=tuple(_rounding(table)),
         one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),

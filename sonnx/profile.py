@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sonnx.domain import Expression
@@ -92,6 +92,8 @@ class Output:
     errata: tuple[str, ...] = ()
     constant: str = ""
     """The parameter whose tensor the output is, known before the model runs (Constant)."""
+    element: Versioned[Expression] = field(default_factory=dict)
+    """The element type from each version on, where parameters decide it (Cast); else its type variable does."""
 
 
 Formal = Input | Output
@@ -141,7 +143,8 @@ class Operator:
     summary: str
     formula: str
     source: str
-    specified: int
+    specified: int | None
+    """The version a text speaks of, None as long as no text specifies the operator."""
     equivalent: Mapping[int, str]
     refused: Mapping[int, str]
     """Versions that mean something else than the specified one, each with what to convert to."""
@@ -159,11 +162,21 @@ class Operator:
     errata: tuple[str, ...] = ()
     unproved: str = ""
     """Why no theorems are derived from the file yet; "" where they are."""
+    known: tuple[int, ...] = ()
+    """The versions of an operator that no text specifies."""
+    instead: str = ""
+    """What to write as long as no text specifies the operator; "" where nothing of the profile computes the same."""
 
     @property
     def versions(self) -> tuple[int, ...]:
         """The ONNX versions the file knows, ascending."""
-        return tuple(sorted({self.specified, *self.equivalent, *self.refused}))
+        specified = () if self.specified is None else (self.specified,)
+        return tuple(sorted({*specified, *self.equivalent, *self.refused, *self.known}))
+
+    @property
+    def specified_first(self) -> list[int]:
+        """The versions, the specified one first, then the newest."""
+        return sorted(self.versions, key=lambda version: (version != self.specified, -version))
 
     def version_at(self, operator_set: int) -> int | None:
         """The version in force at an operator set, None before the first."""

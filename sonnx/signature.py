@@ -51,7 +51,7 @@ class Signature:
 
     @cached_property
     def shapes(self) -> Mapping[str, Expression]:
-        """The shape of each output in terms of the inputs."""
+        """The shape of each output in terms of the inputs; of a repeated output the list of all its shapes."""
         return {output.name: shape for output in self.outputs if (shape := at(output.shape, self.version)) is not None}
 
 
@@ -125,11 +125,13 @@ def _allowed(
 ) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """For each type variable ONNX's list, and the part of it that the operator's text or the edition allows."""
     allowed = {}
+    chosen = known.editions[edition]
     for variable, by_version in described.types.items():
         onnx = expand(at(by_version, version) or (), known.families)
         listed = _latest(described.profile.get(variable, {}), text, known)
-        profile = expand(listed, known.families) if listed else known.editions[edition].element_types
-        allowed[variable] = (onnx, tuple(name for name in onnx if name in profile))
+        profile = expand(listed, known.families) if listed else chosen.element_types
+        every = described.name in chosen.planned  # no text restricts it yet
+        allowed[variable] = (onnx, onnx if every else tuple(name for name in onnx if name in profile))
     return allowed
 
 
@@ -167,6 +169,10 @@ def _types(
     for formal in base.formals:
         if formal.type and formal.type not in base.groups and formal.name not in values:
             yield _fixed_type(base, described, formal.name, formal.type, formal.type_tags)
+    for output in base.outputs:
+        element = at(output.element, base.version)
+        if element is not None:
+            yield _chosen_type(base, described, output, element)
     for parameter in base.values:
         yield from _value_input(base, described, parameter)
 
@@ -182,6 +188,20 @@ def _fixed_type(base: Signature, described: Operator, name: str, element: str, t
         remedy=f"Declare {name} with the element type {element}.",
         source=described.source,
         tags=tags,
+    )
+
+
+def _chosen_type(base: Signature, described: Operator, output: Output, element: Expression) -> Rule:
+    return Rule(
+        slug=f"{base.operator}.{output.name}-type",
+        subject="node",
+        kind="validity",
+        statement=f"{output.name} has the element type the operator gives it.",
+        require=parse(_each(base, output.name, f"?.type == {operand(element.text)}")),
+        because=f"The parameters of {base.operator} decide the element type of {output.name}.",
+        remedy=f"Declare {output.name} with that element type.",
+        source=described.source,
+        tags=output.type_tags,
     )
 
 
@@ -214,17 +234,13 @@ def _shapes(base: Signature) -> Iterator[Rule]:
         shape = base.shapes.get(output.name)
         if shape is None:
             continue
-        when = (
-            f"given({output.name}) and stated({output.name}.shape)"
-            if output.optional
-            else f"stated({output.name}.shape)"
-        )
+        when, require = _declared_shape(output, operand(shape.text))
         yield Rule(
             slug=f"{base.operator}.{output.name}-shape",
             subject="node",
             kind="validity",
             statement=f"{output.name} has the shape the operator computes.",
-            require=parse(f"{output.name}.shape == {operand(shape.text)}"),
+            require=parse(require),
             when=parse(when),
             relies=output.relies,
             because=output.because,
@@ -235,15 +251,24 @@ def _shapes(base: Signature) -> Iterator[Rule]:
         )
 
 
+def _declared_shape(output: Output, shape: str) -> tuple[str, str]:
+    """When the declared shape of an output is judged, and against what."""
+    name = output.name
+    if output.variadic:
+        each = f"not stated({name}[nth].shape) or {name}[nth].shape == {shape}[nth]"
+        return f"any(stated(one.shape) for one in {name})", f"all({each} for nth in range(len({name})))"
+    stated = f"stated({name}.shape)"
+    return f"given({name}) and {stated}" if output.optional else stated, f"{name}.shape == {shape}"
+
+
 def every_rule(described: Operator) -> tuple[Rule, ...]:
     """Every rule of an operator, derived ones included, each once: as default edition and specified version have it."""
     known = editions()
     found = {rule.slug: rule for rule in described.rules}
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
-    versions = sorted(described.versions, key=lambda version: version != described.specified)
     for edition in order:
         text = edition.text_of(described.name)
-        for version in versions if text else ():
+        for version in described.specified_first if text else ():
             for rule in resolve(described, version, text or "", known, edition.name).rules:
                 found.setdefault(rule.slug, rule)
     return tuple(found.values())

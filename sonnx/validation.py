@@ -212,18 +212,28 @@ def _operator(described: Operator, known: Editions) -> Iterator[str]:
     yield from _operator_types(described, known)
     yield from _relies(described)
     made = [
-        resolve(described, version, edition.operators[described.name], known, edition.name)
+        resolve(described, version, text, known, edition.name)
         for edition in known.editions.values()
-        if described.name in edition.operators
+        if (text := edition.text_of(described.name)) is not None
         for version in described.versions
     ]
     if not made:
         yield f"No edition names {described.name}."
+    yield from _status(described, known)
     yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in made))
     in_force = {rule.slug for each in made for rule in each.rules}
     for rule in described.rules:
         if rule.slug not in in_force:
             yield f"{rule.slug} is in force in no version and edition."
+
+
+def _status(described: Operator, known: Editions) -> Iterator[str]:
+    """A file names the version a text specifies as soon as an edition takes one."""
+    for edition in known.editions.values():
+        if described.specified is None and described.name in edition.operators:
+            yield f"Edition {edition.name} specifies {described.name}, whose file names no specified version."
+    if described.instead and described.specified is not None:
+        yield f"{described.name} is specified and says what to write instead."
 
 
 def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
@@ -277,8 +287,13 @@ def _signature(made: Signature, known: Editions) -> Iterator[str]:
             names[name] = kind_of(text, names)
         except RuleError as error:
             yield f"{who}, definition of {name}: {error}."
-    for name, text in made.shapes.items():
-        yield from _kind(f"{who}, shape of {name}", text, SHAPE, names)
+    for output in made.outputs:
+        if output.name in made.shapes:
+            wanted = Many(SHAPE) if output.variadic else SHAPE
+            yield from _kind(f"{who}, shape of {output.name}", made.shapes[output.name], wanted, names)
+        element = at(output.element, made.version)
+        if element is not None:
+            yield from _kind(f"{who}, element type of {output.name}", element, "string", names)
     for rule in made.rules:
         yield from _conditions(rule, (demanded(rule, made.text, known), rule.onnx, rule.when), names)
 
@@ -290,5 +305,6 @@ def _tensors(made: Signature) -> Iterator[tuple[str, Kind]]:
             yield f"given({each.name})", "bool"
             yield f"constant({each.name})", "bool"
     for output in made.outputs:
-        yield output.name, TENSOR
-        yield f"given({output.name})", "bool"
+        yield output.name, Many(TENSOR) if output.variadic else TENSOR
+        if not output.variadic:
+            yield f"given({output.name})", "bool"

@@ -30,7 +30,6 @@ REGISTRY: Registry = Registry().with_resources(
     [(name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
 )
 NOT_USED_YET = {
-    "input.before": "no operator with rules has lost an input",
     "rule.implied_by": "every written rule of an operator can be broken alone",
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
     "rule.withdrawn": "no rule about values, parameters or graphs is withdrawn yet (rules.json)",
