@@ -28,8 +28,7 @@ SCHEMAS = {
 DESCRIBED = [(each, version) for each in OPERATORS for version in each.versions]
 IDS = [f"{each.name}-{version}" for each, version in DESCRIBED]
 ANY_EDITION = {
-    each.name: next(e.name for e in catalogue.editions().editions.values() if e.status(each.name))
-    for each in OPERATORS
+    each.name: next(e.name for e in catalogue.editions().editions.values() if e.status(each.name)) for each in OPERATORS
 }
 KIND = onnx.defs.OpSchema.FormalParameterOption
 
@@ -101,7 +100,9 @@ def test_every_planned_operator_is_described():
 
 def test_a_planned_operator_is_asked_what_onnx_demands():
     """Only where ONNX is silent about a value that shapes rest on does such a file refuse more."""
-    beyond = {rule.slug for each in OPERATORS if each.specified is None for rule in each.rules if rule.kind != "validity"}
+    beyond = {
+        rule.slug for each in OPERATORS if each.specified is None for rule in each.rules if rule.kind != "validity"
+    }
     silent = {
         *product(("ReduceMean", "ReduceSum"), ("keepdims-flag", "noop-flag")),
         *product(("Split",), ("axis-written", "axis-from-first", "lengths-as-attribute")),

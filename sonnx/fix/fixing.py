@@ -90,20 +90,24 @@ def fix(
     made, rewrites = _rewritten(bound, world)
     data = _written(made.model)
     after = judge_model(read(data), called, chosen, strict_versions=strict_versions)
-    checked = validate(bound, read(data), chosen, samples)
+
+    def since(kinds: frozenset[str]) -> Model:
+        return _rewritten(bound, replace(world, kinds=kinds))[0].model if kinds else bound
+
+    checked = validate(since, rewrites, read(data), chosen, samples)
     return Fixed(data, before, after, (*bindings, *rewrites), made.unknown, checked)
 
 
 def _rewritten(model: Model, world: World) -> tuple[Walked, list[Rewrite]]:
     """All rewrites: those that bring order, those of the nodes one after another, those that clear up."""
     rewrites: list[Rewrite] = []
-    for module in modules("before"):
+    for module in filter(world.makes, modules("before")):
         model, more = module.rewrite(model, world)
         rewrites += more
     walked = walk(model, world)
     rewrites += walked.rewrites
     model = walked.model
-    for module in modules("after"):
+    for module in filter(world.makes, modules("after")):
         model, more = module.rewrite(model, world, walked.facts)
         rewrites += more
     return replace(walked, model=model), rewrites

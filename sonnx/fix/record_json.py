@@ -38,6 +38,8 @@ def render(fixed: Fixed, source: str, code: int, output: str | None) -> str:
             "outputs": fixed.validation.outputs,
             "elements": fixed.validation.elements,
             "without_value": fixed.validation.without_value,
+            "since": list(fixed.validation.since),
+            "because": fixed.validation.because or None,
             "open": fixed.validation.open or None,
         },
     }

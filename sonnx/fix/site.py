@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 from sonnx import catalogue
@@ -13,6 +14,7 @@ from sonnx.calls import judge_facts, judge_form
 from sonnx.expression import parse
 from sonnx.facts import Facts, Unknown, first_unknown
 from sonnx.facts import Tensor as TensorFacts
+from sonnx.fix.record import name_of
 from sonnx.graph_rules import Call
 from sonnx.inforce import InForce
 from sonnx.model import Attribute, Function, Node, Tensor
@@ -33,6 +35,14 @@ class World:
     selected: frozenset[str] | None = None
     """The slugs rewrites may serve, None for all."""
     options: frozenset[str] = frozenset()
+    """The rewrites that are made only when asked for, and are."""
+    kinds: frozenset[str] | None = None
+    """The kinds of rewrites that are made, None for all."""
+
+    def makes(self, module: ModuleType) -> bool:
+        """Whether rewrites of a module are made."""
+        asked = getattr(module, "OPTION", "") in ("", *self.options)
+        return asked and (self.kinds is None or name_of(module) in self.kinds)
 
     def wants(self, slug: str) -> bool:
         """Whether a rule is to be served: it is in force, and selected where some are."""

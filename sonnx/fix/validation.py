@@ -5,10 +5,11 @@ A rewrite is not believed.  What the executor cannot run is said, never passed o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sonnx.agreement import first_difference
+from sonnx.fix.record import Rewrite
 from sonnx.fix.samples import samples
 from sonnx.model import Model
 from sonnx.quoting import quote
@@ -26,8 +27,9 @@ class Validation:
     """What was compared.
 
     `inputs` sets of inputs were run through both models, `elements` output elements are the same in every bit;
-    `without_value` sets have no value in either model, by the same rule.  `open` says why nothing, or not all asked
-    for, was compared.
+    `without_value` sets have no value in either model, by the same rule.  `since` are the kinds of rewrites that had
+    to be made before the executor gives the original a value: they rest on their theorem or construction alone, for
+    `because`.  `open` says why nothing, or not all that was asked for, was compared.
     """
 
     asked: int
@@ -35,12 +37,14 @@ class Validation:
     outputs: int = 0
     elements: int = 0
     without_value: int = 0
+    since: tuple[str, ...] = ()
+    because: str = ""
     open: str = ""
 
     @property
     def done(self) -> bool:
-        """Whether values were compared, and all that were asked for."""
-        return self.inputs > 0 and not self.open
+        """Whether the values of the original were compared, for all inputs asked for."""
+        return self.inputs > 0 and not self.open and not self.since
 
     @property
     def sentence(self) -> str:
@@ -54,6 +58,8 @@ class Validation:
             f"for {_plural(self.inputs, 'set')} of generated inputs with special values"
         )
         said += f"; {self.without_value} more have no value in either model" if self.without_value else ""
+        if self.since:
+            said += f"; compared since {', '.join(self.since)}, because the original cannot be run ({self.because})"
         return f"{said}; {self.open}" if self.open else said
 
 
@@ -61,42 +67,83 @@ def _plural(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def validate(original: Model, rewritten: Model, edition: str, number: int) -> Validation:
+Since = Callable[[frozenset[str]], Model]
+"""The original after rewrites of some kinds only."""
+
+ORDER = ("constant-condition", "function-call", "sorted-nodes", "uncalled-functions")
+"""Rewrites that make of a model what the executor can run, without touching any operator it can."""
+
+
+def validate(since: Since, made: Sequence[Rewrite], rewritten: Model, edition: str, number: int) -> Validation:
     """Run both models, unchecked where they are outside the profile, and compare their outputs.
+
+    Where the original has no value because of what a rewrite mends, it is compared since that rewrite.
 
     Raises:
         Differs: an output has another value, or one model has a value where the other has none.
     """
-    compared = elements = nothing = 0
+    kinds, reasons = frozenset[str](), list[str]()
+    while True:
+        original = since(kinds)
+        try:
+            found = _compared(original, rewritten, edition, number)
+            return replace(found, since=tuple(sorted(kinds)), because="; ".join(reasons))
+        except _NoValue as stop:
+            more = {each.kind for each in made if stop.rule in each.rules} if stop.rule else _order(made)
+            if more <= kinds:
+                return Validation(number, outputs=len(original.graph.outputs), open=str(stop))
+            kinds |= more
+            reasons.append(stop.rule or str(stop))
+
+
+def _order(made: Sequence[Rewrite]) -> set[str]:
+    return {each.kind for each in made if each.kind in ORDER}
+
+
+class _NoValue(Exception):
+    """The original has no value at all; `rule` says by which rule."""
+
+    def __init__(self, rule: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.rule = rule
+
+
+def _compared(original: Model, rewritten: Model, edition: str, number: int) -> Validation:
+    found = Validation(number, outputs=len(original.graph.outputs))
     try:
         for given in samples(asked(original), number):
             one, other = (_outcome(model, given, edition) for model in (original, rewritten))
-            if isinstance(one, str) or isinstance(other, str):
-                nothing += _neither(one, other)
+            if isinstance(one, ErrorCondition):
+                if not isinstance(other, ErrorCondition):
+                    raise _NoValue(one.rule, str(one))
+                found = replace(found, without_value=found.without_value + _neither(one.rule, other.rule))
+            elif isinstance(other, ErrorCondition):
+                raise Differs(f"the rewritten model stops by {other.rule}, the original does not; nothing is written")
             else:
-                elements += _same(one, other)
-                compared += 1
+                found = replace(found, inputs=found.inputs + 1, elements=found.elements + _same(one, other))
     except Stop as stop:
-        return Validation(number, compared, len(original.graph.outputs), elements, nothing, str(stop))
-    said = "no generated input has a value in either model" if nothing and not compared else ""
-    return Validation(number, compared, len(original.graph.outputs), elements, nothing, said)
+        if not found.inputs:
+            raise _NoValue("", str(stop)) from None
+        return replace(found, open=str(stop))
+    return (
+        found if found.inputs or not number else replace(found, open="no generated input has a value in either model")
+    )
 
 
-def _outcome(model: Model, given: Mapping[str, Array], edition: str) -> Mapping[str, Array] | str:
-    """The outputs, or the rule of the error condition these inputs meet."""
+def _outcome(model: Model, given: Mapping[str, Array], edition: str) -> Mapping[str, Array] | ErrorCondition:
+    """The outputs, or the error condition these inputs meet."""
     names = {value.name for value in asked(model)}
     inputs = {name: values for name, values in given.items() if name in names}
     try:
-        return run_model(model, inputs, None, edition, unchecked=True)[0]
+        return run_model(model, inputs, None, edition, unchecked=True).values
     except ErrorCondition as stop:
-        return stop.rule
+        return stop
 
 
-def _neither(one: object, other: object) -> int:
+def _neither(one: str, other: str) -> int:
     """One set of inputs more for which both models stop by one rule."""
     if one != other:
-        rules = [each if isinstance(each, str) else "no rule" for each in (one, other)]
-        raise Differs(f"the original stops by {rules[0]}, the rewritten model by {rules[1]}; nothing is written")
+        raise Differs(f"the original stops by {one}, the rewritten model by {other}; nothing is written")
     return 1
 
 

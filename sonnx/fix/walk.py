@@ -82,8 +82,7 @@ class _Visit:
 
     @cached_property
     def rewriters(self) -> tuple[ModuleType, ...]:
-        found = modules("nodes")
-        return tuple(each for each in found if getattr(each, "OPTION", "") in ("", *self.world.options))
+        return tuple(filter(self.world.makes, modules("nodes")))
 
     @cached_property
     def produced(self) -> set[str]:

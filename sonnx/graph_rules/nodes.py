@@ -59,7 +59,9 @@ def operator_in_profile(call: Call) -> Iterator[Defect]:
     elif call.overload:
         yield Defect(f"the node asks for the overload {quote(call.overload)}, which no function of the model has")
     elif call.status == "planned":
-        yield Defect(f"the operator {quote(call.operator)} is planned for the profile and not specified yet{_way(call)}")
+        yield Defect(
+            f"the operator {quote(call.operator)} is planned for the profile and not specified yet{_way(call)}"
+        )
     elif not call.status and call.operator:
         yield Defect(f"the operator {quote(call.operator)} is not one of the profile")
 

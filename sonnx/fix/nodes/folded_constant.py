@@ -51,6 +51,6 @@ def _run(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
     graph = Graph("folded", (), outputs, (), constants, (), (node,))
     model = Model(10, (Import("", site.world.operator_set),), graph)
     try:
-        return run_model(model, {}, None, site.world.in_force.edition.name, unchecked=True)[0]
+        return run_model(model, {}, None, site.world.in_force.edition.name, unchecked=True).values
     except Stop:
         return {}
