@@ -253,7 +253,10 @@ def _expected(
     if unknown is not None:
         raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
     element = output.type
-    if element in made.groups:
+    chosen = at(output.element, made.version)
+    if chosen is not None:
+        element = str(evaluate(chosen, Facts(), names))
+    elif element in made.groups:
         only = at(described.types[element], made.version) or ()
         element = _element(made.groups[element], names, output.name) or (only[0] if len(only) == 1 else "")
         element = element or (module.result_type(names) if hasattr(module, "result_type") else "unknown")

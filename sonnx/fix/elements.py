@@ -11,7 +11,7 @@ import numpy as np
 from sonnx.build import VALUE_FIELD
 from sonnx.model import WIDTH, Attribute, AttributeValue, Tensor
 from sonnx.parse import element_names
-from sonnx.semantics.formats import ELEMENTS, NAMES, Array
+from sonnx.semantics.formats import ELEMENTS, NAMES, Array, format_of, lowest
 
 NUMBER = {name: number for number, name in element_names().items() if name is not None}
 """The number of each element type, as the attribute of Cast has it."""
@@ -32,6 +32,14 @@ def of_numbers(name: str, element: str, numbers: Any, dims: Sequence[int] = ()) 
     if kind is None:
         return None
     return of_array(name, np.broadcast_to(np.array(numbers, kind), tuple(dims)))
+
+
+def least(element: str) -> float | int | None:
+    """The number no other of an element type is below: -Inf, or the smallest integer."""
+    kind = ELEMENTS.get(element)
+    if kind is None:
+        return None
+    return float("-inf") if format_of(kind) is not None else lowest(kind)
 
 
 def raw(name: str, element: str | None, dims: Sequence[int], data: bytes) -> Tensor:

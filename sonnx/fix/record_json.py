@@ -37,6 +37,7 @@ def render(fixed: Fixed, source: str, code: int, output: str | None) -> str:
             "inputs": fixed.validation.inputs,
             "outputs": fixed.validation.outputs,
             "elements": fixed.validation.elements,
+            "bits": fixed.validation.bits,
             "without_value": fixed.validation.without_value,
             "since": list(fixed.validation.since),
             "because": fixed.validation.because or None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from sonnx import catalogue
+from sonnx.applying import Applier
 from sonnx.calls import judge_facts, judge_form
 from sonnx.expression import parse
 from sonnx.facts import Facts, Unknown, first_unknown
@@ -21,7 +22,9 @@ from sonnx.model import Attribute, Function, Node, Tensor
 from sonnx.node_facts import environment, evaluate
 from sonnx.profile import Input
 from sonnx.scope import standard
+from sonnx.semantics.formats import NAMES
 from sonnx.signature import Signature, resolve, signature
+from sonnx.stops import Stop
 from sonnx.verdict import Verdict
 
 
@@ -164,9 +167,32 @@ def look(
     answers = judge_form(call, world.in_force)
     more, computed = judge_facts(call, inputs, [None if not name else each for name, each in _named(node, declared)],
                                  world.in_force)  # fmt: skip
+    if call.signature is None:
+        computed = [*_executed(world, node, inputs, computed)]
     failing = frozenset(answer.rule.slug for answer in (*answers, *more) if answer.verdict is Verdict.FAIL)
     wanted = frozenset(filter(world.wants, failing))
     return Site(world, node, call, tuple(inputs), tuple(computed), constants, wanted, used, tuple(declared))
+
+
+def _executed(
+    world: World, node: Node, inputs: Sequence[TensorFacts | None], declared: Sequence[TensorFacts]
+) -> Iterator[TensorFacts]:
+    """The types and shapes the executor gives the outputs of an operator without a data file; else as declared."""
+    applier = Applier(world.in_force, world.operator_set, conforming=False)
+    try:
+        prepared = None if node.domain else applier.prepare(node, inputs)
+    except Stop:
+        prepared = None
+    made = prepared.expected if prepared else None
+    for index, stated in enumerate(declared):
+        if made is None or index >= len(made):
+            yield stated
+        else:
+            shape, kind = made[index]
+            yield stated._replace(
+                type=NAMES[kind] if isinstance(stated.type, Unknown) else stated.type,
+                shape=shape if first_unknown(stated.shape) is not None else stated.shape,
+            )
 
 
 def _named(node: Node, declared: Sequence[TensorFacts]) -> Iterable[tuple[str, TensorFacts]]:

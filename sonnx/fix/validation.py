@@ -26,7 +26,8 @@ class Differs(AssertionError):
 class Validation:
     """What was compared.
 
-    `inputs` sets of inputs were run through both models, `elements` output elements are the same in every bit;
+    `inputs` sets of inputs were run through both models, `elements` output elements are the same, in every bit or
+    but for the bits of NaNs;
     `without_value` sets have no value in either model, by the same rule.  `since` are the kinds of rewrites that had
     to be made before the executor gives the original a value: they rest on their theorem or construction alone, for
     `because`.  `open` says why nothing, or not all that was asked for, was compared.
@@ -36,6 +37,7 @@ class Validation:
     inputs: int = 0
     outputs: int = 0
     elements: int = 0
+    bits: bool = True
     without_value: int = 0
     since: tuple[str, ...] = ()
     because: str = ""
@@ -54,7 +56,8 @@ class Validation:
         if not self.inputs:
             return f"not validated: {self.open}"
         said = (
-            f"validated: {self.elements} elements of {_plural(self.outputs, 'output')} are the same in every bit, "
+            f"validated: {self.elements} elements of {_plural(self.outputs, 'output')} are the same "
+            f"{'in every bit' if self.bits else 'but for the bits of NaNs'}, "
             f"for {_plural(self.inputs, 'set')} of generated inputs with special values"
         )
         said += f"; {self.without_value} more have no value in either model" if self.without_value else ""
@@ -120,7 +123,12 @@ def _compared(original: Model, rewritten: Model, edition: str, number: int) -> V
             elif isinstance(other, ErrorCondition):
                 raise Differs(f"the rewritten model stops by {other.rule}, the original does not; nothing is written")
             else:
-                found = replace(found, inputs=found.inputs + 1, elements=found.elements + _same(one, other))
+                found = replace(
+                    found,
+                    inputs=found.inputs + 1,
+                    elements=found.elements + _same(one, other),
+                    bits=found.bits and _same_bits(one, other),
+                )
     except Stop as stop:
         if not found.inputs:
             raise _NoValue("", str(stop)) from None
@@ -147,12 +155,16 @@ def _neither(one: str, other: str) -> int:
     return 1
 
 
+def _same_bits(one: Mapping[str, Array], other: Mapping[str, Array]) -> bool:
+    return all(first_difference(other[name], values, bits=True) is None for name, values in one.items())
+
+
 def _same(one: Mapping[str, Array], other: Mapping[str, Array]) -> int:
     """How many elements were compared, all of them equal."""
     if one.keys() != other.keys():
         raise Differs(f"the outputs are {', '.join(map(quote, one))} and {', '.join(map(quote, other))}")
     for name, values in one.items():
-        difference = first_difference(other[name], values, bits=True)
+        difference = first_difference(other[name], values)
         if difference is not None:
             said = f"the output {quote(name)} differs {difference.place}: {difference.found}, not {difference.wanted}"
             raise Differs(f"{said}; this is a defect of the tool, and nothing is written")

@@ -1,6 +1,7 @@
 """Remove nodes that give their input further.
 
-About Identity, Cast to the type the input has, and Dropout where it infers: from operator set 12 on without
+About Identity, Sum of one, Transpose that exchanges nothing, Cast to the type the input has, and Dropout where it
+infers: from operator set 12 on without
 training_mode, from 7 to 11 always, before with is_test.
 """
 
@@ -30,6 +31,10 @@ def _same(site: Site) -> bool:
     match site.node.operator:
         case "Identity":
             return True
+        case "Sum":
+            return len(site.node.inputs) == 1
+        case "Transpose":
+            return site.shape(0) is not None and site.known("perm") == tuple(range(len(site.shape(0) or ())))
         case "Dropout":
             return _infers(site)
         case "Cast":
