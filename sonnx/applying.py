@@ -127,14 +127,16 @@ class Applier:
     def _prepared(
         self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None
     ) -> Prepared:
+        fast = None if self.plain else _kernels().get(application.operator.lower())
+        faster = import_module(fast) if fast else None
         kernel: Kernel | None = None
         if expected is not None and len(expected) == 1 and not self.plain:
-            fast = _kernels().get(application.operator.lower())
-            if fast:
-                kernel = import_module(fast).kernel(application)
+            if faster is not None and hasattr(faster, "kernel"):
+                kernel = faster.kernel(application)
             elif getattr(module, "COPIES", False):
                 kernel = _copying(application, module.evaluate)
-        return Prepared(application, module.evaluate, expected, kernel, getattr(module, "SAME_VALUE", False))
+        definition = getattr(faster, "evaluate", module.evaluate)
+        return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False))
 
     def _signature(self, described: Operator) -> Signature:
         """The operator as the edition sees it; outside the edition, as its ONNX text does."""

@@ -20,8 +20,8 @@ from sonnx.semantics.windows import Windows, windows
 OPERATOR = "MaxPool"
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array, Array]:
-    """Y, of the type of X, and Indices, int64.
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """Y, of the type of X, and Indices, int64, where they are asked for.
 
     Raises:
         NoValue: a window lies on padding only (MaxPool.every-window-touches).
@@ -37,7 +37,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array, 
         best = max(candidates, key=lambda each: key(int(patterns(X)[each])))  # max gives the first
         patterns(Y)[(b, c, *at)] = patterns(X)[best]
         indices[(b, c, *at)] = numbers[best]
-    return Y, indices
+    return (Y, indices)[: application.outputs]
 
 
 def windows_of(application: Application, X: Array) -> Windows:

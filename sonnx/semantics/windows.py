@@ -34,15 +34,19 @@ class Windows:
             )
         )
 
-    def under(self, place: Sequence[int]) -> Iterator[tuple[int, ...] | None]:
-        """For each element of the kernel, in row-major order, the index in X it lies over, None for padding."""
+    def where(self, place: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """For each element of the kernel, in row-major order, the index it lies over, also outside X."""
         axes = [
             [m * stride + j * dilation - begin for j in range(size)]
             for m, stride, dilation, begin, size in zip(
                 place, self.strides, self.dilations, self.begins, self.kernel, strict=True
             )
         ]
-        for index in product(*axes):
+        return product(*axes)
+
+    def under(self, place: Sequence[int]) -> Iterator[tuple[int, ...] | None]:
+        """As `where`; None for padding."""
+        for index in self.where(place):
             inside = all(0 <= i < extent for i, extent in zip(index, self.extents, strict=True))
             yield index if inside else None
 

@@ -26,7 +26,7 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
         target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
         for sample, made in zip(X, target, strict=True):
             for part, columns, _ in patches.blocks(sample):
-                columns -= x_zero_point
+                np.subtract(columns, x_zero_point, out=columns)
                 place = made[:, :, part]
                 place = place.reshape(*kernels.shape[:2], columns.shape[2])
                 integers.product_into(kernels, columns, place)

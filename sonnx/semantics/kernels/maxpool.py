@@ -1,8 +1,8 @@
 """MaxPool, fast: the maximum of shifted views, one axis after another, the last one first.
 
-The larger of two elements, the first one of two NaNs, is associative; taking rows first keeps row-major order, so that the
-first NaN of a window is the first one of its first row that has one.  Padding is the least value of the type, which no
-window consists of alone; where an element has that value too the maximum is the same.
+The larger of two elements, the first one of two NaNs, is associative; taking rows first keeps row-major order, so that
+the first NaN of a window is the first one of its first row that has one.  Padding is the least value of the type, which
+no window consists of alone; where an element has that value too the maximum is the same.
 """
 
 from __future__ import annotations
