@@ -33,7 +33,7 @@ def reshape(source: str, output: str, shape: Sequence[int], operator_set: int) -
 def part(
     source: str, output: str, shape: Sequence[int], axis: int, span: tuple[int, int], operator_set: int
 ) -> tuple[Node, list[Tensor]]:
-    """The elements of a value from one index of an axis to before another; bounds are inputs from operator set 10 on."""
+    """The elements from one index of an axis to before another; bounds are inputs from operator set 10 on."""
     rank = len(shape)
     starts = [span[0] if k == axis else 0 for k in range(rank)]
     ends = [span[1] if k == axis else extent for k, extent in enumerate(shape)]

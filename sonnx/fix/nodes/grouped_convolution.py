@@ -19,13 +19,7 @@ def rewrite(site: Site) -> Change | None:
     """Slices of X, a convolution with the constant kernels of each group, and Concat."""
     group, shape = site.known("group"), site.shape(0)
     kernels, bias = site.constant(1), site.constant(2)
-    if (
-        not site.fails(RULES)
-        or (site.world.operator_set or 0) < 10
-        or group is None
-        or shape is None
-        or kernels is None
-    ):
+    if not site.fails(RULES) or group is None or shape is None or kernels is None:
         return None
     given = len(site.node.inputs) > 2 and bool(site.node.inputs[2])
     if shape[1] % group or kernels.dims[0] % group or (given and bias is None):

@@ -6,6 +6,7 @@ behind each other.  A permutation is a few such exchanges; one that would take t
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 
 from sonnx.fix import making, showing
@@ -29,7 +30,7 @@ def rewrite(site: Site) -> Change | None:
         return None
     blocks = _blocks(order, shape)
     steps = _exchanges([block for block, _ in blocks])
-    extents = {block: extent for block, extent in blocks}
+    extents = dict(blocks)
     if not steps or any(min(extents[a], extents[b]) > MOST for a, b in steps):
         return None
     made = _Parts(node.inputs[0], node.outputs[0], version)
@@ -48,7 +49,7 @@ def _blocks(order: tuple[int, ...], shape: tuple[int, ...]) -> list[tuple[int, i
     """First axis and size of what is moved: axes in their new order, without those of extent 1, neighbours as one."""
     found: list[list[int]] = []
     long = [axis for axis in order if shape[axis] != 1]
-    follows = {axis: later for axis, later in zip(sorted(long), sorted(long)[1:], strict=False)}
+    follows = dict(pairwise(sorted(long)))
     for axis in long:
         if found and follows.get(found[-1][-1]) == axis:
             found[-1].append(axis)
