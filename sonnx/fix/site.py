@@ -20,7 +20,7 @@ from sonnx.graph_rules import Call
 from sonnx.inforce import InForce
 from sonnx.model import Attribute, Function, Node, Tensor
 from sonnx.node_facts import environment, evaluate
-from sonnx.profile import Input
+from sonnx.profile import Input, at
 from sonnx.scope import standard
 from sonnx.semantics.formats import NAMES
 from sonnx.signature import Signature, resolve, signature
@@ -135,7 +135,8 @@ class Site:
         for each, given in zip(made.inputs if made else (), self.inputs, strict=False):
             if each.name in members and given is not None and not isinstance(given.type, Unknown):
                 return given.type
-        return None
+        allowed = at(self.call.known.types[formal.type], made.version) if made and self.call.known else None
+        return allowed[0] if allowed and len(allowed) == 1 else None
 
     def shape_demanded(self, name: str) -> tuple[int, ...] | None:
         """The shape the operator's own rules ask of an input: by `NAME.shape == …` or `NAME.rank == 0`."""
