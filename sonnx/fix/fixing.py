@@ -138,7 +138,7 @@ def _written(model: Model) -> bytes:
     try:
         return write(model)
     except Unwritable as reason:
-        raise Misuse(str(reason)) from None
+        raise Misuse(f"the model cannot be written again as it is: {reason}") from None
     except UnicodeError:
         raise Misuse("a name of the model is no UTF-8, so that it cannot be written again; rename it first") from None
     except ValueError as reason:  # protobuf: more than two gigabytes

@@ -45,8 +45,8 @@ def _inputs(site: Site, shape: tuple[int, ...]) -> Change | None:
     inputs, nodes, constants = list(site.node.inputs), [], list[Tensor]()
     for index, name in enumerate(site.node.inputs):
         known, output = site.shape(index), f"{site.node.outputs[0]}.input{index}"
-        if known is None or known == shape or not expands_to([*known], [*shape]):
-            continue
+        if known is None or known == shape or not expands_to([*known], [*shape]) or site.constant(index):
+            continue  # a constant is stored in that shape by another rewrite
         least = _least(site.element(index), shape, f"{output}.least")
         if least is None:
             return None

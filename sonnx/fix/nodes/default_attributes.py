@@ -16,7 +16,6 @@ from sonnx.model import Attribute
 from sonnx.profile import Parameter
 
 RULES = ("no-default-values",)
-THEOREM = "rewrite.default-attribute"
 
 
 def rewrite(site: Site) -> Change | None:

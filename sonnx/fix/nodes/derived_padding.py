@@ -6,8 +6,8 @@ output has ceil(extent / stride) elements on each axis; an odd element of paddin
 
 from __future__ import annotations
 
+from sonnx.bounds import odd_at_beginning, odd_at_end, padding
 from sonnx.fix import elements, showing
-from sonnx.fix.numbers import odd_at_beginning, odd_at_end, padding
 from sonnx.fix.record import Change
 from sonnx.fix.site import Site, with_attributes
 from sonnx.words import window

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from sonnx.bounds import end_in_axis, start_in_axis
 from sonnx.fix import elements
-from sonnx.fix.numbers import end_in_axis, start_in_axis
 from sonnx.fix.record import Change
 from sonnx.fix.site import Site
 from sonnx.model import Tensor

@@ -10,7 +10,6 @@ from sonnx.fix.site import Site, with_attributes
 from sonnx.model import Attribute, Tensor
 
 RULES = ("Gemm.no-transposition",)
-THEOREM = "rewrite.transposed-constant"
 
 
 def rewrite(site: Site) -> Change | None:

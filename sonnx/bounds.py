@@ -1,12 +1,18 @@
-"""The arithmetic of rewrites: functions on integers that theorems of `proofs/rewrites.py` are about."""
+"""Derived padding, and bounds brought into their axes: what rewrites of models compute with.
+
+Functions on integers, which the theorems of `proofs/rewrites.py` are about; they stand outside `sonnx/fix/`, so that
+what proves them does not load what rewrites.
+"""
 
 from __future__ import annotations
 
-from sonnx.words import clamped, from_first
+from sonnx.words import Undefined, clamped, from_first
 
 
 def padding(extent: int, width: int, stride: int) -> int:
     """The elements auto_pad adds to an axis so that windows take ceil(extent / stride) places (ONNX Conv, auto_pad)."""
+    if stride < 1:
+        raise Undefined("the stride is not positive")
     places = (extent + stride - 1) // stride
     needed = (places - 1) * stride + width - extent
     return needed if needed > 0 else 0
