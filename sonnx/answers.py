@@ -23,6 +23,14 @@ class Answers:
         self.folder = folder
         self.solving: Any = import_module("sonnx.proofs.solving")
 
+    def ask(self, solver: str, text: str) -> Any:
+        """The answer kept, or else the solver's."""
+        answer = self.recall(solver, text)
+        if answer is None:
+            answer = self.solving.ask(solver, text)
+            self.keep(solver, text, answer)
+        return answer
+
     def recall(self, solver: str, text: str) -> Any:
         """The answer given before, None where there is none."""
         if self.folder is None:

@@ -151,7 +151,8 @@ def _typed(made: Signature, output: Output, tensor: TensorFacts, names: Mapping[
     if output.type not in made.groups:
         return tensor._replace(type=output.type) if output.type else tensor
     known = [each.type for each in _members(made.groups[output.type], names).values()]
-    return tensor._replace(type=next((each for each in known if not isinstance(each, Unknown)), tensor.type))
+    single = made.single.get(output.type, tensor.type)
+    return tensor._replace(type=next((each for each in known if not isinstance(each, Unknown)), single))
 
 
 def _computed(

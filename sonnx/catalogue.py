@@ -87,6 +87,11 @@ class Table:
         place = f"{self.place}.{key}"
         return {version: _parsed(text, place) for version, text in self.versioned(key).items()}
 
+    def implied_by(self) -> dict[int, tuple[str, ...]]:
+        """Names of rules, by version where they differ."""
+        place = f"{self.place}.implied_by"
+        return {version: _strings(names, place) for version, names in self.versioned("implied_by").items()}
+
     def end(self) -> None:
         """Every key must have been taken."""
         if self.data:
@@ -148,7 +153,7 @@ def _simple(made: type[T], table: Table, **given: Any) -> T:
     return made(**values)
 
 
-_OF_OPERATORS = frozenset({"since", "before", "relies"})
+_OF_OPERATORS = frozenset({"since", "before", "relies", "implied_by"})
 """Keys that only a rule of an operator has."""
 
 
@@ -167,6 +172,7 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
         require=table.expression("require"),
         onnx=table.expression("onnx"),
         when=table.expression("when"),
+        implied_by=table.implied_by(),
     )
 
 
@@ -176,9 +182,10 @@ def _inputs(name: str, table: Table) -> Iterator[Input]:
 
 
 def _outputs(name: str, table: Table) -> Iterator[Output]:
-    shape, element = table.expressions("shape"), table.expressions("element")
+    texts = {key: table.expressions(key) for key in ("shape", "element")}
+    given = {**texts, "implied_by": table.implied_by()}
     for span in _spans(name, table):
-        yield _simple(Output, Table(table.data, table.place), name=name, shape=shape, element=element, **span)
+        yield _simple(Output, Table(table.data, table.place), name=name, **given, **span)
 
 
 def _spans(name: str, table: Table) -> list[dict[str, Any]]:

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonnx import catalogue, fix_command, prove_command, run_command
+from sonnx import catalogue, compare_command, fix_command, prove_command, qualify_command, run_command
 from sonnx.api import check
+from sonnx.binding import bindings
 from sonnx.files import sha256, write_whole
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
@@ -16,17 +17,23 @@ from sonnx.quoting import escape
 from sonnx.report.formats import FORMATS, HASHED, render
 from sonnx.verdict import Report
 
-JUDGE = (
-    "Judge models. Exit code: 0 conforming, 1 a rule fails, 2 unreadable or misuse, 3 not decided, 4 the tool failed."
-)
+TOOL_FAILED = 4
+EXIT_CODES = {
+    0: "every rule holds",
+    1: "a rule fails",
+    2: "the file is no readable model, or the command is wrong",
+    3: "something is undecided, assumed or not checked",
+    TOOL_FAILED: "the tool failed",
+}
+JUDGE = f"Judge models. Exit code: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
 USAGE = 2
-_SEVERITY = (4, 2, 1, 3, 0)
+_SEVERITY = (TOOL_FAILED, 2, 1, 3, 0)
 """The exit code of several files is the first of these that one of them has."""
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; the exit code."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         code: int = options.command(options)
     except (Misuse, Unreadable, OSError) as error:
@@ -55,12 +62,13 @@ def _sentence(error: Exception) -> str:
     return str(error)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The command line: every command with its options."""
+    made = argparse.ArgumentParser(
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    made.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_check(commands.add_parser("check", help="judge models", description=JUDGE))
     explain = commands.add_parser("explain", help="explain a rule, tag, operator or erratum")
     explain.add_argument(
@@ -72,12 +80,13 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--format", choices=("text", "json"), default="text")
     rules.set_defaults(command=_rules)
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
+    compare_command.add_arguments(commands.add_parser("compare", help="compare a runtime with the exact values"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
-    fix = commands.add_parser("fix", help="rewrite a model into the profile without changing a value")
-    fix_command.add_arguments(fix, _names, _bindings)
+    fix_command.add_arguments(commands.add_parser("fix", help="rewrite a model without changing a value"))
+    qualify_command.add_arguments(commands.add_parser("qualify", help="verify the tool in this environment"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)
-    return parser
+    return made
 
 
 def _edition_help() -> str:
@@ -120,18 +129,6 @@ def _names(values: Sequence[str]) -> list[str]:
     return [name for value in values for name in value.split(",") if name]
 
 
-def _bindings(values: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for item in _names(values):
-        symbol, equals, number = item.rpartition("=")
-        if not equals or not symbol or not number.isascii() or not number.isdecimal():
-            raise Misuse(f"--bind takes SYMBOL=NUMBER, not {item!r}")
-        if symbol in found and found[symbol] != int(number):
-            raise Misuse(f"--bind gives {symbol} two values, {found[symbol]} and {number}")
-        found[symbol] = int(number)
-    return found
-
-
 def _check(options: argparse.Namespace) -> int:
     reports: list[Report] = []
     hashes: list[str] = []
@@ -157,7 +154,7 @@ def _check_one(source: str | bytes, options: argparse.Namespace) -> Report:
     return check(
         source,
         options.edition,
-        bind=_bindings(options.bind),
+        bind=bindings(options.bind),
         select=_names(options.select),
         ignore=_names(options.ignore),
         strict_versions=options.strict_versions,

@@ -296,10 +296,12 @@ def choose(condition: Run, then: Run, otherwise: Run) -> Run:
 def words() -> Mapping[str, Word]:
     """The words of `words.py`, in the order of the file: a word may use those above it."""
     text = Path(_words.__file__).read_text(encoding="utf-8")
+    lines = text.splitlines()
     known: dict[str, Word] = {}
     for tree in ast.parse(text).body:
-        if isinstance(tree, ast.FunctionDef):
-            known[tree.name] = _read_word(tree, ast.get_source_segment(text, tree) or "", known)
+        if isinstance(tree, ast.FunctionDef):  # its lines: ast.get_source_segment splits the whole file each time
+            source = "\n".join(lines[tree.lineno - 1 : tree.end_lineno])
+            known[tree.name] = _read_word(tree, source, known)
     return MappingProxyType(known)
 
 

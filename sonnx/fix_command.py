@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 SAMPLES = 3
 """Sets of inputs both models are run on, where nothing else is asked for: one of each kind."""
 
 
-def add_arguments(
-    parser: argparse.ArgumentParser,
-    names: Callable[[Sequence[str]], list[str]],
-    bindings: Callable[[Sequence[str]], dict[str, int]],
-) -> None:
-    """The arguments of the command; `names` and `bindings` read lists and SYMBOL=NUMBER as `check` does."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file, which is never changed")
     target = parser.add_mutually_exclusive_group(required=True)
@@ -35,12 +30,19 @@ def add_arguments(
     add("--all", action="store_true", help="print every rewrite, not only the first ones of a kind")
     add("--format", choices=("text", "json"), default="text")
 
-    def run(options: argparse.Namespace) -> int:
-        from sonnx.fix.command import run as rewrite  # apart from everything else: see sonnx/fix/__init__.py
-
-        return rewrite(options, bindings(options.bind), names(options.select))
-
     parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        Unreadable: the model cannot be read.
+        Misuse: an output that exists, an unknown name, or a model this tool cannot write.
+    """
+    from sonnx.fix.command import run as rewrite  # apart from everything else: see sonnx/fix/__init__.py
+
+    return rewrite(options)
 
 
 def _count(text: str) -> int:

@@ -37,8 +37,8 @@ class Rule:
     onnx: Expression | None = None
     when: Expression | None = None
     relies: tuple[str, ...] = ()
-    implied_by: tuple[str, ...] = ()
-    """The rules it follows from, where no file can break it alone; that it does is a theorem."""
+    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """By version the rules it follows from, where no file can break it alone; where all are in force, a theorem."""
     since: int = 1
     before: int | None = None
     introduced: str = "onnx"
@@ -83,6 +83,8 @@ class Output:
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()
+    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict)
+    """The rules under which the output is not there, so that its shape cannot be wrong alone."""
     variadic: bool = False
     optional: bool = False
     since: int = 1
@@ -114,6 +116,8 @@ class Parameter:
     optional: int | None = None
     """The version from which it need not be written any more."""
     input: int | None = None
+    list_since: int | None = None
+    """The first version whose text asks for one axis; before it ONNX takes a scalar for a list of one."""
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()
@@ -202,6 +206,10 @@ class Erratum:
     defect: str
     counterexample: str
     reading: str
+    theorems: tuple[str, ...] = ()
+    """Theorems about it, by id: what is printed and refuted, or what holds in its place."""
+    unproved: str = ""
+    """Why no theorem refutes a printed condition; "" where one does, or where none is printed."""
 
 
 @dataclass(frozen=True, slots=True)

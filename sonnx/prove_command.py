@@ -92,12 +92,12 @@ def emit(found: Sequence[Any], folder: Path) -> None:
     Raises:
         OSError: where the folder cannot be written.
     """
-    from sonnx import proving
+    from sonnx.asking import questions
 
     folder.mkdir(parents=True, exist_ok=True)
     index: list[str] = []
     for theorem in found:
-        for number, question in enumerate(proving.questions(theorem, "z3", theorem.obligations), 1):
+        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
             name = f"{theorem.id}.{number}"
             index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
             write_whole(folder / f"{name}.smt2", question.text)
@@ -119,7 +119,7 @@ def _progress() -> Callable[[int, int], None] | None:
 
     def show(done: int, all_of_them: int) -> None:
         end = "\n" if done == all_of_them else ""
-        sys.stderr.write(f"\r{done} of {all_of_them} questions{end}")
+        sys.stderr.write(f"\r{done} of {all_of_them} theorems{end}")
         sys.stderr.flush()
 
     return show

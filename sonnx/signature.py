@@ -23,7 +23,7 @@ class Signature:
 
     `inputs` and `outputs` are in the order of the node, `attributes` the parameters that are attributes, `values` those
     that are constant inputs; `absent` and `define` are evaluated in their order; `groups` name the tensors that must
-    share one element type, by type variable.
+    share one element type, by type variable; `single` the element type of a variable that can have one only.
     """
 
     operator: str
@@ -36,6 +36,7 @@ class Signature:
     absent: Mapping[str, Expression | None]
     define: Mapping[str, Expression]
     groups: Mapping[str, tuple[str, ...]]
+    single: Mapping[str, str]
     one_type: tuple[tuple[str, ...], ...]
     rules: tuple[Rule, ...]
 
@@ -81,13 +82,12 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
         absent={each.name: at(each.absent, version) for each in parameters},
         define={name: found for name, values in described.define.items() if (found := at(values, version)) is not None},
         groups=_groups((*inputs, *outputs), described),
+        single={variable: onnx[0] for variable, (onnx, _) in types.items() if len(onnx) == 1},
         one_type=described.one_type if text != "onnx" else (),
         rules=written,
     )
-    derived = [*_types(base, described, types), *_shapes(base)]
-    order = [*(rule for rule in derived if not rule.slug.endswith("-shape")), *written]
-    order += [rule for rule in derived if rule.slug.endswith("-shape")]
-    return _with_rules(base, tuple(order))
+    computed = (*_chosen_types(base, described), *_shapes(base))
+    return _with_rules(base, (*_types(base, described, types), *written, *computed))
 
 
 def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
@@ -169,10 +169,6 @@ def _types(
     for formal in base.formals:
         if formal.type and formal.type not in base.groups and formal.name not in values:
             yield _fixed_type(base, described, formal.name, formal.type, formal.type_tags)
-    for output in base.outputs:
-        element = at(output.element, base.version)
-        if element is not None:
-            yield _chosen_type(base, described, output, element)
     for parameter in base.values:
         yield from _value_input(base, described, parameter)
 
@@ -191,35 +187,47 @@ def _fixed_type(base: Signature, described: Operator, name: str, element: str, t
     )
 
 
-def _chosen_type(base: Signature, described: Operator, output: Output, element: Expression) -> Rule:
-    return Rule(
-        slug=f"{base.operator}.{output.name}-type",
-        subject="node",
-        kind="validity",
-        statement=f"{output.name} has the element type the operator gives it.",
-        require=parse(_each(base, output.name, f"?.type == {operand(element.text)}")),
-        because=f"The parameters of {base.operator} decide the element type of {output.name}.",
-        remedy=f"Declare {output.name} with that element type.",
-        source=described.source,
-        tags=output.type_tags,
-    )
+def _chosen_types(base: Signature, described: Operator) -> Iterator[Rule]:
+    for output in base.outputs:
+        element = at(output.element, base.version)
+        if element is not None:
+            yield Rule(
+                slug=f"{base.operator}.{output.name}-type",
+                subject="node",
+                kind="validity",
+                statement=f"{output.name} has the element type the operator gives it.",
+                require=parse(_each(base, output.name, f"?.type == {operand(element.text)}")),
+                relies=output.relies,
+                because=f"The parameters of {base.operator} decide the element type of {output.name}.",
+                remedy=f"Declare {output.name} with that element type.",
+                source=described.source,
+                tags=output.type_tags,
+            )
 
 
 def _value_input(base: Signature, described: Operator, parameter: Parameter) -> Iterator[Rule]:
     """A parameter that is an input has the type and rank its kind asks for; rules see it as `<name>_input`."""
     formal = next(each for each in base.inputs if each.name == parameter.name)
     rank = 1 if parameter.kind.endswith("s") else 0
-    demands = [("rank", f"{parameter.name}_input.rank == {rank}", f"has rank {rank}")]
+    exact, onnx = f"{parameter.name}_input.rank == {rank}", ""
+    if parameter.list_since is not None and base.version < parameter.list_since:
+        onnx = f"{parameter.name}_input.rank <= {rank}"
+    if onnx and described.specified is None:
+        demands = [("rank", onnx, "", f"has a rank of at most {rank}")]
+    else:
+        demands = [("rank", exact, onnx, f"has rank {rank}")]
     if formal.type not in base.groups:
         typed = f"{parameter.name}_input.type == '{formal.type}'"
-        demands.insert(0, ("type", typed, f"has the element type {formal.type}"))
-    for subject, condition, statement in demands:
+        demands.insert(0, ("type", typed, "", f"has the element type {formal.type}"))
+    for subject, condition, less, statement in demands:
         yield Rule(
             slug=f"{base.operator}.{parameter.name}-{subject}",
             subject="node",
-            kind="validity",
+            kind="restriction" if less else "validity",
             statement=f"The input {parameter.name} {statement}.",
             require=parse(condition),
+            onnx=parse(less) if less else None,
+            errata=parameter.errata,
             when=parse(f"written({parameter.name})"),
             because="The operator reads the input as a list of numbers."
             if rank
@@ -243,6 +251,7 @@ def _shapes(base: Signature) -> Iterator[Rule]:
             require=parse(require),
             when=parse(when),
             relies=output.relies,
+            implied_by=output.implied_by,
             because=output.because,
             remedy=f"Declare {output.name} with the computed shape, or mend the inputs.",
             source="ONNX; the shape expression of the operator file",

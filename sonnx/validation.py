@@ -264,6 +264,18 @@ def _relies(described: Operator) -> Iterator[str]:
         for name in output.relies:
             if name not in names:
                 yield f"{described.name}.{output.name} relies on {name}, which is no rule of the file."
+    yield from _implied(described)
+
+
+def _implied(described: Operator) -> Iterator[str]:
+    """What a rule or a shape follows from is a rule of the file, one derived from its types, or a general one."""
+    known = {rule.name for rule in described.rules} | {f"{variable}-allowed" for variable in described.types}
+    known |= {rule.slug for rule in catalogue.general_rules()}
+    stated = [(each.name, each.implied_by) for each in described.rules]
+    stated += [(each.name, each.implied_by) for each in described.outputs]
+    for name, implied_by in stated:
+        for unknown in sorted(set().union(*implied_by.values()) - known):
+            yield f"{described.name}.{name} is implied by {unknown}, which is no rule of the file and no general one."
 
 
 def _signature(made: Signature, known: Editions) -> Iterator[str]:

@@ -56,7 +56,7 @@ def product(*factors):
     """IEEE 754 but for the rounding."""
     if all(isinstance(each, Fraction | int) for each in factors):
         return math.prod(factors)
-    return math.prod(each if isinstance(each, float) else math.copysign(1.0, each) for each in factors)
+    return math.prod(each if isinstance(each, float) else 1.0 if each > 0 else -1.0 for each in factors)
 
 
 def summed(addends):

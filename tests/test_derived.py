@@ -139,7 +139,7 @@ def test_an_implied_rule_is_a_theorem_about_the_implication() -> None:
     described = operator("ArgMax")
     assert described is not None
     flag = next(each for each in described.rules if each.name == "keepdims-flag")
-    small = replace(flag, slug="ArgMax.small", require=parse("keepdims < 2"), implied_by=("keepdims-flag",))
+    small = replace(flag, slug="ArgMax.small", require=parse("keepdims < 2"), implied_by={1: ("keepdims-flag",)})
     assert found(with_rule(described, small), "implied.small") == "proved"
     tiny = replace(small, require=parse("keepdims < 1"))
     assert found(with_rule(described, tiny), "implied.small") == "refuted"

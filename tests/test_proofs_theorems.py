@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from proved import asked
 
-from sonnx import proving
+from sonnx import asking, proving
 from sonnx.answers import Answers
 from sonnx.data import folder
 
@@ -52,7 +52,7 @@ def test_identifiers_are_unique():
 
 def test_no_question_has_a_quantifier():
     for theorem in THEOREMS:
-        for question in proving.questions(theorem, "z3", theorem.obligations):
+        for question in asking.questions(theorem, "z3", theorem.obligations):
             assert not re.search(r"\((forall|exists|lambda) ", question.text), question.name
 
 
@@ -78,5 +78,5 @@ def test_the_mutant_is_refuted(theorem, mutant):
 
 def test_the_text_of_a_question_does_not_depend_on_the_run():
     for theorem in THEOREMS[::7]:
-        one, other = (list(proving.questions(theorem, "z3", theorem.obligations)) for _ in range(2))
+        one, other = (list(asking.questions(theorem, "z3", theorem.obligations)) for _ in range(2))
         assert [q.text for q in one] == [q.text for q in other]

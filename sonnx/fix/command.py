@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from sonnx.binding import bindings
 from sonnx.files import sha256, write_whole
 from sonnx.fix.fixing import fix
 from sonnx.fix.record_json import render as as_json
@@ -15,7 +16,7 @@ from sonnx.misuse import Misuse
 from sonnx.quoting import escape, quote
 
 
-def run(options: argparse.Namespace, bindings: dict[str, int], select: list[str]) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the command; the exit code is that of `check` for the new file.
 
     Raises:
@@ -27,8 +28,9 @@ def run(options: argparse.Namespace, bindings: dict[str, int], select: list[str]
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
     _require_free(source, targets, options.force)
     switches = ["fold_batch_normalization"] if options.fold_batch_normalization else []
+    select = [name for value in options.select for name in value.split(",") if name]
     fixed = fix(
-        options.model, options.edition, bind=bindings, select=select, options=switches,
+        options.model, options.edition, bind=bindings(options.bind), select=select, options=switches,
         strict_versions=options.strict_versions, samples=options.samples, name=options.model,
     )  # fmt: skip
     code = fixed.after.exit_code()

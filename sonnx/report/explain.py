@@ -141,8 +141,10 @@ def _erratum(erratum: Erratum) -> str:
         ("defect", erratum.defect),
         ("example", erratum.counterexample),
         ("here", erratum.reading),
+        ("theorems", ", ".join(erratum.theorems)),
+        ("unproved", erratum.unproved),
     ):
-        lines += _wrapped(label, text, 4)
+        lines += _wrapped(label, text, 4) if text else []
     return "\n".join(lines)
 
 
@@ -161,11 +163,11 @@ def _operator(described: Operator) -> str:
         if edition.status(described.name)
     ]
     lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
+    if described.instead:
+        lines += _wrapped("instead", described.instead)
     for point in described.rounding:
         noted = f"; erratum {', '.join(point.errata)}" if point.errata else ""
         lines += _wrapped("rounding", f"{point.name}: {point.statement} ({point.source}{noted})")
-    if described.instead:
-        lines += _wrapped("instead", described.instead)
     if described.unproved:
         lines += _wrapped("theorems", f"none are derived yet: {described.unproved}")
     lines += ["  rules", *_table(every_rule(described))]

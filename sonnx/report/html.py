@@ -8,17 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from pathlib import Path
 
 from sonnx.quoting import escape
 from sonnx.report.html_findings import OPENED, by_node, by_rule, operands, places
-from sonnx.report.html_parts import Markup, badge, code, colour, element, folding, join, plain, table, terms
+from sonnx.report.html_parts import Markup, badge, code, colour, document, element, folding, join, plain, table, terms
 from sonnx.report.json import tool_version
 from sonnx.report.text import answers, place, said
 from sonnx.verdict import Count, Report, Verdict
-
-STYLE = Path(__file__).with_name("html.css")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def render(
@@ -42,26 +38,15 @@ def render(
         *sections,
         element("p", f"Exit code of the run: {code}. {LIMITS}", class_="soft"),
     ]
-    top = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{_head(reports, unreadable)}\n</head>'
-    page = f"{top}\n<body>\n{join(body)}\n</body>\n</html>\n"
-    return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
+    return document(_title(reports, unreadable), body)
 
 
 LIMITS = "A report on this file under this edition; it is evidence for an assessment, not a certificate."
 
 
-def _head(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Markup:
+def _title(reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
     names = ", ".join([*(report.name for report in reports), *unreadable])
-    title = element(
-        "title", f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files"
-    )
-    fixed = (
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>\n{STYLE.read_text('utf-8')}</style>",
-    )
-    return join((*map(Markup, fixed), title))
+    return f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files"
 
 
 def _contents(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Markup:

@@ -25,11 +25,19 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     Raises:
         NoValue: Acos.argument-within-one.
     """
-    X = inputs[0]
-    refuse(RAISES[0], np.abs(X) > 1, X, "X", "outside [-1, 1]")
+    require_arguments(inputs[0])
     return (each(acos, inputs[0]),)
 
 
 def acos(x: Any, once: Any) -> Any:
     """Arccos x."""
     return once.acos(x)
+
+
+def require_arguments(X: Array) -> None:
+    """Every element lies in [-1, 1] or is NaN.
+
+    Raises:
+        NoValue: Acos.argument-within-one.
+    """
+    refuse(RAISES[0], np.abs(X) > 1, X, "X", "outside [-1, 1]")

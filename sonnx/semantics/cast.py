@@ -15,7 +15,7 @@ import numpy as np
 from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import each, elements, whole
 from sonnx.semantics.formats import ELEMENTS, Array, format_of
-from sonnx.semantics.reals import is_infinite, is_nan
+from sonnx.semantics.reals import is_infinite, is_nan, number
 from sonnx.stops import NotExecutable
 
 OPERATOR = "Cast"
@@ -64,7 +64,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 def rounded(x: Any, once: Any) -> Any:
     """x, rounded once."""
-    return once.plus(x) if hasattr(x, "precision") else once.add(int(x), 0)
+    return once.plus(number(int(x)) if isinstance(x, int) else x)
 
 
 def truth(x: Any) -> bool:
@@ -74,6 +74,7 @@ def truth(x: Any) -> bool:
 
 def truncated(x: Any, limits: Any) -> int:
     """X without its fractional part."""
-    if is_nan(x) or is_infinite(x) or not limits.min <= int(x) <= limits.max:
+    found = None if is_nan(x) or is_infinite(x) else int(float(x))  # the int of an mpfr number is rounded
+    if found is None or not limits.min <= found <= limits.max:
         raise NotExecutable(f"the element {float(x)} has no value in {limits.dtype.name}, and no text gives one")
-    return int(x)
+    return found

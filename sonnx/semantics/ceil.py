@@ -12,7 +12,7 @@ from typing import Any
 from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import each, same_type
 from sonnx.semantics.formats import Array
-from sonnx.semantics.reals import ZERO
+from sonnx.semantics.reals import ZERO, is_infinite, is_nan, is_zero
 
 OPERATOR = "Ceil"
 INPUTS = 1
@@ -26,5 +26,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 def ceil(x: Any, once: Any) -> Any:
     """The smallest whole number that is not below x."""
+    if is_nan(x) or is_infinite(x) or is_zero(x):
+        return x
     up = once.ceil(x)
     return -ZERO if up == 0 and x < 0 else up

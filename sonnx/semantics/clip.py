@@ -27,6 +27,11 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
         Y = np.where(X < L, L, Y)
     if M is not None:
         Y = np.where(X > M, M, Y)
-    if L is not None and M is not None and L > M:
-        Y = np.broadcast_to(M, X.shape)
+    if crossed(L, M):
+        Y = np.broadcast_to(M, X.shape)  # type: ignore[arg-type]
     return (Y,)
+
+
+def crossed(L: Array | None, M: Array | None) -> bool:
+    """Whether the lower bound is above the upper one."""
+    return L is not None and M is not None and bool(L > M)

@@ -16,7 +16,7 @@ from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import elements
 from sonnx.semantics.formats import ELEMENTS, Array, format_of
 from sonnx.semantics.quantizelinear import of_elements
-from sonnx.semantics.reals import array, nearest
+from sonnx.semantics.reals import array, nearest, number
 from sonnx.stops import NotExecutable
 
 OPERATOR = "DequantizeLinear"
@@ -44,7 +44,7 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     kind, middle = ELEMENTS[result_type(application.names)], nearest(scale.dtype)
     once = nearest(kind)
     rows = zip(elements(X), elements(scale), elements(zero_point), strict=True)
-    return (array([once.mul(middle.sub(x, z), s) for x, s, z in rows], kind, X.shape),)
+    return (array([once.mul(middle.plus(number(x - z)), s) for x, s, z in rows], kind, X.shape),)
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:

@@ -11,6 +11,7 @@ from typing import Any
 from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import each, same_type
 from sonnx.semantics.formats import Array
+from sonnx.semantics.reals import is_infinite, is_nan, is_zero
 
 OPERATOR = "Floor"
 INPUTS = 1
@@ -24,4 +25,6 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 def floor(x: Any, once: Any) -> Any:
     """The largest whole number that is not above x."""
+    if is_nan(x) or is_infinite(x) or is_zero(x):
+        return x
     return once.floor(x)

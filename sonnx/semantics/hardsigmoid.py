@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import each, same_type
+from sonnx.semantics.elementwise import Element, each, same_type
 from sonnx.semantics.formats import Array
 from sonnx.semantics.reals import ONE, ZERO, certain, is_nan, number
 
@@ -26,11 +26,20 @@ ALPHA, BETA = float(np.float32(0.2)), 0.5
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type and shape of X."""
-    alpha, beta = application.attribute("alpha", ALPHA), application.attribute("beta", BETA)
+    return (each(element(*parameters(application)), inputs[0]),)
+
+
+def parameters(application: Application) -> tuple[float, float]:
+    """Alpha and beta."""
+    return application.attribute("alpha", ALPHA), application.attribute("beta", BETA)
+
+
+def element(alpha: float, beta: float) -> Element:
+    """The function of one element."""
     a, b = number(alpha), number(beta)
 
     def hard_sigmoid(x: Any, once: Any) -> Any:
         line = certain(once, lambda down, up: (down.fma(a, x, b), up.fma(a, x, b)))
         return line if is_nan(line) else ZERO if line <= 0 else min(line, ONE)
 
-    return (each(hard_sigmoid, inputs[0]),)
+    return hard_sigmoid

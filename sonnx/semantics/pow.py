@@ -16,6 +16,7 @@ import numpy as np
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.elementwise import broadcast, each, elements, refuse, whole
 from sonnx.semantics.formats import Array, format_of
+from sonnx.semantics.reals import number
 from sonnx.stops import NotExecutable
 
 OPERATOR = "Pow"
@@ -40,7 +41,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 def power(a: Any, b: Any, once: Any) -> Any:
     """a^b; an exponent of a type of integers is exact."""
-    return once.pow(a, b)
+    return once.pow(a, number(b) if isinstance(b, int) else b)
 
 
 def integers(A: Array, B: Array) -> Array:
@@ -48,10 +49,10 @@ def integers(A: Array, B: Array) -> Array:
     refuse(RAISES[0], np.less(B, 0), B, "B", "a negative exponent of an integer")
     limits = np.iinfo(A.dtype)
     found = []
-    for number, (a, b) in enumerate(zip(elements(A), elements(B), strict=True)):
+    for place, (a, b) in enumerate(zip(elements(A), elements(B), strict=True)):
         power = a**b if abs(a) < 2 or b < limits.bits + 1 else limits.max + 1  # no smaller one is so long
         if not limits.min <= power <= limits.max:
-            index = [int(i) for i in np.unravel_index(number, A.shape)] if A.ndim else ""
+            index = [int(i) for i in np.unravel_index(place, A.shape)] if A.ndim else ""
             raise NoValue(RAISES[1], f"A{index} is {a} and B{index} {b}: the power is no {A.dtype.name}")
         found.append(power)
     return whole(found, A.dtype, A.shape)

@@ -89,7 +89,9 @@ def numbers(values: Array) -> list[Number]:
 def array(values: Iterable[Number], kind: np.dtype[Any], shape: Sequence[int]) -> Array:
     """Numbers that a context of the type has rounded; every NaN is the quiet one without sign and payload."""
     with np.errstate(all="ignore"):
-        return np.array([float(value) for value in values], np.float64).astype(kind).reshape(shape)
+        made = np.array([float(value) for value in values], np.float64)
+        np.copyto(made, np.nan, where=np.isnan(made))  # gmpy2 gives it a sign
+        return made.astype(kind).reshape(shape)
 
 
 def is_nan(value: Number) -> bool:
@@ -113,8 +115,8 @@ def is_negative(value: Number) -> bool:
 
 
 def number(value: float | int) -> Number:
-    """A number of Python; a whole number must have at most 53 digits."""
-    return gmpy2.mpfr(value)
+    """A number of Python, exactly."""
+    return gmpy2.mpfr(value, max(value.bit_length(), 1)) if isinstance(value, int) else gmpy2.mpfr(value)
 
 
 NAN, INFINITY, ZERO, ONE = (gmpy2.mpfr(each) for each in ("nan", "inf", "0", "1"))
