@@ -46,7 +46,8 @@ class Prepared:
     """A node ready to run.
 
     `expected` is the shape and type of each output, None where no data file states them.  `kernel` is the fast way to
-    the same values, None where there is none.  `same_value` is true where the output is the first input.
+    the same values, None where there is none.  `same_value` is true where the output is the first input, `early` where
+    it takes no memory of its own and is made before the first node runs, if its inputs are known then.
     """
 
     application: Application
@@ -54,6 +55,7 @@ class Prepared:
     expected: tuple[Expected, ...] | None
     kernel: Kernel | None
     same_value: bool
+    early: bool
 
 
 def facts_of(values: Array) -> TensorFacts:
@@ -100,6 +102,8 @@ class Applier:
             application = Application(
                 node.operator, self.operator_set, "onnx", {}, attributes, self.tally, len(node.outputs)
             )
+            if hasattr(module, "outputs") and not all(each is None or _is_known(each) for each in inputs):
+                return None
             return self._prepared(application, module, _plain_outputs(application, module, inputs))
         made = self._signature(described)
         _count(node, made)
@@ -135,8 +139,8 @@ class Applier:
                 kernel = faster.kernel(application)
             elif getattr(module, "COPIES", False):
                 kernel = _copying(application, module.evaluate)
-        definition = getattr(faster, "evaluate", module.evaluate)
-        return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False))
+        definition, early = getattr(faster, "evaluate", module.evaluate), getattr(module, "EARLY", False)
+        return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False), early)
 
     def _signature(self, described: Operator) -> Signature:
         """The operator as the edition sees it; outside the edition, as its ONNX text does."""
@@ -217,13 +221,15 @@ def _plain_count(node: Node, module: ModuleType) -> None:
             raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {attribute.kind}{wanted}")
 
 
+def _is_known(tensor: TensorFacts) -> bool:
+    """Whether type and shape are known."""
+    return first_unknown((tensor.type, tensor.shape)) is None and tensor.type in ELEMENTS
+
+
 def _plain_outputs(
     application: Application, module: ModuleType, inputs: Sequence[TensorFacts | None]
 ) -> tuple[Expected, ...] | None:
-    """What an operator without a data file makes of its inputs, where their types and shapes are known."""
-    for each in inputs:
-        if each is not None and (first_unknown((each.type, each.shape)) or each.type not in ELEMENTS):
-            return None
+    """What an operator without a data file makes of inputs of known types and shapes, None where values decide it."""
     if not hasattr(module, "outputs"):
         return None
     known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]

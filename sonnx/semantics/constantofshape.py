@@ -18,6 +18,8 @@ from sonnx.stops import NotExecutable
 OPERATOR = "ConstantOfShape"
 INPUTS = 1
 ATTRIBUTES = {"value": "tensor"}
+EARLY = True
+"""Where the input is known before the first node runs the output is too, as a view of one element."""
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -31,4 +33,4 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     extents = inputs[0].tolist()
     if one.size != 1 or min(extents, default=0) < 0:
         raise NotExecutable(f"its extents are {extents} and its value has {one.size} elements")
-    return (np.full(extents, one.reshape(())),)
+    return (np.broadcast_to(one.reshape(()), extents),)

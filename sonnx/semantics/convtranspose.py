@@ -1,8 +1,8 @@
 """ConvTranspose: Y[b, c, o] = B[c] + the sum of X[b, i, m] * W[i, c, k] over all i, m and k with o = m s + k d - p.
 
 ONNX ConvTranspose-1 to ConvTranspose-22, for any number of spatial axes; i runs over the channels of the group of c.
-The extent of an axis is s (extent - 1) + output_padding + d (kernel - 1) + 1 - both pads, or output_shape, from which the
-padding follows.  The exact sum is rounded once; where nothing is added it is +0.
+The extent of an axis is s (extent - 1) + output_padding + d (kernel - 1) + 1 - both pads, or output_shape, from which
+the padding follows.  The exact sum is rounded once; where nothing is added it is +0.
 """
 
 from __future__ import annotations
