@@ -34,6 +34,10 @@ proofs: $(VENV)/installed
 node-verdicts: $(VENV)/installed
 	$(BIN)/python tests/node_verdicts.py
 
+# The pages of the operators and of traceability; the tests compare.
+pages: $(VENV)/installed
+	$(BIN)/sonnx pages --output docs
+
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

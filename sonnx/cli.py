@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sonnx import catalogue, compare_command, fix_command, prove_command, qualify_command, run_command
+from sonnx import catalogue, compare_command, fix_command, pages_command, prove_command, qualify_command, run_command
 from sonnx.api import check
 from sonnx.binding import bindings
 from sonnx.files import sha256, write_whole
@@ -84,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
     fix_command.add_arguments(commands.add_parser("fix", help="rewrite a model without changing a value"))
     qualify_command.add_arguments(commands.add_parser("qualify", help="verify the tool in this environment"))
+    pages_command.add_arguments(commands.add_parser("pages", help="write the pages of operators and of traceability"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")
     selfcheck.set_defaults(command=_selfcheck)
     return made

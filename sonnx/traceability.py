@@ -1,0 +1,162 @@
+"""From a label of a text to its rule, from there to the code, the cases and the theorems, and back.
+
+A theorem derived from an operator file names its operator and mostly its rule; any other theorem concerns the rules
+whose texts use a word it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from sonnx import catalogue
+from sonnx.cases import cases
+from sonnx.expression import words
+from sonnx.graph_rules import decide
+from sonnx.identifier import Tag
+from sonnx.profile import Formal, Operator, Output, Parameter, Rule
+from sonnx.selecting import every
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Label(NamedTuple):
+    """A label of a text, the rule that decides what it demands, and of which input or parameter, "" for all of it."""
+
+    tag: Tag
+    rule: str
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One rule with what decides it, what shows it and what is proved of it."""
+
+    rule: Rule
+    code: tuple[str, ...]
+    """The words its text uses, or the function that decides it."""
+    conforming: tuple[str, ...]
+    violating: tuple[str, ...]
+    theorems: tuple[str, ...]
+
+
+@cache
+def labels() -> tuple[Label, ...]:
+    """Every label of every text: on rules, and on the parts of operator files that a general rule decides."""
+    found = [Label(tag, rule.slug) for rule in every().values() for tag in rule.tags]
+    return tuple(dict.fromkeys([*found, *(label for each in catalogue.operators() for label in _parts(each))]))
+
+
+def _parts(described: Operator) -> Iterator[Label]:
+    for parameter in described.parameters:
+        for tag in parameter.tags:
+            yield Label(tag, "no-default-values", f"{described.name}.{parameter.name}")
+    for given in described.inputs:
+        for tag in given.tags:
+            yield Label(tag, "inputs-connected", f"{described.name}.{given.name}")
+    formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
+    for each in formals:
+        for tag in each.type_tags if each.type in described.types else ():
+            yield Label(tag, "no-implicit-conversion", f"{described.name}.{each.name}")
+
+
+def traces(theorems: Iterable[Any] = ()) -> Mapping[str, Trace]:
+    """Every rule by slug with its code and cases, and those of the given theorems that concern it."""
+    rules = every()
+    concerning: dict[str, list[str]] = {slug: [] for slug in rules}
+    for theorem in theorems:
+        for slug in concerned(theorem, rules):
+            concerning[slug].append(theorem.id)
+    shown = {word: _shown(*said) for word, said in _SAID.items()}
+    return {
+        slug: Trace(
+            rule,
+            code(rule),
+            tuple(shown["conforming"].get(slug, ())),
+            tuple(shown["violating"].get(slug, ())),
+            tuple(concerning[slug]),
+        )
+        for slug, rule in rules.items()
+    }
+
+
+_SAID = {"conforming": ("conforms",), "violating": ("invalid", "violates")}
+
+
+def _shown(*said: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for case in cases():
+        for slug in case.rules(*said):
+            found.setdefault(slug, []).append(case.id)
+    return found
+
+
+def code(rule: Rule) -> tuple[str, ...]:
+    """The words of its text as `words.normal`, or the function of graph_rules that decides it."""
+    if rule.require is None:
+        function = decide(rule)
+        return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
+    texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
+    used = dict.fromkeys(word for text in texts for word in text.words)
+    described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
+    used |= dict.fromkeys(_defined_words(described, texts)) if described else {}
+    return tuple(f"words.{word}" for word in used)
+
+
+def _defined_words(described: Operator, texts: Iterable[Any]) -> Iterator[str]:
+    """The words in the definitions of a file that the texts name, also through other definitions."""
+    waiting = [name for text in texts for name in _NAME.findall(text.text)]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        for text in described.define.get(name, {}).values() if name not in seen else ():
+            yield from text.words
+            waiting += _NAME.findall(text.text)
+        seen.add(name)
+
+
+def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
+    """The slugs of the rules a theorem is about."""
+    topic, _, rest = theorem.id.partition(".")
+    if topic == "derived":
+        label, _, claim = rest.partition(".")
+        operator, name = label.partition("-")[0], claim.partition(".")[2]
+        return [slug for slug in rules if name and slug.replace("_", "-") == f"{operator}.{name}".replace("_", "-")]
+    about = {f"words.{each.__name__}" for each in theorem.sources if callable(each) and each.__name__ in words()}
+    return [slug for slug, rule in rules.items() if about & set(code(rule))] if about else []
+
+
+def of_operator(theorem: Any) -> str:
+    """The operator whose file a theorem is derived from, "" for the others."""
+    topic, _, rest = theorem.id.partition(".")
+    return rest.partition("-")[0] if topic == "derived" else ""
+
+
+def errata_named() -> set[str]:
+    """The errata that a rule, a parameter, an output or an operator names."""
+    named = {erratum for rule in every().values() for erratum in rule.errata}
+    for described in catalogue.operators():
+        parts: tuple[Operator | Output | Parameter, ...] = (described, *described.outputs, *described.parameters)
+        named |= {erratum for each in parts for erratum in each.errata}
+    return named
+
+
+def words_used() -> set[str]:
+    """The words that a rule, a shape, a definition or another word uses."""
+    known, texts = words(), [rule.require for rule in every().values()]
+    texts += [rule.onnx for rule in every().values()]
+    for described in catalogue.operators():
+        texts += [text for versions in described.define.values() for text in versions.values()]
+        texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
+        texts += [text for each in described.parameters for text in each.absent.values()]
+    waiting = [word for text in texts if text is not None for word in text.words]
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [each for each in _NAME.findall(known[name].source) if each in known]
+    return found
