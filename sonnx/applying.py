@@ -298,6 +298,15 @@ def _kernels() -> Mapping[str, str]:
     return _modules(f"{semantics.__name__}.kernels")
 
 
+def has_meaning(node: Node) -> bool:
+    """Whether the executor knows the operator of a node."""
+    try:
+        _module(node)
+    except NotExecutable:
+        return False
+    return True
+
+
 def _module(node: Node) -> ModuleType:
     """What computes the operator of a node.
 

@@ -96,7 +96,7 @@ def test_what_is_left_over(case):
 def test_another_evaluator_gives_the_same_values(case):
     """Independent of the executor that validates: every bit, for generated inputs with special values."""
     found, before = fixed(case), parsed(case["before"])
-    if "bind" in case:
+    if "bind" in case or case.get("oracle") == "none":
         return  # an evaluator of shapes with symbols has nothing to compare but what is bound
     if "sorted-nodes" in case["kinds"]:
         return  # the evaluator runs in the order of the file

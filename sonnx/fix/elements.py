@@ -81,3 +81,30 @@ def attribute(name: str, kind: str, value: AttributeValue) -> Attribute:
     """An attribute that is written."""
     field = VALUE_FIELD.get(kind, kind)
     return Attribute(name, kind, value, "", () if value == () else (field,))
+
+
+def normalized(given: Sequence[Tensor], epsilon: float, names: tuple[str, str]) -> tuple[Tensor, Tensor] | None:
+    """The kernels and bias of a convolution with what normalizes its output: scale, bias, mean, variance, W, maybe B.
+
+    They are computed in float64 and rounded to the type of the constants; None where they do not fit each other or a
+    result is no finite number.
+    """
+    arrays = [decoded(tensor) for tensor in given]
+    numbers = [each for each in arrays if each is not None and each.dtype.kind == "f"]
+    if len(numbers) != len(given) or any(each.shape != numbers[4].shape[:1] for each in (*numbers[:4], *numbers[5:])):
+        return None
+    kind = numbers[4].dtype
+    scale, bias, mean, variance, kernels, *before = (each.astype(np.float64) for each in numbers)
+    with np.errstate(all="ignore"):
+        factor = scale / np.sqrt(variance + epsilon)
+        shift = ((before[0] if before else 0.0) - mean) * factor + bias
+        made = (kernels * factor.reshape(-1, *[1] * (kernels.ndim - 1))).astype(kind), shift.astype(kind)
+    if not all(np.isfinite(each).all() for each in made):
+        return None
+    return of_array(names[0], made[0]), of_array(names[1], made[1])
+
+
+def decoded(tensor: Tensor) -> Array | None:
+    """The numbers of a constant, None where the executor does not know its type or it has none."""
+    kind, values = ELEMENTS.get(tensor.element or ""), opaque(tensor)
+    return None if kind is None or values is None else values.view(kind.newbyteorder("<")).astype(kind, copy=False)

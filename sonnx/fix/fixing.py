@@ -10,7 +10,7 @@ from pathlib import PurePath
 from sonnx import catalogue
 from sonnx.binding import bind as bind_symbols
 from sonnx.checking import judge_model
-from sonnx.fix.record import Rewrite, modules
+from sonnx.fix.record import Rewrite, every_kind, modules
 from sonnx.fix.site import World
 from sonnx.fix.validation import Validation, validate
 from sonnx.fix.walk import Walked, walk
@@ -94,7 +94,10 @@ def fix(
     def since(kinds: frozenset[str]) -> Model:
         return _rewritten(bound, replace(world, kinds=kinds))[0].model if kinds else bound
 
-    checked = validate(since, rewrites, read(data), chosen, samples)
+    asked = tuple(sorted({each.kind for each in rewrites if hasattr(every_kind()[each.kind], "OPTION")}))
+    plain, kept = _rewritten(bound, replace(world, options=frozenset())) if asked else (made, rewrites)
+    checked = validate(since, kept, read(_written(plain.model)), chosen, samples)
+    checked = replace(checked, beyond=asked)
     return Fixed(data, before, after, (*bindings, *rewrites), made.unknown, checked)
 
 

@@ -40,7 +40,9 @@ def render(fixed: Fixed, source: str, code: int, output: str | None) -> str:
             "bits": fixed.validation.bits,
             "without_value": fixed.validation.without_value,
             "since": list(fixed.validation.since),
+            "left_out": list(fixed.validation.left_out),
             "because": fixed.validation.because or None,
+            "beyond": list(fixed.validation.beyond),
             "open": fixed.validation.open or None,
         },
     }

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sonnx.agreement import first_difference
+from sonnx.fix.cutting import Cut, cut, same_nodes, types
 from sonnx.fix.record import Rewrite
 from sonnx.fix.samples import samples
 from sonnx.model import Model
-from sonnx.quoting import quote
+from sonnx.quoting import escape, quote
 from sonnx.running import asked, run_model
 from sonnx.semantics.formats import Array
 from sonnx.stops import ErrorCondition, Stop
@@ -41,12 +42,16 @@ class Validation:
     without_value: int = 0
     since: tuple[str, ...] = ()
     because: str = ""
+    left_out: tuple[str, ...] = ()
+    """Operators the executor does not know: what goes into their nodes was compared, for any values coming out."""
+    beyond: tuple[str, ...] = ()
+    """Rewrites that were asked for and change values: they were made after what was compared."""
     open: str = ""
 
     @property
     def done(self) -> bool:
         """Whether the values of the original were compared, for all inputs asked for."""
-        return self.inputs > 0 and not self.open and not self.since
+        return self.inputs > 0 and not self.open and not (self.since or self.left_out or self.beyond)
 
     @property
     def sentence(self) -> str:
@@ -56,13 +61,18 @@ class Validation:
         if not self.inputs:
             return f"not validated: {self.open}"
         said = (
-            f"validated: {self.elements} elements of {_plural(self.outputs, 'output')} are the same "
-            f"{'in every bit' if self.bits else 'but for the bits of NaNs'}, "
+            f"validated: {self.elements} elements of {_plural(self.outputs, 'value' if self.left_out else 'output')} "
+            f"are the same {'in every bit' if self.bits else 'but for the bits of NaNs'}, "
             f"for {_plural(self.inputs, 'set')} of generated inputs with special values"
         )
         said += f"; {self.without_value} more have no value in either model" if self.without_value else ""
         if self.since:
             said += f"; compared since {', '.join(self.since)}, because the original cannot be run ({self.because})"
+        if self.left_out:
+            unknown = ", ".join(map(escape, self.left_out))
+            said += f"; the executor does not know {unknown}: what goes in was compared, for any values that come out"
+        if self.beyond:
+            said += f"; {', '.join(self.beyond)} came after that, and changes how values are rounded"
         return f"{said}; {self.open}" if self.open else said
 
 
@@ -72,6 +82,8 @@ def _plural(number: int, what: str) -> str:
 
 Since = Callable[[frozenset[str]], Model]
 """The original after rewrites of some kinds only."""
+
+Outcome = Mapping[str, Array] | ErrorCondition
 
 ORDER = ("constant-condition", "function-call", "sorted-nodes", "uncalled-functions")
 """Rewrites that make of a model what the executor can run, without touching any operator it can."""
@@ -112,23 +124,16 @@ class _NoValue(Exception):
 
 
 def _compared(original: Model, rewritten: Model, edition: str, number: int) -> Validation:
-    found = Validation(number, outputs=len(original.graph.outputs))
+    declared = types(original) | types(rewritten)
+    one, other = cut(original, declared), cut(rewritten, declared)
+    if not same_nodes(one, other):
+        names = ", ".join(dict.fromkeys(quote(node.operator) for node in (*one.nodes, *other.nodes)))
+        raise _NoValue("", f"the executor does not know {names}, and not the same nodes of it stand in both models")
+    left_out = tuple(dict.fromkeys(node.operator for node in one.nodes))
+    found = Validation(number, outputs=len(one.outputs), left_out=left_out)
     try:
-        for given in samples(asked(original), number):
-            one, other = (_outcome(model, given, edition) for model in (original, rewritten))
-            if isinstance(one, ErrorCondition):
-                if not isinstance(other, ErrorCondition):
-                    raise _NoValue(one.rule, str(one))
-                found = replace(found, without_value=found.without_value + _neither(one.rule, other.rule))
-            elif isinstance(other, ErrorCondition):
-                raise Differs(f"the rewritten model stops by {other.rule}, the original does not; nothing is written")
-            else:
-                found = replace(
-                    found,
-                    inputs=found.inputs + 1,
-                    elements=found.elements + _same(one, other),
-                    bits=found.bits and _same_bits(one, other),
-                )
+        for given in samples(asked(one.model), number):
+            found = _one_more(found, _outcome(one, given, edition), _outcome(other, given, edition))
     except Stop as stop:
         if not found.inputs:
             raise _NoValue("", str(stop)) from None
@@ -138,14 +143,27 @@ def _compared(original: Model, rewritten: Model, edition: str, number: int) -> V
     )
 
 
-def _outcome(model: Model, given: Mapping[str, Array], edition: str) -> Mapping[str, Array] | ErrorCondition:
+def _one_more(found: Validation, one: Outcome, other: Outcome) -> Validation:
+    """One set of inputs more; values in both models, or the same error condition."""
+    if isinstance(one, ErrorCondition):
+        if not isinstance(other, ErrorCondition):
+            raise _NoValue(one.rule, str(one))
+        return replace(found, without_value=found.without_value + _neither(one.rule, other.rule))
+    if isinstance(other, ErrorCondition):
+        raise Differs(f"the rewritten model stops by {other.rule}, the original does not; nothing is written")
+    elements, bits = _same(one, other), found.bits and _same_bits(one, other)
+    return replace(found, inputs=found.inputs + 1, elements=found.elements + elements, bits=bits)
+
+
+def _outcome(left: Cut, given: Mapping[str, Array], edition: str) -> Outcome:
     """The outputs, or the error condition these inputs meet."""
-    names = {value.name for value in asked(model)}
+    names = {value.name for value in asked(left.model)}
     inputs = {name: values for name, values in given.items() if name in names}
     try:
-        return run_model(model, inputs, None, edition, unchecked=True).values
+        values = run_model(left.model, inputs, None, edition, unchecked=True).values
     except ErrorCondition as stop:
         return stop
+    return {shown: values[name] for shown, name in left.outputs.items()}
 
 
 def _neither(one: str, other: str) -> int:
@@ -166,6 +184,6 @@ def _same(one: Mapping[str, Array], other: Mapping[str, Array]) -> int:
     for name, values in one.items():
         difference = first_difference(other[name], values)
         if difference is not None:
-            said = f"the output {quote(name)} differs {difference.place}: {difference.found}, not {difference.wanted}"
+            said = f"{escape(name)} differs {difference.place}: {difference.found}, not {difference.wanted}"
             raise Differs(f"{said}; this is a defect of the tool, and nothing is written")
     return sum(values.size for values in one.values())
