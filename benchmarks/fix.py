@@ -57,11 +57,8 @@ def left(found: Fixed) -> str:
     said: dict[str, Counter[str]] = {}
     for each in found.after.roots:
         name = each.rule if each.verdict is Verdict.FAIL else f"{each.rule} {each.verdict}"
-        cause = found.left.get(each.where.name, "") if each.where.kind == "value" else ""
-        said.setdefault(name, Counter())[each.where.operator or cause or "values"] += 1
-    parts = (
-        f"{rule}: {', '.join(f'{number} {what}' for what, number in which.items())}" for rule, which in said.items()
-    )
+        said.setdefault(name, Counter())[each.where.operator or "values"] += 1
+    parts = (f"{rule}: {', '.join(f'{n} {what}' for what, n in which.items())}" for rule, which in said.items())
     return "; ".join(parts) or "nothing: it conforms"
 
 
@@ -71,20 +68,17 @@ def compared(found: Fixed) -> str:
     if not made.inputs:
         return f"none: {made.open or 'not asked for'}"
     bits = "in every bit" if made.bits else "but for the bits of NaNs"
-    return f"{made.elements}, the same {bits}" + (f", since {', '.join(made.since)}" if made.since else "")
+    said = f"{made.elements}, the same {bits}"
+    said += f", since {', '.join(made.since)}" if made.since else ""
+    return said + (f"; what {', '.join(made.left_out)} computes left out" if made.left_out else "")
 
 
 def kinds() -> Iterator[str]:
     """Every rewrite with the rules it serves and what its values rest on."""
     for module in every_kind().values():
         theorem = getattr(module, "THEOREM", "")
-        rests = (
-            f"`{theorem}`"
-            if theorem
-            else "they do not: made only when asked for"
-            if hasattr(module, "OPTION")
-            else "construction"
-        )
+        asked = "they do not: made only when asked for" if hasattr(module, "OPTION") else "construction"
+        rests = f"`{theorem}`" if theorem else asked
         yield f"| {title(module)} | {', '.join(module.RULES)} | {rests} |\n"
 
 

@@ -53,7 +53,7 @@ def test_the_output_conforms_and_the_original_stays(model, capsys):
     assert run(["check", "out.onnx"]) == 0
     printed = capsys.readouterr().out
     for line in (
-        "model.onnx: 5 rewrites; 9 findings before, 0 after: it conforms (edition 2026-11)",
+        "model.onnx: 5 rewrites, findings 9 before and 0 after: it conforms (edition 2026-11)",
         "    - N\n    + 2",
         "    + axis=1",
         "findings after:  none",

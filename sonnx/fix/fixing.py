@@ -191,6 +191,6 @@ def _bound(model: Model, report: Report, numbers: Mapping[str, int], strict: boo
 def _bindings(model: Model, bound: Model, numbers: Mapping[str, int]) -> Iterator[Rewrite]:
     for symbol, number in sorted(numbers.items()):
         yield Rewrite(
-            "bound-symbol", ("explicit-shape",), Where("", "model"), symbol, str(number), "",
+            "bound-symbol", ("explicit-shape",), Where("model", "model"), symbol, str(number), "",
             f"the model is for {symbol} = {number} only",
         )  # fmt: skip

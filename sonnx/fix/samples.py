@@ -33,7 +33,8 @@ def samples(inputs: Iterable[Value], number: int) -> Iterator[dict[str, Array]]:
 def _declared(value: Value) -> tuple[np.dtype[np.generic], tuple[int, ...]]:
     kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
     if kind is None or shape is None or any(not isinstance(extent, int) or extent < 0 for extent in shape):
-        raise NotExecutable(f"no values can be made for {quote(value.name)}, whose type or shape is not stated")
+        said = "whose type or a number of whose shape is not stated"
+        raise NotExecutable(f"no values can be made for {quote(value.name)}, {said}")
     return kind, tuple(extent for extent in shape if isinstance(extent, int))
 
 

@@ -31,7 +31,7 @@ def headline(fixed: Fixed) -> str:
     before, after = len(fixed.before.roots), len(fixed.after.roots)
     many = "1 rewrite" if len(fixed.rewrites) == 1 else f"{len(fixed.rewrites)} rewrites"
     said = SAYS[fixed.after.verdict]
-    return f"{many}; {before} findings before, {after} after: it {said} (edition {fixed.after.edition})"
+    return f"{many}, findings {before} before and {after} after: it {said} (edition {fixed.after.edition})"
 
 
 def _kinds(rewrites: Iterable[Rewrite]) -> list[tuple[str, list[Rewrite]]]:

@@ -138,9 +138,8 @@ def _compared(original: Model, rewritten: Model, edition: str, number: int) -> V
         if not found.inputs:
             raise _NoValue("", str(stop)) from None
         return replace(found, open=str(stop))
-    return (
-        found if found.inputs or not number else replace(found, open="no generated input has a value in either model")
-    )
+    said = "" if found.inputs or not number else "no generated input has a value in either model"
+    return replace(found, open=said)
 
 
 def _one_more(found: Validation, one: Outcome, other: Outcome) -> Validation:

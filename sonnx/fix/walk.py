@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.facts import first_unknown
+from sonnx.facts import Unknown, first_unknown
 from sonnx.fix import naming
 from sonnx.fix.record import Change, Rewrite, modules, name_of
 from sonnx.fix.site import Site, World, look
@@ -91,7 +91,10 @@ class _Visit:
 
     def all(self) -> None:
         for value in self.graph.inputs:
-            self.facts[value.name] = declared_facts(value.type)
+            self.facts[value.name] = known = declared_facts(value.type)
+            unknown = first_unknown(known.shape)
+            if unknown is not None:
+                self.unknown[value.name] = _asked(value.name, unknown)
         for tensor in self.graph.initializers:
             self._constant(tensor)
         waiting = deque(enumerate(self.graph.nodes))
@@ -195,16 +198,15 @@ class _Visit:
         operator = escape(node.operator)
         if site.signature is None:
             return f"no shape of {operator} is known to the catalogue; declare that of its outputs in value_info"
+        broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in _relied(site))
+        if broken:
+            return f"{operator} breaks {', '.join(broken)}, on which its shape rests"
         for name in node.inputs:
             if name in self.unknown:
                 return self.unknown[name]
-            known = self.facts.get(name, NOTHING_STATED).shape
-            unknown = first_unknown(known)
+            unknown = first_unknown(self.facts.get(name, NOTHING_STATED).shape)
             if name and unknown is not None:
-                symbol = f"; give it a number by --bind {unknown.symbol}=…" if unknown.symbol else ""
-                return f"of the input {quote(name)} {unknown.reason}{symbol}"
-        if site.failing:
-            return f"{operator} breaks {', '.join(sorted(site.failing))}"
+                return _asked(name, unknown)
         unknown = first_unknown(facts.shape)
         return f"the shape of {operator} depends on values: {unknown.reason}" if unknown else ""
 
@@ -221,6 +223,18 @@ class _Visit:
             outputs=outputs,
         )
         return replace(self.model, graph=graph)
+
+
+def _asked(name: str, unknown: Unknown) -> str:
+    """What to do about a dimension of a value that nothing computes."""
+    if unknown.symbol:
+        return f"of {quote(name)} {unknown.reason}; give it a number by --bind {escape(unknown.symbol)}=…"
+    return f"of {quote(name)} {unknown.reason}; declare it in the model"
+
+
+def _relied(site: Site) -> set[str]:
+    """The rules the shapes of a node rest on."""
+    return {name for output in site.signature.outputs for name in output.relies} if site.signature else set()
 
 
 def _move(known: dict[str, Any], old: str, new: str) -> None:

@@ -29,5 +29,5 @@ def rewrite(model: Model, world: World, facts: Mapping[str, TensorFacts]) -> tup
         return model, iter(())
     kept = tuple(value for value in graph.inputs if value.name not in constant)
     before = f"IR version {version}, {len(inputs & constant)} constants among the graph inputs"
-    record = Rewrite("format-version", RULES, Where("", "model"), before, f"IR version {LEAST}, none")
+    record = Rewrite("format-version", RULES, Where("model", "model"), before, f"IR version {LEAST}, none")
     return replace(model, ir_version=LEAST, graph=replace(graph, inputs=kept)), iter((record,))
