@@ -85,7 +85,8 @@ def kinds() -> Iterator[str]:
 def write(mark: str, text: str) -> None:
     """Put a table between the two marks of the page."""
     begin, end = f"<!-- {mark} -->\n", "<!-- end -->"
-    before, _, rest = PAGE.read_text("utf-8").partition(begin)
+    before, found, rest = PAGE.read_text("utf-8").partition(begin)
+    assert found, f"the page has no mark {mark}"
     PAGE.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tomllib
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from sonnx.verdict import Verdict
 
 ROOT = Path(__file__).parent.parent
 CASES = tomllib.loads((Path(__file__).parent / "fix_cases.toml").read_text("utf-8"))["case"]
+PAGE = (ROOT / "docs" / "fix.md").read_text("utf-8")
 ALL = pytest.mark.parametrize("case", CASES, ids=lambda case: case["title"])
 
 
@@ -36,7 +38,16 @@ def parsed(text: str) -> onnx.ModelProto:
 
 def fixed(case):
     data = parsed(case["before"]).SerializeToString()
-    return fix(data, bind=case.get("bind"), select=case.get("select", ()), options=case.get("options", ()))
+    return fix(data, bind=case.get("bind"), **given(case))
+
+
+def given(case):
+    """What is asked for with the model."""
+    return {
+        "select": case.get("select", ()),
+        "options": case.get("options", ()),
+        "strict_versions": case.get("strict", False),
+    }
 
 
 def shown(model: onnx.ModelProto) -> dict:
@@ -100,11 +111,11 @@ def test_another_evaluator_gives_the_same_values(case):
         return  # an evaluator of shapes with symbols has nothing to compare but what is bound
     if "sorted-nodes" in case["kinds"]:
         return  # the evaluator runs in the order of the file
-    for given in samples(asked(read(before.SerializeToString())), 3):
+    for values in samples(asked(read(before.SerializeToString())), 3):
         pair = []
         for model in (before, onnx.ModelProto.FromString(found.data)):
             names = {value.name for value in model.graph.input}
-            inputs = {name: values for name, values in given.items() if name in names}
+            inputs = {name: each for name, each in values.items() if name in names}
             with numpy.errstate(all="ignore"):
                 pair.append(EVALUATORS[case.get("oracle", "onnx")](model).run(None, inputs))
         for one, other in zip(*pair, strict=True):
@@ -115,7 +126,7 @@ def test_another_evaluator_gives_the_same_values(case):
 @ALL
 def test_fixing_again_does_nothing(case):
     found = fixed(case)
-    again = fix(found.data, select=case.get("select", ()), options=case.get("options", ()))
+    again = fix(found.data, **given(case))
     assert not again.rewrites
     assert again.data == found.data
 
@@ -150,3 +161,32 @@ def test_every_rewrite_names_rules_that_exist():
         assert title(module), kind
         assert module.RULES, kind
         assert set(module.RULES) <= names, kind
+
+
+# ------------------------------------------------------------------ the page
+
+
+def table():
+    """The program that makes the tables of docs/fix.md."""
+    path = ROOT / "benchmarks" / "fix.py"
+    found = importlib.util.spec_from_file_location("table", path)
+    made = importlib.util.module_from_spec(found)
+    found.loader.exec_module(made)
+    return made
+
+
+def test_the_page_lists_every_rewrite():
+    assert "".join(table().kinds()) in PAGE
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "models").glob("*.onnx")), ids=lambda path: path.stem)
+def test_the_page_says_what_becomes_of_a_model(path):
+    assert table().row(path, 1) in PAGE
+
+
+def test_the_page_has_every_network_of_the_wheel():
+    """One of them again as a whole; the others would take minutes."""
+    networks = {path.stem: path for path in table().wheel()}
+    assert len(networks) == 9
+    assert all(f"| {name} |" in PAGE for name in networks)
+    assert table().row(networks["light_squeezenet"], 1) in PAGE

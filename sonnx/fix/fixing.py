@@ -96,9 +96,14 @@ def fix(
 
     asked = tuple(sorted({each.kind for each in rewrites if hasattr(every_kind()[each.kind], "OPTION")}))
     plain, kept = _rewritten(bound, replace(world, options=frozenset())) if asked else (made, rewrites)
-    checked = validate(since, kept, read(_written(plain.model)), chosen, samples)
+    checked = validate(since, kept, read(_written(plain.model)), chosen, samples, _invalid(before), _invalid(after))
     checked = replace(checked, beyond=asked)
     return Fixed(data, before, after, (*bindings, *rewrites), made.unknown, checked)
+
+
+def _invalid(report: Report) -> tuple[str, ...]:
+    """The rules by which a model is no valid ONNX, so that no text gives it values."""
+    return tuple(sorted({each.rule for each in report.findings if each.verdict is Verdict.FAIL and each.breaks_onnx}))
 
 
 def _rewritten(model: Model, world: World) -> tuple[Walked, list[Rewrite]]:
@@ -107,6 +112,7 @@ def _rewritten(model: Model, world: World) -> tuple[Walked, list[Rewrite]]:
     for module in filter(world.makes, modules("before")):
         model, more = module.rewrite(model, world)
         rewrites += more
+    world = replace(world, operator_set=imports_of(model.imports).get(""))
     walked = walk(model, world)
     rewrites += walked.rewrites
     model = walked.model

@@ -75,6 +75,8 @@ class Site:
     failing: frozenset[str]
     used: frozenset[str]
     declared: tuple[TensorFacts, ...]
+    invalid: frozenset[str] = frozenset()
+    """The slugs by which the node is no valid ONNX: it has no meaning but for what mends these."""
 
     @property
     def signature(self) -> Signature | None:
@@ -170,9 +172,11 @@ def look(
                                  world.in_force)  # fmt: skip
     if call.signature is None:
         computed = [*_executed(world, node, inputs, computed)]
-    failing = frozenset(answer.rule.slug for answer in (*answers, *more) if answer.verdict is Verdict.FAIL)
+    failed = [answer for answer in (*answers, *more) if answer.verdict is Verdict.FAIL]
+    failing = frozenset(answer.rule.slug for answer in failed)
+    invalid = frozenset(answer.rule.slug for answer in failed if answer.breaks_onnx)
     wanted = frozenset(filter(world.wants, failing))
-    return Site(world, node, call, tuple(inputs), tuple(computed), constants, wanted, used, tuple(declared))
+    return Site(world, node, call, tuple(inputs), tuple(computed), constants, wanted, used, tuple(declared), invalid)
 
 
 def _executed(

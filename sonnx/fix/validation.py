@@ -16,7 +16,7 @@ from sonnx.model import Model
 from sonnx.quoting import escape, quote
 from sonnx.running import asked, run_model
 from sonnx.semantics.formats import Array
-from sonnx.stops import ErrorCondition, Stop
+from sonnx.stops import ErrorCondition, NotExecutable, Stop
 
 
 class Differs(AssertionError):
@@ -89,15 +89,27 @@ ORDER = ("constant-condition", "function-call", "sorted-nodes", "uncalled-functi
 """Rewrites that make of a model what the executor can run, without touching any operator it can."""
 
 
-def validate(since: Since, made: Sequence[Rewrite], rewritten: Model, edition: str, number: int) -> Validation:
+def validate(
+    since: Since,
+    made: Sequence[Rewrite],
+    rewritten: Model,
+    edition: str,
+    number: int,
+    invalid_before: Sequence[str] = (),
+    invalid_after: Sequence[str] = (),
+) -> Validation:
     """Run both models, unchecked where they are outside the profile, and compare their outputs.
 
-    Where the original has no value because of what a rewrite mends, it is compared since that rewrite.
+    Where the original has no value because of what a rewrite mends, it is compared since that rewrite; `invalid_before`
+    and `invalid_after` are the rules by which the models are no valid ONNX and so have no values.
 
     Raises:
         Differs: an output has another value, or one model has a value where the other has none.
     """
-    kinds, reasons = frozenset[str](), list[str]()
+    if invalid_after:
+        return Validation(number, open=f"the model is no valid ONNX ({', '.join(invalid_after)}), so it has no values")
+    kinds = frozenset(each.kind for each in made if set(each.rules) & set(invalid_before))
+    reasons = list(invalid_before) if kinds else []
     while True:
         original = since(kinds)
         try:
@@ -162,6 +174,10 @@ def _outcome(left: Cut, given: Mapping[str, Array], edition: str) -> Outcome:
         values = run_model(left.model, inputs, None, edition, unchecked=True).values
     except ErrorCondition as stop:
         return stop
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, Stop):
+            raise
+        raise NotExecutable(f"the executor fails on a node outside the profile ({type(error).__name__})") from None
     return {shown: values[name] for shown, name in left.outputs.items()}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.facts import Unknown, first_unknown
 from sonnx.fix import naming
-from sonnx.fix.record import Change, Rewrite, modules, name_of
+from sonnx.fix.record import Change, Rewrite, modules, name_of, serves
 from sonnx.fix.site import Site, World, look
 from sonnx.model import NOT_STATED, Graph, Model, Node, Tensor, Type
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts
@@ -133,6 +133,8 @@ class _Visit:
 
     def _changes(self, site: Site) -> Iterator[tuple[ModuleType, Change]]:
         for module in self.rewriters:
+            if site.invalid and not any(serves(module, slug) for slug in site.invalid):
+                continue
             change = module.rewrite(site)
             if change is not None and self._possible(change):
                 yield module, change

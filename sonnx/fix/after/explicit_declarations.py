@@ -6,6 +6,7 @@ not known keeps what was declared.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -26,11 +27,15 @@ def rewrite(model: Model, world: World, facts: Mapping[str, TensorFacts]) -> tup
     graph, wanted = model.graph, tuple(filter(world.wants, RULES))
     if not wanted:
         return model, iter(())
-    made = _Declarations(Scope("graph", graph, {}).declared, facts, wanted)
-    outputs = tuple(Value(each.name, made.type(each.name)) for each in graph.outputs)
-    fixed = {each.name for each in (*graph.inputs, *graph.outputs)}
+    stated = Counter(each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info))
+    several = frozenset(name for name, number in stated.items() if number > 1)
+    made = _Declarations(Scope("graph", graph, {}).declared, facts, wanted, several)
+    outputs = tuple(each if each.name in several else Value(each.name, made.type(each.name)) for each in graph.outputs)
+    fixed = {each.name for each in (*graph.inputs, *graph.outputs)} | several
+    there = {*fixed, *(each.name for each in graph.initializers)}
     inner = [name for node in graph.nodes for name in node.outputs if name and name not in fixed]
-    info = tuple(Value(name, made.type(name)) for name in inner if made.type(name) != NOT_STATED)
+    info = tuple(each for each in graph.value_info if each.name in there)
+    info += tuple(Value(name, made.type(name)) for name in inner if made.type(name) != NOT_STATED)
     records = made.records(graph, [each.name for each in outputs], inner)
     return replace(model, graph=replace(graph, outputs=outputs, value_info=info)), records
 
@@ -40,6 +45,8 @@ class _Declarations:
     declared: Mapping[str, Type]
     facts: Mapping[str, TensorFacts]
     wanted: tuple[str, ...]
+    several: frozenset[str]
+    """The values with several declarations, which stay as they are."""
 
     def type(self, name: str) -> Type:
         """What is to be declared: what was, each part that states nothing replaced by what is known."""
@@ -58,7 +65,7 @@ class _Declarations:
         at = {name: f"graph/node[{index}]" for index, node in enumerate(graph.nodes) for name in node.outputs}
         for name in (*inner, *outputs):
             before, after = self.declared.get(name, NOT_STATED), self.type(name)
-            if before != after:
+            if before != after and name not in self.several:
                 where = Where(places.get(name) or at[name], "value", name)
                 served = tuple(rule for rule in self.wanted if _serves(rule, before, after))
                 yield Rewrite("explicit-declarations", served, where, showing.type_(before), showing.type_(after))

@@ -28,7 +28,9 @@ def rewrite(model: Model, world: World, facts: Mapping[str, TensorFacts]) -> tup
     initializers = tuple(tensor for tensor in graph.initializers if tensor.name in used)
     if not world.wants_any(RULES) or len(inputs) + len(initializers) == len(graph.inputs) + len(graph.initializers):
         return model, iter(())
-    kept = replace(graph, inputs=inputs, initializers=initializers)
+    gone = ({each.name for each in graph.inputs} | {each.name for each in graph.initializers}) - used
+    info = tuple(value for value in graph.value_info if value.name not in gone)
+    kept = replace(graph, inputs=inputs, initializers=initializers, value_info=info)
     return replace(model, graph=kept), _records(graph, used)
 
 

@@ -18,7 +18,7 @@ FIRST = True
 def rewrite(site: Site) -> Change | None:
     """The body with the values of the call, if it means the same operator set as the model."""
     node = site.node
-    function = site.world.functions.get((standard(node.domain), node.operator, node.overload))
+    function = site.world.functions.get(_key(node))
     if function is None or not site.world.wants_any(RULES) or not _inlinable(site, function):
         return None
     inputs = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
@@ -38,7 +38,24 @@ def _inlinable(site: Site, function: Function) -> bool:
     own = imports_of(function.imports).get("")
     plain = all(next(subgraphs(each), None) is None for each in function.nodes)
     fits = len(site.node.inputs) <= len(function.inputs) and len(site.node.outputs) <= len(function.outputs)
-    return plain and fits and own in (None, site.world.operator_set)
+    recursive = _key(site.node) in _called(_key(site.node), site.world.functions)
+    return plain and fits and not recursive and own in (None, site.world.operator_set)
+
+
+def _key(node: Node) -> tuple[str, str, str]:
+    return standard(node.domain), node.operator, node.overload
+
+
+def _called(key: tuple[str, str, str], functions: Mapping[tuple[str, str, str], Function]) -> set[tuple[str, str, str]]:
+    """The functions that the body of one calls, directly or through others."""
+    found: set[tuple[str, str, str]] = set()
+    waiting = [key]
+    while waiting:
+        body = functions[waiting.pop()].nodes
+        new = {_key(each) for each in body} & functions.keys() - found
+        found |= new
+        waiting += sorted(new)
+    return found
 
 
 def _with(node: Node, given: Mapping[str, Attribute]) -> Node:
