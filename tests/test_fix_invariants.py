@@ -16,7 +16,6 @@ from sonnx.parse import Unreadable
 from sonnx.qualification.models import model_bytes
 from sonnx.verdict import Verdict
 
-
 SOME = [case for case in cases() if not case.id.startswith("range")][::4]
 """A part of the cases, from every file but that of an operator whose long lists take the executor a minute."""
 

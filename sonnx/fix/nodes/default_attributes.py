@@ -1,7 +1,7 @@
 """Write attributes that rely on their default.
 
 What absence means is the `absent` of the operator's data file, evaluated for this node.  While auto_pad derives the
-padding, pads has no default.
+padding, pads has no default.  An empty list is not written: texts are silent on what it means where it is written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _written(site: Site, parameter: Parameter) -> Attribute | None:
     made = site.signature
     derived = parameter.name == "pads" and site.names.get("auto_pad", "NOTSET") != "NOTSET"
     value = site.known(parameter.name)
-    if made is None or made.absent[parameter.name] is None or value is None or derived:
+    if made is None or made.absent[parameter.name] is None or value in (None, ()) or derived:
         return None
     return elements.attribute(parameter.name, parameter.kind, _plain(value))
 

@@ -70,7 +70,7 @@ def _neutral(site: Site, formal: Input) -> Tensor | None:
     if site.signature and any(each.name == formal.name for each in site.signature.values):
         value = site.known(formal.name)
         dims = (len(value),) if isinstance(value, tuple) else ()
-        return None if value is None else elements.of_numbers(name, element, value, dims)
+        return None if value in (None, ()) else elements.of_numbers(name, element, value, dims)
     text = NEUTRAL.get((site.node.operator, formal.onnx))
     shape = site.shape_demanded(formal.name)
     if text is None or shape is None:
