@@ -90,6 +90,11 @@ class Site:
         return {} if made is None else environment(made, self.node.attributes, self.inputs, self.declared)
 
     @property
+    def steady(self) -> bool:
+        """Whether all inputs but the first are constants, so that a declared shape is not all there is to go by."""
+        return all(name in self.constants for name in self.node.inputs[1:] if name)
+
+    @property
     def attributes(self) -> Mapping[str, Attribute]:
         """The written attributes by name."""
         return {attribute.name: attribute for attribute in self.node.attributes}

@@ -1,7 +1,7 @@
 """Bring values to a shape by their maximum with the least number.
 
 About Expand, and about every operator whose text wants equal shapes.  The least number of a type (-Inf, the smallest
-integer) is the identity of Max bit for bit, and Max broadcasts.
+integer) is the identity of Max bit for bit, and Max broadcasts; in the profile not 1 to 0.
 """
 
 from __future__ import annotations
@@ -24,12 +24,19 @@ FLOATS = ("float16", "float", "double")
 def rewrite(site: Site) -> Change | None:
     """Max with a constant of the shape wanted."""
     shape, version = site.output_shape() if site.outputs else None, site.world.operator_set or 0
-    if shape is None or version < 8 or "broadcast" in site.names or not site.fails(RULES) or site.call.domain:
+    if (
+        shape is None
+        or 0 in shape
+        or version < 8
+        or "broadcast" in site.names
+        or not site.fails(RULES)
+        or site.call.domain
+    ):
         return None
     if version < 13 and (site.element(0) or "") not in FLOATS:
         return None
     if site.node.operator == "Expand":
-        return _expanded(site, shape)
+        return _expanded(site, shape) if site.steady else None
     return _inputs(site, shape) if site.fails(("same-shape",)) else None
 
 

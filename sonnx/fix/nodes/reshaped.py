@@ -15,7 +15,14 @@ RULES = ("operator-in-profile",)
 def rewrite(site: Site) -> Change | None:
     """Reshape to the shape the node computes."""
     node, shape = site.node, site.output_shape()
-    if not site.fails(RULES) or shape is None or 0 in shape or site.call.domain or (site.world.operator_set or 0) < 5:
+    if (
+        not site.fails(RULES)
+        or not site.steady
+        or shape is None
+        or 0 in shape
+        or site.call.domain
+        or (site.world.operator_set or 0) < 5
+    ):
         return None
     if node.operator != "Squeeze" and not (node.operator == "Transpose" and _keeps_order(site)):
         return None

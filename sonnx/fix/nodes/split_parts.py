@@ -13,7 +13,7 @@ RULES = ("operator-in-profile",)
 def rewrite(site: Site) -> Change | None:
     """A Slice for each output that is named."""
     node, shape, axis = site.node, site.shape(0), site.known("axis")
-    if node.operator != "Split" or site.call.domain or not site.fails(RULES):
+    if node.operator != "Split" or site.call.domain or not site.fails(RULES) or not site.steady:
         return None
     if shape is None or axis is None or not -len(shape) <= axis < len(shape):
         return None
