@@ -52,7 +52,7 @@ class Change:
 def modules(folder: str) -> list[ModuleType]:
     """The rewrites in a folder of this package: those that are FIRST, then the others, in the order of their names.
 
-    Each has a docstring whose first line is its title, `RULES` (slugs, or their last parts where many operators have
+    Each has a docstring whose first sentence is its title, `RULES` (slugs, or their last parts where many operators have
     such a rule) and `rewrite`; `THEOREM` where its algebra is proved, `OPTION` where it is made only when asked for,
     `FIRST` where a node falls away for which nothing else need be written.
     """
@@ -62,8 +62,8 @@ def modules(folder: str) -> list[ModuleType]:
 
 
 def title(module: ModuleType) -> str:
-    """The first line of the module's docstring without its full stop."""
-    return (module.__doc__ or "").partition("\n")[0].rstrip(".")
+    """The first sentence of the module's docstring without its full stop."""
+    return (module.__doc__ or "").partition("\n")[0].partition(".  ")[0].rstrip(".")
 
 
 def every_kind() -> dict[str, ModuleType]:
