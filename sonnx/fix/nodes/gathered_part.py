@@ -51,5 +51,6 @@ def _taken(site: Site, shape: tuple[int, ...], axis: int, span: tuple[int, int],
         second, constant = making.reshape(name, output, left, site.world.operator_set or 0)
         nodes.append(second)
         made.append(constant)
-    after = f"indices {span[0]} to {span[1] - 1} of axis {axis} by {' and '.join(each.operator for each in nodes)}"
+    which = f"index {span[0]}" if span[1] == span[0] + 1 else f"indices {span[0]} to {span[1] - 1}"
+    after = f"{which} of axis {axis} by {' and '.join(each.operator for each in nodes)}"
     return Change(tuple(nodes), showing.call(site.node), after, tuple(made))
