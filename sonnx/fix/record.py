@@ -52,9 +52,9 @@ class Change:
 def modules(folder: str) -> list[ModuleType]:
     """The rewrites in a folder of this package: those that are FIRST, then the others, in the order of their names.
 
-    Each has a docstring whose first sentence is its title, `RULES` (slugs, or their last parts where many operators have
-    such a rule) and `rewrite`; `THEOREM` where its algebra is proved, `OPTION` where it is made only when asked for,
-    `FIRST` where a node falls away for which nothing else need be written.
+    Each has a docstring whose first sentence is its title, `RULES` (slugs, or their last parts where many operators
+    have such a rule) and `rewrite`; `THEOREM` where its algebra is proved, `OPTION` where it is made only when asked
+    for, `FIRST` where a node falls away for which nothing else need be written.
     """
     package = f"{__package__}.{folder}"
     found = [import_module(f"{package}.{each.name}") for each in iter_modules(import_module(package).__path__)]
