@@ -277,7 +277,10 @@ def _expected(
     if unknown is not None:
         raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
     element = output.type
-    if element in made.groups:
+    chosen = at(output.element, made.version)
+    if chosen is not None:
+        element = str(evaluate(chosen, Facts(), names))
+    elif element in made.groups:
         only = at(described.types[element], made.version) or ()
         element = _element(made.groups[element], names, output.name) or (only[0] if len(only) == 1 else "")
         element = element or (module.result_type(names) if hasattr(module, "result_type") else "unknown")
@@ -309,6 +312,15 @@ def _modules(package: str) -> Mapping[str, str]:
 
 def _kernels() -> Mapping[str, str]:
     return _modules(f"{semantics.__name__}.kernels")
+
+
+def has_meaning(node: Node) -> bool:
+    """Whether the executor knows the operator of a node."""
+    try:
+        _module(node)
+    except NotExecutable:
+        return False
+    return True
 
 
 def _module(node: Node) -> ModuleType:

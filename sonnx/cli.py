@@ -12,6 +12,7 @@ from sonnx import (
     check_command,
     compare_command,
     diff_edition_command,
+    fix_command,
     pages_command,
     prove_command,
     qualify_command,
@@ -77,6 +78,7 @@ def parser() -> argparse.ArgumentParser:
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
     compare_command.add_arguments(commands.add_parser("compare", help="compare a runtime with the exact values"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
+    fix_command.add_arguments(commands.add_parser("fix", help="rewrite a model without changing a value"))
     pages_command.add_arguments(commands.add_parser("pages", help="write the pages of operators and of traceability"))
     difference = commands.add_parser("diff-edition", help="what differs between two editions, and for given models")
     diff_edition_command.add_arguments(difference)

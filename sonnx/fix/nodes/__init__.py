@@ -1,0 +1,1 @@
+"""Rewrites of one node, made while the nodes are visited in their order."""

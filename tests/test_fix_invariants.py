@@ -1,0 +1,48 @@
+"""What holds of every model that is rewritten, whatever it is: no crash, nothing worse, nothing silent."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from test_invariants import BAD, harmless
+
+import sonnx
+from sonnx.cases import cases
+from sonnx.fix import text
+from sonnx.fix.fixing import fix
+from sonnx.misuse import Misuse
+from sonnx.parse import Unreadable
+from sonnx.qualification.models import model_bytes
+from sonnx.verdict import Verdict
+
+SOME = [case for case in cases() if not case.id.startswith("range")][::4]
+"""A part of the cases, from every file but that of an operator whose long lists take the executor a minute."""
+
+
+@pytest.mark.parametrize("case", SOME, ids=lambda case: case.id)
+def test_no_model_of_a_case_gets_worse(case):
+    data = model_bytes(case)
+    try:
+        found = fix(data, samples=1)
+    except Misuse as refusal:
+        assert harmless(str(refusal))
+        return
+    before, after = (failures(report) for report in (found.before, found.after))
+    assert after.keys() <= before.keys()
+    assert sonnx.check(found.data, name="model") == found.after
+    if not found.rewrites:
+        assert after == before
+    again = fix(found.data, samples=0)
+    assert again.data == found.data
+    assert all(map(harmless, text.render(found, "").splitlines()))
+
+
+def failures(report: sonnx.Report) -> Counter:
+    return Counter(each.rule for each in report.findings if each.verdict is Verdict.FAIL)
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_what_is_no_model_is_unreadable(data):
+    with pytest.raises(Unreadable):
+        fix(data)
