@@ -21,8 +21,8 @@ from sonnx.report.comparison import cells_of
 PAGE = Path(__file__).parent.parent / "docs" / "runtimes.md"
 HEAD = """# A runtime on real networks
 
-How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one set of ordinary
-numbers of [-1, 1), and for models of fewer than a million elements one with special values too.
+How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one
+set of ordinary numbers of [-1, 1), and for the models of DIR a second one with special values.
 [comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """

@@ -14,6 +14,10 @@ from sonnx.selecting import every
 from sonnx.stops import EXIT_CODES, TOOL_FAILED
 
 
+APART = "fix"
+"""It writes models, so it is no part of the tool that is verified here; what it writes is judged like any file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """What the tool must do; `id` is `rule SLUG`, `check`, `check --bind`, or `exit 3`."""
@@ -40,6 +44,8 @@ def _commands() -> Iterator[Requirement]:
             continue
         said = {each.dest: each.help for each in action._choices_actions}
         for name, command in action.choices.items():
+            if name == APART:
+                continue
             yield Requirement(name, f"`sonnx {name}`: {said[name]}.", "the command line")
             yield from _options(name, command)
 
