@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from sonnx import catalogue, prove_command, run_command
-from sonnx.api import check
-from sonnx.files import sha256, write_whole
+from sonnx.files import write_whole
 from sonnx.misuse import Misuse
+from sonnx.model_files import STANDARD_INPUT, is_one, models_of
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
 from sonnx.report.formats import FORMATS, HASHED, render
-from sonnx.verdict import Report
+from sonnx.request import Request, judge_request
+from sonnx.results import Results, Unjudged
 
 JUDGE = (
     "Judge models. Exit code: 0 conforming, 1 a rule fails, 2 unreadable or misuse, 3 not decided, 4 the tool failed."
 )
 USAGE = 2
-_SEVERITY = (4, 2, 1, 3, 0)
-"""The exit code of several files is the first of these that one of them has."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -84,7 +83,9 @@ def _edition_help() -> str:
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="a model file; - is standard input")
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="a model file, a folder, or a pattern; - is standard input"
+    )
     parser.add_argument("--edition", default=None, help=_edition_help())
     parser.add_argument(
         "--select",
@@ -111,7 +112,26 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=tuple(FORMATS), default="text", help="the format of the report")
     parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    add = parser.add_argument
+    add("--jobs", type=_whole, default=None, metavar="N",
+        help="processes that judge several models (default: the cores); 0: judge in this process")  # fmt: skip
+    add("--timeout", type=_positive, default=None, metavar="SECONDS", help="how long one model may take")
+    add("--memory", type=_positive, default=None, metavar="MB", help="how much memory one model may take")
+    add("--resume", type=Path, default=None, metavar="FILE", help="keep answers in FILE and take those it has")
     parser.set_defaults(command=_check)
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of nine digits at most")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    number = _whole(text)
+    if not number:
+        raise argparse.ArgumentTypeError("0 is not allowed")
+    return number
 
 
 def _names(values: Sequence[str]) -> list[str]:
@@ -131,47 +151,57 @@ def _bindings(values: Sequence[str]) -> dict[str, int]:
 
 
 def _check(options: argparse.Namespace) -> int:
-    reports: list[Report] = []
-    hashes: list[str] = []
-    unreadable: dict[str, str] = {}
-    for model in _with_progress(options.models):
-        try:
-            source = sys.stdin.buffer.read() if model == "-" else model
-            reports.append(_check_one(source, options))
-            if options.format in HASHED:
-                hashes.append(sha256(source if isinstance(source, bytes) else Path(source)))
-        except Unreadable as reason:
-            unreadable[model] = str(reason)
-            if options.format == "text":
-                print(f"sonnx: {escape(str(reason))}", file=sys.stderr)
-    codes = {report.exit_code(options.accept_assumptions) for report in reports} | ({USAGE} if unreadable else set())
-    code = next(each for each in _SEVERITY if each in codes)
-    text = render(options.format, reports, unreadable, code, options.accept_assumptions, hashes)
+    models = models_of(options.models)
+    if _isolated(options, models):
+        from sonnx import many_command  # processes and threads: a single model needs none
+
+        results = many_command.run(models, options, _request(options))
+    else:
+        results = _in_this_process(models, _request(options))
+    if options.format == "text":
+        for sentence in results.unjudged.values():
+            print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    code = results.exit_code(options.accept_assumptions)
+    text = render(options.format, results.reports, results.unjudged, code, options.accept_assumptions, results.hashes)
     _emit(text, options.output)
+    if results.interrupted:
+        raise KeyboardInterrupt
     return code
 
 
-def _check_one(source: str | bytes, options: argparse.Namespace) -> Report:
-    return check(
-        source,
-        options.edition,
-        bind=_bindings(options.bind),
-        select=_names(options.select),
-        ignore=_names(options.ignore),
+def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
+    """Whether models are judged in child processes: several are, and one where that is asked for."""
+    asked = [name for name in ("timeout", "memory", "resume") if getattr(options, name) is not None]
+    if options.jobs == 0 and asked:
+        raise Misuse(f"--{asked[0]} needs a child process, and --jobs 0 asks for none")
+    if options.jobs is not None:
+        return bool(options.jobs)
+    return bool(asked) or len(models) > 1 or not all(map(is_one, options.models))
+
+
+def _request(options: argparse.Namespace) -> Request:
+    return Request(
+        edition=options.edition,
+        bind=tuple(_bindings(options.bind).items()),
+        select=tuple(_names(options.select)),
+        ignore=tuple(_names(options.ignore)),
         strict_versions=options.strict_versions,
-        name="standard input" if isinstance(source, bytes) else source,
+        hashed=options.format in HASHED,
     )
 
 
-def _with_progress(models: Sequence[str]) -> Iterator[str]:
-    """The models, with a line on the terminal that says how far the run is."""
-    shown = len(models) > 1 and sys.stderr.isatty()
-    for number, model in enumerate(models, 1):
-        if shown:
-            print(f"\r\x1b[K{number}/{len(models)} {escape(model)[:60]}", end="", file=sys.stderr, flush=True)
-        yield model
-    if shown:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+def _in_this_process(models: Sequence[str], request: Request) -> Results:
+    results = Results()
+    for model in models:
+        source = sys.stdin.buffer.read() if model == "-" else model
+        try:
+            report, digest = judge_request(request, source, STANDARD_INPUT if model == "-" else model)
+        except Unreadable as reason:
+            results.unjudged[model] = Unjudged(str(reason))
+        else:
+            results.reports.append(report)
+            results.hashes.append(digest)
+    return results
 
 
 def _emit(text: str, output: Path | None) -> None:

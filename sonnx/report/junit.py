@@ -10,6 +10,7 @@ from html import escape as entities
 
 from sonnx.quoting import escape
 from sonnx.report.text import headline, place
+from sonnx.results import why
 from sonnx.verdict import Count, Finding, Report, Verdict, overall
 
 OUTCOMES = {
@@ -107,4 +108,4 @@ def _case(model: str, name: str, element: str, kind: str, message: str, lines: I
 
 
 def _unreadable(model: str, reason: str) -> Case:
-    return _case(model, "readable", "error", "unreadable", escape(reason), ())
+    return _case(model, "readable", "error", why(reason).word, escape(reason), ())

@@ -1,0 +1,59 @@
+"""What a run over several models gives: reports, and sentences on files that have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from sonnx.verdict import Report
+
+
+class Why(IntEnum):
+    """What happened instead of a check; the number is the exit code it stands for."""
+
+    UNREADABLE = 2
+    STOPPED = 3
+    FAILED = 4
+
+    @property
+    def word(self) -> str:
+        """How a report calls it."""
+        return self.name.lower()
+
+
+class Unjudged(str):
+    """The sentence that stands in a report where a file has no verdict."""
+
+    __slots__ = ("why",)
+
+    def __new__(cls, sentence: str, why: Why = Why.UNREADABLE) -> Unjudged:
+        """The sentence, and what happened."""
+        made = super().__new__(cls, sentence)
+        made.why = why
+        return made
+
+    why: Why
+
+
+def why(sentence: str) -> Why:
+    """What happened to a file; a plain sentence says why it is no readable model."""
+    return sentence.why if isinstance(sentence, Unjudged) else Why.UNREADABLE
+
+
+@dataclass
+class Results:
+    """What a run gives, in the order of the models: reports with the hashes of their files, and sentences."""
+
+    reports: list[Report] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    unjudged: dict[str, Unjudged] = field(default_factory=dict)
+    interrupted: bool = False
+
+    def exit_code(self, accept_assumptions: bool) -> int:
+        """Of all exit codes the one that matters most."""
+        codes = {report.exit_code(accept_assumptions) for report in self.reports}
+        codes |= {int(sentence.why) for sentence in self.unjudged.values()}
+        return next(each for each in _SEVERITY if each in codes)
+
+
+_SEVERITY = (Why.FAILED, Why.UNREADABLE, 1, Why.STOPPED, 0)
