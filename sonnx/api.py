@@ -10,6 +10,7 @@ from pathlib import PurePath
 from sonnx import catalogue
 from sonnx.binding import bind as bind_symbols
 from sonnx.checking import judge_model
+from sonnx.limits import DEFAULT, Allowed
 from sonnx.misuse import Misuse
 from sonnx.parse import read
 from sonnx.selecting import select as select_rules
@@ -24,6 +25,7 @@ def check(
     select: Collection[str] = (),
     ignore: Collection[str] = (),
     strict_versions: bool = False,
+    limits: Allowed = DEFAULT,
     name: str | None = None,
 ) -> Report:
     """The verdict on a model under an edition of the profile (the default one if none is named).
@@ -35,6 +37,7 @@ def check(
         select: judge only rules with these slugs or tags; the report is then partial.
         ignore: leave rules with these slugs or tags out; the report is then partial.
         strict_versions: admit only the version of an operator that its text specifies.
+        limits: how many of everything a model may have, see `sonnx.limits`.
         name: what the report calls the model; by default the base name of the file.
 
     Raises:
@@ -48,7 +51,7 @@ def check(
     negative = [symbol for symbol, number in (bind or {}).items() if number < 0]
     if negative:
         raise Misuse(f"a dimension is not negative: {', '.join(negative)}")
-    model = read(source)
+    model = read(source, limits=limits)
     if bind:
         model = bind_symbols(model, bind)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)

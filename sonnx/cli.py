@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx import catalogue, prove_command, run_command
+from sonnx import catalogue, limits, prove_command, run_command
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
 from sonnx.model_files import STANDARD_INPUT, is_one, models_of
@@ -118,6 +118,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=_positive, default=None, metavar="SECONDS", help="how long one model may take")
     add("--memory", type=_positive, default=None, metavar="MB", help="how much memory one model may take")
     add("--resume", type=Path, default=None, metavar="FILE", help="keep answers in FILE and take those it has")
+    limits.add_argument(parser)
     parser.set_defaults(command=_check)
 
 
@@ -186,6 +187,7 @@ def _request(options: argparse.Namespace) -> Request:
         select=tuple(_names(options.select)),
         ignore=tuple(_names(options.ignore)),
         strict_versions=options.strict_versions,
+        limits=tuple(limits.limits_of(options.limit).items()),
         hashed=options.format in HASHED,
     )
 

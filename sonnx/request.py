@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sonnx.api import check
 from sonnx.files import sha256
+from sonnx.limits import DEFAULT
 from sonnx.verdict import Report
 
 
@@ -19,6 +20,7 @@ class Request:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     strict_versions: bool = False
+    limits: tuple[tuple[str, int], ...] = tuple(DEFAULT.items())
     hashed: bool = False
 
 
@@ -36,6 +38,7 @@ def judge_request(request: Request, source: str | bytes, name: str) -> tuple[Rep
         select=request.select,
         ignore=request.ignore,
         strict_versions=request.strict_versions,
+        limits=dict(request.limits),
         name=name,
     )
     return report, sha256(source if isinstance(source, bytes) else Path(source)) if request.hashed else ""
