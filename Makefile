@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test lint proofs bench campaign fuzz clean
+.PHONY: demo test lint proofs docs pages node-verdicts bench campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -30,10 +30,19 @@ test: $(VENV)/installed lint
 proofs: $(VENV)/installed
 	$(BIN)/sonnx prove --solver all
 
+# The verdict on each node test of the onnx package, recorded anew; the tests compare.
+node-verdicts: $(VENV)/installed
+	$(BIN)/python tests/node_verdicts.py
+
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation as a site in build/docs; warnings are errors.
+docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/check.py

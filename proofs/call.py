@@ -165,6 +165,8 @@ class CallProof:
 
     def _answer(self, rule: Rule, text: str, condition: Condition) -> Answered:
         assumed = both([formula(number.term >= 0) for number in self.unnamed]) if self.unnamed else True
+        if self.reading.bounds and not self.symbols.always(implies(assumed, both(self.reading.bounds))):
+            return Answered(rule, "open", text, reason="a loop turns more often than it is unrolled to")
         holds = implies(assumed, condition.holds)
         if self.symbols.always(holds):
             return Answered(rule, "proved", text)

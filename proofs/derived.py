@@ -8,17 +8,17 @@ Versions and editions whose texts are equal share a theorem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 import z3
+from sonnx.proofs.encoding import Condition
 from sonnx.proofs.family import Family, families, provable
 from sonnx.proofs.independent import identifier, independent, satisfiable
-from sonnx.proofs.setting import Bounds
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 from sonnx.proofs.truths import Truth, both, formula, implies
 from sonnx.proofs.z3_values import Listing, Partial, at_most
 
+from sonnx.expression import parse
 from sonnx.profile import Operator, Rule
 
 
@@ -53,12 +53,11 @@ def about(described: Operator) -> Iterator[Theorem]:
 
 
 def _defined(family: Family) -> Theorem:
-    def obligations(relies: bool = True) -> Iterable[Obligation]:
+    def obligations(beyond: bool = False) -> Iterable[Obligation]:
         for rule in family.rules:
-            condition = family.condition(rule)
+            condition = _beyond(family, rule) if beyond else family.condition(rule)
             name = rule.slug if condition.defined is not True else f"{rule.slug} (by its form)"
-            relied = relying(family, rule.relies) if relies else ()
-            yield Obligation(name, (*family.facts, *relied), formula(condition.defined))
+            yield _obligation(name, (*family.facts, *relying(family, rule.relies)), condition.defined)
 
     return Theorem(
         id=f"derived.{family.label}.defined",
@@ -67,26 +66,31 @@ def _defined(family: Family) -> Theorem:
         obligations=obligations,
         sources=family.sources,
         bounds=str(family.bounds),
-        mutants=_without_relies(lambda: obligations(relies=False), any(rule.relies for rule in family.rules)),
+        mutants=(Mutant("every rule reads an axis after the last", lambda: obligations(beyond=True)),),
         because="Else the checker could leave a rule undecided although nothing else fails.",
     )
 
 
+def _beyond(family: Family, rule: Rule) -> Condition:
+    """The rule, and a demand of an axis that does not exist."""
+    output = family.made.outputs[0].name
+    text = f"({family.text(rule)}) and {output}.shape[{output}.rank] >= 0"
+    return family.setting.condition(rule, parse(text))
+
+
 def _shape_total(family: Family) -> Theorem:
-    def obligations(family: Family = family, relies: bool = True) -> Iterable[Obligation]:
+    def obligations(one_more: str = "") -> Iterable[Obligation]:
         setting = family.setting
         for output in family.made.outputs:
             if output.name not in family.made.shapes:
                 continue
-            relied = (*family.facts, *(relying(family, output.relies) if relies else ()))
-            defined, shape = setting.reading.read(family.made.shapes[output.name], setting.names)
-            yield Obligation(f"{output.name} has a shape", relied, formula(defined))
-            yield Obligation(f"no extent of {output.name} is negative", (*relied, formula(defined)), _extents(shape))
+            relied = (*family.facts, *relying(family, output.relies))
+            text = family.made.shapes[output.name]
+            changed = parse(f"({text.text}) + [{one_more}]") if one_more else text
+            defined, shape = setting.reading.read(changed, setting.names)
+            yield _obligation(f"{output.name} has a shape", relied, defined)
+            yield _obligation(f"no extent of {output.name} is negative", (*relied, formula(defined)), _extents(shape))
 
-    def negative() -> Iterable[Obligation]:
-        return obligations(replace(family, bounds=Bounds(extent=-1)))
-
-    relied = any(output.relies for output in family.made.outputs)
     return Theorem(
         id=f"derived.{family.label}.shape-total",
         statement=f"Every output of {family.title} has a shape, and no negative extent, where its rules hold.",
@@ -95,16 +99,16 @@ def _shape_total(family: Family) -> Theorem:
         sources=family.sources,
         bounds=str(family.bounds),
         mutants=(
-            *_without_relies(lambda: obligations(relies=False), relied),
-            Mutant("inputs may have negative extents", negative),
+            Mutant("one axis more, of a negative extent", lambda: obligations("-1")),
+            Mutant("one axis more, of no extent", lambda: obligations("1 // 0")),
         ),
         because="The check of an output's shape, allocation and the executor use this one expression.",
     )
 
 
-def _extents(shape: object) -> z3.BoolRef:
+def _extents(shape: object) -> Truth:
     items = shape.items if isinstance(shape, Listing) else ()
-    return formula(both([implies(present, _extent(item)) for present, item in items]))
+    return both([implies(present, _extent(item)) for present, item in items])
 
 
 def _extent(item: object) -> Truth:
@@ -127,7 +131,7 @@ def _restricts(family: Family) -> Theorem:
             own = (formula(family.holds(rule)),) if demanding else ()
             condition = setting.condition(rule, onnx)
             relied = relying(family, rule.relies) if demanding else ()
-            yield Obligation(rule.slug, (*family.facts, *relied, *own), formula(condition.holds))
+            yield _obligation(rule.slug, (*family.facts, *relied, *own), condition.holds)
 
     return Theorem(
         id=f"derived.{family.label}.restricts",
@@ -136,7 +140,7 @@ def _restricts(family: Family) -> Theorem:
         obligations=obligations,
         sources=family.sources,
         bounds=str(family.bounds),
-        mutants=_without_relies(lambda: obligations(demanding=False), True, "the profile demands nothing"),
+        mutants=(Mutant("the profile demands nothing", lambda: obligations(demanding=False)),),
         because="The profile restricts ONNX and never extends it; equal conditions need no proof and say so.",
     )
 
@@ -145,7 +149,7 @@ def _implied(family: Family, rule: Rule) -> Theorem:
     names = family.implied_by(rule)
 
     def obligations(given: bool = True) -> Iterable[Obligation]:
-        own = relying(family, (*rule.relies, *(names if given else ())))
+        own = relying(family, (*rule.relies, *names)) if given else ()
         general = tuple(formula(truth) for slug, truth in family.general if given and slug in names)
         yield Obligation(rule.slug, (*family.facts, *own, *general), formula(family.holds(rule)))
 
@@ -156,7 +160,7 @@ def _implied(family: Family, rule: Rule) -> Theorem:
         obligations=obligations,
         sources=family.sources,
         bounds=str(family.bounds),
-        mutants=_without_relies(lambda: obligations(given=False), True, "nothing else demanded"),
+        mutants=(Mutant("nothing else is demanded", lambda: obligations(given=False)),),
         because="The rule stands in its file because a text states it; no file breaks it alone.",
     )
 
@@ -173,7 +177,6 @@ def relying(family: Family, names: Iterable[str]) -> tuple[z3.BoolRef, ...]:
     return tuple(formula(family.holds(rule)) for rule in found.values())
 
 
-def _without_relies(
-    obligations: Callable[[], Iterable[Obligation]], there: bool, name: str = "nothing is relied on"
-) -> tuple[Mutant, ...]:
-    return (Mutant(name, obligations),) if there else ()
+def _obligation(name: str, hypotheses: tuple[z3.BoolRef, ...], goal: Truth) -> Obligation:
+    """A goal that is true by its form needs no hypotheses."""
+    return Obligation(name, () if goal is True else hypotheses, formula(goal))

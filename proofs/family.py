@@ -9,17 +9,20 @@ from functools import cache, cached_property
 from typing import Any
 
 import z3
+from sonnx.proofs.elements import readable
 from sonnx.proofs.encoding import Condition
 from sonnx.proofs.setting import Bounds, Setting, general_rules
-from sonnx.proofs.truths import Truth
+from sonnx.proofs.truths import Truth, formula
 
 from sonnx.catalogue import editions, operators
 from sonnx.domain import Expression
 from sonnx.expression import words
 from sonnx.inforce import InForce
-from sonnx.profile import Operator, Rule
+from sonnx.profile import Operator, Rule, at
 from sonnx.signature import Signature, demanded, resolve
 
+ALLOWED = "-allowed"
+"""How the names of the rules end that list the element types of a type variable."""
 _LISTED = re.compile(r"\[(?:'[^']*'(?:, )?)+\]")
 _BEYOND_TYPES = re.compile(r"\.(?!type\b)[a-z]|[<>+*/%]|\b(?!(?:all|any|given)\b)[A-Za-z_]+\(")
 _CALL = ("parameter", "input")
@@ -62,10 +65,16 @@ class Family:
             _SETTINGS[key] = self.described, Setting(self.made, self.bounds)
         return _SETTINGS[key][1]
 
-    @property
+    @cached_property
     def facts(self) -> tuple[z3.BoolRef, ...]:
-        """What is true of every call: the ranges of the variables."""
-        return tuple(self.setting.ranges)
+        """What is true of every call: the ranges of the variables, and the bounds of the loops of all that is read."""
+        setting = self.setting
+        for rule in self.rules:
+            for demand in (self.demand(rule), self.onnx(rule)):
+                setting.condition(rule, demand)
+        for shape in self.made.shapes.values():
+            setting.reading.read(shape, setting.names)
+        return *setting.ranges, *dict.fromkeys(map(formula, setting.reading.bounds))
 
     @cached_property
     def general(self) -> tuple[tuple[str, Truth], ...]:
@@ -86,15 +95,56 @@ class Family:
         return rule.onnx or (rule.require if rule.kind == "validity" else None)
 
     def implied_by(self, rule: Rule) -> tuple[str, ...]:
-        """The rules it follows from: as its file says, or the general one where it allows every type of the edition."""
-        if rule.implied_by or not rule.name.endswith("-allowed"):
-            return rule.implied_by
-        allowed = set(_STRING.findall(self.text(rule)))
-        return ("element-type",) if allowed >= set(in_force(self.edition).edition.element_types) else ()
+        """The rules it follows from: as its file says, or those about types that leave it nothing to demand."""
+        stated = self._in_force(at(rule.implied_by, self.made.version) or ())
+        if stated or not rule.name.endswith(ALLOWED):
+            return stated
+        if self._types_of(rule) >= set(in_force(self.edition).edition.element_types):
+            return ("element-type",)
+        return self._never_there(rule) or self._of_one_type(rule)
+
+    def _types_of(self, rule: Rule) -> set[str]:
+        return set(_STRING.findall(self.text(rule)))
+
+    def _never_there(self, rule: Rule) -> tuple[str, ...]:
+        """The rules under which none of the values of a type variable is there, where there are such rules."""
+        outputs = {each.name: at(each.implied_by, self.made.version) or () for each in self.made.outputs}
+        found = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
+        return tuple(dict.fromkeys(name for names in found for name in names)) if all(found) else ()
+
+    def _members(self, rule: Rule) -> tuple[str, ...]:
+        return self.made.groups.get(rule.name.removesuffix(ALLOWED), ())
+
+    def _of_one_type(self, rule: Rule) -> tuple[str, ...]:
+        """An earlier rule about types, where both speak of values that must have one type."""
+        members = set(self._members(rule))
+        for other in self.rules[: self.rules.index(rule)] if members else ():
+            others = set(self._members(other))
+            joined = any(members <= set(names) and others & set(names) for names in self.made.one_type)
+            if joined and self._types_of(other) <= self._types_of(rule):
+                return other.name, *(slug.slug for slug, _ in in_force(self.edition).about("group"))
+        return ()
+
+    def following(self, rule: Rule) -> frozenset[str]:
+        """The names of the rules that follow from a rule and others: a call that breaks it may break them."""
+        return frozenset(each.name for each in self.rules if rule.name in self.implied_by(each))
+
+    def _in_force(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Rules by name, if all of them are in force here, those of the operator and the general ones."""
+        known = {rule.name for rule in self.rules} | {rule.slug for rule, _ in in_force(self.edition).general}
+        return names if known.issuperset(names) else ()
 
     def condition(self, rule: Rule) -> Condition:
         """The rule read by Z3."""
         return self.setting.condition(rule, self.demand(rule))
+
+    def readable(self, rule: Rule) -> Iterator[z3.BoolRef]:
+        """What makes constants of the inputs whose values a rule reads."""
+        text = self.text(rule)
+        if ".values" in text:
+            for name in sorted(self.setting.valued & set(_NAME.findall(text))):
+                known = readable(self.setting.tensors[name][1].fields["type"].term)
+                yield formula(self.setting.names.get(f"constant({name})", known))
 
     def holds(self, rule: Rule) -> Truth:
         """The rule holds."""
@@ -151,7 +201,10 @@ class Family:
         rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
         general = in_force(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
-        return self._parts(), rules, about
+        return self._parts(), rules, about, self._implied(types=False)
+
+    def _implied(self, types: bool) -> Hashable:
+        return tuple((rule.name, self.implied_by(rule)) for rule in self.rules if self.about_types(rule) is types)
 
     def types(self) -> Hashable:
         """What decides which element types conform."""
@@ -159,7 +212,7 @@ class Family:
         formals = tuple((each.name, each.type) for each in (*self.made.inputs, *self.made.outputs))
         parts = (self._parts(), formals, self.made.one_type)
         about = tuple((rule.slug, demand.text) for rule, demand in in_force(self.edition).general)
-        return parts, rules, about, in_force(self.edition).edition.element_types
+        return parts, rules, about, in_force(self.edition).edition.element_types, self._implied(types=True)
 
     def about_types(self, rule: Rule) -> bool:
         """Whether a rule speaks of element types only."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import z3
@@ -14,8 +15,6 @@ from sonnx.proofs.z3_values import NOTHING, Listing, Nothing, Number, Text, Valu
 
 from sonnx.facts import Unknown
 
-UNROLLED = 8
-"""Turns of a loop over a number without a static bound; that it needs no more is an obligation."""
 LONGEST = 64
 """The largest static bound a loop is unrolled to."""
 
@@ -69,9 +68,10 @@ class Functions(Obliged):
         span = values.subtract(high, low)
         most = bounds(span)[1]
         if most is None or most > LONGEST:
-            needed = implies(both(self.guards), values.at_most(span, UNROLLED))
-            self.bounds.append(needed)
-            most = UNROLLED
+            needed = implies(both(self.guards), values.at_most(span, self.turns))
+            if needed is not True:
+                self.bounds.append(needed)
+            most = self.turns
         return of_length(span, [values.add(low, turn) for turn in range(max(0, most))]) if most > 0 else EMPTY
 
     def _len(self, known: Listing) -> int | Number:
@@ -101,10 +101,14 @@ class Functions(Obliged):
         return total
 
     def _max(self, known: Listing) -> Value:
-        return self._extreme(known, lambda item, best: less(best, item))
+        found = self._extreme(known, lambda item, best: less(best, item))
+        lows = [low for low in (bounds(item)[0] for item in _surely(known)) if low is not None]
+        return replace(found, low=max(lows)) if isinstance(found, Number) and lows else found
 
     def _min(self, known: Listing) -> Value:
-        return self._extreme(known, less)
+        found = self._extreme(known, less)
+        highs = [high for high in (bounds(item)[1] for item in _surely(known)) if high is not None]
+        return replace(found, high=min(highs)) if isinstance(found, Number) and highs else found
 
     def _extreme(self, known: Listing, better: Callable[[Any, Any], Truth]) -> Value:
         self.require(either([present for present, _ in known.items]))
@@ -115,3 +119,8 @@ class Functions(Obliged):
             best = item if best is NOTHING else merge(takes, item, best)
             found = either([found, present])
         return best
+
+
+def _surely(known: Listing) -> list[int | Number]:
+    """The items that are there in any case."""
+    return [item for present, item in known.items if present is True]

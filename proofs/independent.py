@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 import z3
 from sonnx.proofs.family import Family
+from sonnx.proofs.solving import find, script
 from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 from sonnx.proofs.truths import formula
-from sonnx.proofs.witness import breaks, complete, conforms, dependents
+from sonnx.proofs.witness import breaks, conforms, dependents
 
 from sonnx.profile import Rule
 
@@ -45,8 +46,11 @@ def independent(family: Family, rule: Rule) -> Theorem:
     types = family.about_types(rule)
 
     def obligations() -> Iterable[Obligation]:
-        others = breaking(family, rule, None if types else False)
-        yield Obligation(rule.slug, (*others, formula(family.condition(rule).defined)), formula(family.holds(rule)))
+        part = None if types else False
+        for name, skipped in _ways(family, rule):
+            others = breaking(family, rule, part, skipped)
+            read = (*others, *family.readable(rule), formula(family.condition(rule).defined))
+            yield Obligation(name, read, formula(family.holds(rule)))
 
     def replay(values: Counterexample) -> str:
         said = [_replayed(each, rule, types, values) for each in family.each()]
@@ -63,8 +67,16 @@ def independent(family: Family, rule: Rule) -> Theorem:
         reason_single=ALONE,
         replay=replay,
         because="It is false: in each of these versions and editions the counterexample, completed where the rule asks "
-        "nothing, is a model for which the checker reports this rule and no other.",
+        "nothing, is a model for which the checker reports this rule and no other but those said to follow from it.",
     )
+
+
+def _ways(family: Family, rule: Rule) -> Iterator[tuple[str, frozenset[str]]]:
+    """To break a rule alone, and where rules follow from it and others, with them; each with the rules given up."""
+    yield rule.slug, frozenset()
+    following = family.following(rule)
+    if following:
+        yield f"{rule.slug} with {', '.join(sorted(following))}", following
 
 
 def _replayed(family: Family, rule: Rule, types: bool, values: Counterexample) -> str:
@@ -72,15 +84,16 @@ def _replayed(family: Family, rule: Rule, types: bool, values: Counterexample) -
     asked = {name: value for name, value in values.items() if name.endswith(".type") is types}
     fixed = [_equals(name, value) for name, value in asked.items()]
     own = next(each for each in family.rules if each.name == rule.name)
-    conditions = (*breaking(family, own), formula(family.condition(own).fails))
-    completed = complete(family.setting, conditions, fixed)
-    if completed is None:
-        raise Unconfirmed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
-    return breaks(family.made, own, family.setting.reading.codes, completed, family.edition)
+    for _, skipped in _ways(family, own):
+        others = (*breaking(family, own, None, skipped), *family.readable(own))
+        completed = find(script([*others, formula(family.condition(own).fails), *fixed]))
+        if completed is not None:
+            return breaks(family.made, own, family.setting.reading.codes, completed, family.edition, skipped)
+    raise Unconfirmed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
 
 
 def _equals(name: str, value: int) -> z3.BoolRef:
-    if name.startswith(("given(", "written(")):
+    if name.endswith(")"):  # given(X), written(axis), constant(W)
         return z3.Bool(name) == z3.BoolVal(bool(value))
     return z3.Int(name) == value
 
@@ -96,9 +109,13 @@ def conforming(family: Family, skipped: Collection[str] = (), types: bool | None
             yield formula(family.holds(rule))
 
 
-def breaking(family: Family, rule: Rule, types: bool | None = None) -> Iterator[z3.BoolRef]:
-    """What a call fulfils beside one rule; what relies on the rule is not asked.  For `types` see `conforming`."""
-    return conforming(family, dependents(family.made, rule.name) | {rule.name}, types)
+def breaking(
+    family: Family, rule: Rule, types: bool | None = None, skipped: frozenset[str] = frozenset()
+) -> Iterator[z3.BoolRef]:
+    """What a call fulfils beside one rule, those skipped, and what relies on them.  For `types` see `conforming`."""
+    given_up = {rule.name} | skipped
+    relying = {each for name in given_up for each in dependents(family.made, name)}
+    return conforming(family, given_up | relying, types)
 
 
 def identifier(family: Family, kind: str, rule: Rule) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, prod
+from math import ceil, inf, prod
 from typing import Any
 
+from sonnx.proofs.elements import INFINITY, READABLE
 from sonnx.proofs.obliged import ELEMENT_TYPES
-from sonnx.proofs.setting import valued
+from sonnx.proofs.setting import asked_constant, valued
 
 from sonnx.build import VALUE_FIELD
 from sonnx.facts import Tensor as Facts
@@ -114,11 +115,22 @@ class _Reader:
             if parameter.name == formal.name:
                 return [self.constant(parameter)]
         facts = self.tensor(formal.name)
-        if formal.name in valued(self.made):
-            return [facts._replace(values=(self.number(f"{formal.name}.value"),) * prod(facts.shape))]  # type: ignore[arg-type]
+        if formal.name in valued(self.made) and self.may_be_constant(formal.name):
+            return [self.filled(facts, self.number(f"{formal.name}.value"))]
         if self.number(f"constant({formal.name})") and facts.type in _CODES:
             return [facts._replace(values=(0,) * prod(facts.shape))]  # type: ignore[arg-type]
         return [facts]
+
+    def may_be_constant(self, name: str) -> bool:
+        """Whether the variables leave it open that a value is a constant, or say so."""
+        return name not in asked_constant(self.made) or bool(self.number(f"constant({name})"))
+
+    def filled(self, facts: Facts, element: int) -> Facts:
+        """A tensor of one repeated value, a constant where a check reads values of its type."""
+        if facts.type not in READABLE:
+            return facts
+        value = element if abs(element) < INFINITY else inf if element > 0 else -inf
+        return facts._replace(values=(value,) * prod(facts.shape))  # type: ignore[arg-type]
 
     def attribute(self, parameter: Parameter) -> Attribute:
         name, kind = parameter.name, parameter.kind

@@ -6,11 +6,11 @@ import z3
 from sonnx.proofs.truths import Truth, formula
 
 
-def leaves(term: Truth | z3.ExprRef) -> list[z3.ExprRef]:
-    """The constants of a term, which may share much of itself."""
+def leaves(*terms: Truth | z3.ExprRef) -> list[z3.ExprRef]:
+    """The constants of terms, which may share much of themselves."""
     seen: set[int] = set()
     found: list[z3.ExprRef] = []
-    waiting: list[z3.ExprRef] = [formula(term) if isinstance(term, bool) else term]
+    waiting: list[z3.ExprRef] = [formula(term) if isinstance(term, bool) else term for term in terms]
     while waiting:
         part = waiting.pop()
         if part.get_id() not in seen:
@@ -21,9 +21,9 @@ def leaves(term: Truth | z3.ExprRef) -> list[z3.ExprRef]:
     return found
 
 
-def variables_in(term: Truth | z3.ExprRef) -> list[z3.ExprRef]:
-    """The variables of a term."""
-    return [part for part in leaves(term) if part.decl().kind() == z3.Z3_OP_UNINTERPRETED]
+def variables_in(*terms: Truth | z3.ExprRef) -> list[z3.ExprRef]:
+    """The variables of terms."""
+    return [part for part in leaves(*terms) if part.decl().kind() == z3.Z3_OP_UNINTERPRETED]
 
 
 def names_in(term: Truth | z3.ExprRef) -> set[str]:

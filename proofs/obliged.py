@@ -15,6 +15,10 @@ ELEMENT_TYPES = tuple(dict.fromkeys(("float", "int64", "int32", "bool", "double"
 """Element types in the order of their codes; the first is what a witness prefers."""
 
 
+UNROLLED = 8
+"""Turns of a loop over a number without a static bound."""
+
+
 class NotStated(Exception):
     """The expression reads a fact the model does not state; the message is the reason."""
 
@@ -22,12 +26,13 @@ class NotStated(Exception):
 class Obliged:
     """A reading with the codes of its strings and the obligations of what it reads at present."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: int = UNROLLED) -> None:
+        self.turns = turns
         self.codes = {name: code for code, name in enumerate(ELEMENT_TYPES)}
         self.guards: list[Truth] = []
         self.obligations: list[Truth] = []
         self.bounds: list[Truth] = []
-        """What makes a loop over a number end within the turns it is unrolled to."""
+        """What makes loops over numbers end within the turns they are unrolled to; who reads assumes or proves it."""
 
     def require(self, condition: Truth) -> None:
         """Note what the expression needs at this place."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import z3
+from sonnx.proofs import elements
 from sonnx.proofs.encoding import Condition, Encoding
 from sonnx.proofs.lists import masked, merge, of_length
 from sonnx.proofs.obliged import ELEMENT_TYPES
@@ -40,26 +41,24 @@ WHOLE = {"int64": 63, "int32": 31, "int16": 15}
 """Element types of constants whose values the theorems speak of, with their bits; other constants are cases."""
 NUMBERS = (-(2**63), 2**63 - 1)
 """What an attribute of kind int can state."""
-ELEMENTS = (-100, 100)
-"""What the values of a constant tensor range over: numbers that every readable element type has."""
-READABLE = ("float", "double", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-"""Element types of constants whose values a check reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large a call the theorems speak of: inputs of a repeated kind, rank of a tensor, values of a list."""
+    """How large a call the theorems speak of: inputs of a repeated kind, rank of a tensor, values of a list.
+
+    `turns` is of loops over a number that nothing else bounds.
+    """
 
     count: int = 3
     rank: int = 4
     values: int = 5
-    extent: int = 0
-    """The least extent of an axis; only a mutant has another."""
+    turns: int = 3
 
     def __str__(self) -> str:
         return (
             f"at most {self.count} repeated inputs, rank at most {self.rank} (constants 2), "
-            f"at most {self.values} values in a list"
+            f"at most {self.values} values in a list, {self.turns} turns of a loop over a number"
         )
 
 
@@ -73,7 +72,7 @@ class Setting:
 
     made: Signature
     bounds: Bounds = field(default_factory=Bounds)
-    reading: Encoding = field(default_factory=Encoding)
+    reading: Encoding = field(init=False)
     names: dict[str, Value] = field(default_factory=dict)
     ranges: list[z3.BoolRef] = field(default_factory=list)
     tensors: dict[str, tuple[Truth, Record]] = field(default_factory=dict)
@@ -82,6 +81,7 @@ class Setting:
     conditions: dict[str, Condition] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.reading = Encoding(self.bounds.turns)
         self.valued, self.constants = valued(self.made), asked_constant(self.made)
         values = {parameter.name for parameter in self.made.values}
         for formal in self.made.inputs:
@@ -91,6 +91,7 @@ class Setting:
                 self._single(formal, f"{formal.name}_input" if formal.name in values else formal.name)
         for output in self.made.outputs:
             self._single(output, output.name)
+        self.ranges.append(formula(either([self.names[f"given({output.name})"] for output in self.made.outputs])))
         for parameter in self.made.values:
             self._constant(parameter)
         for parameter in self.made.attributes:
@@ -105,23 +106,17 @@ class Setting:
     def tensor(self, name: str, rank: int | None = None) -> Record:
         """A tensor of any element type, rank and extents."""
         kind, length = z3.Int(f"{name}.type"), variable(f"{name}.rank", 0, self.bounds.rank if rank is None else rank)
-        extents = [variable(f"{name}.{axis}", self.bounds.extent, NUMBERS[1]) for axis in range(length.high or 0)]
+        extents = [variable(f"{name}.{axis}", 0, NUMBERS[1]) for axis in range(length.high or 0)]
         self.ranges += [*within(length), kind >= 0, kind < len(ELEMENT_TYPES)]
         for extent in extents:
             self.ranges += within(extent)
-        fields = {"type": Text(kind), "shape": of_length(length, extents), "kind": "tensor", "holds_sparse": False}
-        return Record({**fields, "values": self._elements(name, kind)})
-
-    def _elements(self, name: str, kind: z3.ArithRef) -> Value:
-        """The values of a constant, all of them equal: one stands for every element."""
-        if name not in self.valued:
-            return Unknown(Cause.RUN_TIME, "the value is known at run time only")
-        element = variable(f"{name}.value", *ELEMENTS)
-        codes = {text: ELEMENT_TYPES.index(text) for text in ELEMENT_TYPES}
-        self.ranges += [*within(element), z3.Or(*[kind == codes[text] for text in READABLE])]
-        unsigned = [kind == code for text, code in codes.items() if text.startswith("uint")]
-        self.ranges.append(z3.Implies(z3.Or(*unsigned), element.term >= 0))
-        return Listing(((True, element),), packed=True, length=1)
+        shape = of_length(length, extents)
+        values: Value = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+        if name in self.valued:
+            element = elements.element(name)
+            self.ranges += elements.ranges(element, kind)
+            values = elements.listed(element, shape)
+        return Record({"type": Text(kind), "shape": shape, "kind": "tensor", "holds_sparse": False, "values": values})
 
     def _variadic(self, formal: Input) -> None:
         count = variable(f"{formal.name}.count", 0, self.bounds.count)
@@ -138,8 +133,10 @@ class Setting:
         self.names[called] = Partial(record, there, f"{formal.name} is not connected") if formal.optional else record
         self.tensors[called] = there, record
         if formal.name in self.constants:
-            asked = z3.Bool(f"constant({formal.name})")
-            self.names[f"constant({formal.name})"] = True if formal.name in self.valued else asked
+            asked: Truth = z3.Bool(f"constant({formal.name})")
+            if formal.name in self.valued:
+                asked = both([asked, elements.readable(record.fields["type"].term)])
+            self.names[f"constant({formal.name})"] = asked
 
     # Parameters
 

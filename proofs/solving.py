@@ -7,12 +7,12 @@ steps and the seed is fixed: an answer does not depend on the clock.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import z3
-from sonnx.proofs.smallest import smallest
+from sonnx.proofs.smallest import fixed, number, smallest
 from sonnx.proofs.theorem import Obligation
 
 EFFORT = 50_000_000
@@ -38,15 +38,16 @@ class Answer(NamedTuple):
 
 def export(obligation: Obligation) -> str:
     """The question whether the goal can fail, in SMT-LIB 2.6: unsat means proved."""
-    return _script([*obligation.hypotheses, z3.Not(obligation.goal)])
+    return script([*obligation.hypotheses, z3.Not(obligation.goal)])
 
 
 def export_hypotheses(obligation: Obligation) -> str:
     """The question whether the hypotheses can hold, "" where there are none: unsat means vacuous."""
-    return _script(list(obligation.hypotheses)) if obligation.hypotheses else ""
+    return script(obligation.hypotheses) if obligation.hypotheses else ""
 
 
-def _script(assertions: list[z3.BoolRef]) -> str:
+def script(assertions: Iterable[z3.BoolRef]) -> str:
+    """The question whether assertions can hold together, in SMT-LIB 2.6."""
     solver = z3.Solver()
     solver.add(*assertions)
     return f"(set-logic ALL)\n{solver.sexpr()}(check-sat)\n"
@@ -73,15 +74,38 @@ def ask(solver: str, text: str) -> Answer:
 
 def ask_z3(text: str) -> Answer:
     """In a fresh context; a counterexample is made small."""
-    solver = z3.Solver(ctx=z3.Context())
-    solver.set("rlimit", EFFORT)
-    solver.set("random_seed", 0)
-    solver.from_string(text)
+    solver = _alone_with(text, EFFORT)
     result = str(solver.check())
     statistics = solver.statistics()
     effort = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
-    values = tuple(sorted(smallest(solver).items())) if result == "sat" else ()
-    return Answer("z3", installed("z3"), result, effort, values)
+    values: dict[str, int] = {}
+    if result == "sat":
+        multiplies = any(sign in text for sign in ("(* ", "(div ", "(mod "))
+        values = smallest(fixed(solver, lambda: _alone_with(text, EFFORT)) if multiplies else solver)
+    return Answer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))
+
+
+def find(text: str) -> dict[str, int] | None:
+    """Values of the constants under which the assertions of a text hold, as z3 finds them; None where it finds none."""
+    solver = _alone_with(text, EFFORT)
+    if solver.check() != z3.sat:
+        return None
+    model = solver.model()
+    return {str(name): number(model[name]) for name in sorted(model.decls(), key=str)}
+
+
+def _alone_with(text: str, effort: int) -> z3.Solver:
+    """A solver that has read a text, in a fresh context, always beside the main one.
+
+    How Z3 searches depends on whether its context is the only one alive: the same text can take four times the steps.
+    The main context is alive in a process that makes theorems, so it must be in one that only answers.
+    """
+    z3.main_ctx()
+    solver = z3.Solver(ctx=z3.Context())
+    solver.set("rlimit", effort)
+    solver.set("random_seed", 0)
+    solver.from_string(text)
+    return solver
 
 
 def ask_bitwuzla(text: str) -> Answer:

@@ -78,16 +78,17 @@ def in_both_forms(
 
 
 def on_bits(
-    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], sort: Any, **more: Any
-) -> Theorem:
+    identifier: str, statement: str, formula: str, claim: Claim, mutants: Mapping[str, Change], sort: Any,
+    formats: Iterable[str] = tuple(FORMATS), **more: Any,
+) -> Theorem:  # fmt: skip
     """The theorem on the bits of each format."""
 
     def obligations() -> Iterator[Obligation]:
-        for name in FORMATS:
+        for name in formats:
             yield from (replace(each, name=f"{name}: {each.name}") for each in claim(one_format(name), Defined()))
 
     small = [Mutant(name, _on(claim, defined, lambda: one_format("float16"))) for name, defined in mutants.items()]
-    bounds = "float16, bfloat16, float32, float64"
+    bounds = ", ".join(formats)
     return Theorem(identifier, statement, formula, obligations, sort=sort, bounds=bounds, mutants=tuple(small), **more)
 
 

@@ -74,12 +74,12 @@ class Theorem:
 
 
 def every(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
-    """The conjunction; of one part the part itself, because SMT-LIB has no conjunction of one."""
+    """The conjunction; of one part the part itself and of none true, because SMT-LIB has no conjunction of these."""
     found = list(parts)
-    return found[0] if len(found) == 1 else z3.And(found)
+    return z3.BoolVal(True) if not found else found[0] if len(found) == 1 else z3.And(found)
 
 
 def some(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
-    """The disjunction; of one part the part itself."""
+    """The disjunction; of one part the part itself, of none false."""
     found = list(parts)
-    return found[0] if len(found) == 1 else z3.Or(found)
+    return z3.BoolVal(False) if not found else found[0] if len(found) == 1 else z3.Or(found)

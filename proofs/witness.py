@@ -5,7 +5,7 @@ The solver is asked for natural calls first: small numbers, no empty axis, no ra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import z3
 from sonnx.proofs.instance import Instance, instance
@@ -42,15 +42,6 @@ def find(setting: Setting, assertions: Sequence[z3.BoolRef]) -> dict[str, int] |
                 return _polished(solver, [*natural, *_preferred(setting)])
             solver.pop()
     solver.set("rlimit", 50 * EFFORT)
-    return _values(solver.model()) if solver.check() == z3.sat else None
-
-
-def complete(setting: Setting, assertions: Sequence[z3.BoolRef], fixed: Sequence[z3.BoolRef]) -> dict[str, int] | None:
-    """Values for which the assertions hold, some of them fixed; None where there are none."""
-    solver = z3.SolverFor("QF_NIA")
-    solver.set("random_seed", 0)
-    solver.set("rlimit", 10 * EFFORT)
-    solver.add(*setting.ranges, *assertions, *fixed)
     return _values(solver.model()) if solver.check() == z3.sat else None
 
 
@@ -132,20 +123,31 @@ def conforms(made: Signature, codes: Mapping[str, int], values: Counterexample, 
     return f"{show(call)} conforms"
 
 
-def breaks(made: Signature, rule: Rule, codes: Mapping[str, int], values: Counterexample, edition: str) -> str:
-    """Confirms that the checker reports the rule for the call, and besides it only what relies on it.
+def breaks(
+    made: Signature,
+    rule: Rule,
+    codes: Mapping[str, int],
+    values: Counterexample,
+    edition: str,
+    following: Collection[str] = (),
+) -> str:
+    """Confirms that the checker reports the rule for the call, and with it only what relies on it or follows.
+
+    What is assumed of values known at run time only is no report: the run decides it.
 
     Raises:
         Unconfirmed: it reports something else.
     """
     call, found = report(made, codes, values, edition)
     failing = {finding.rule for finding in found.findings if finding.verdict is Verdict.FAIL}
-    others = {finding.rule for finding in found.findings if finding.verdict is not Verdict.FAIL}
-    relying = {f"{made.operator}.{name}" for name in dependents(made, rule.name)}
-    if failing != {rule.slug} or others != relying & others:
+    others = {each.rule for each in found.findings if each.verdict not in (Verdict.FAIL, Verdict.ASSUMED)}
+    relying = {f"{made.operator}.{name}" for each in (rule.name, *following) for name in dependents(made, each)}
+    also = {f"{made.operator}.{name}" for name in following} & failing
+    if failing != {rule.slug} | also or others != relying & others:
         raise Unconfirmed(f"{show(call)} should break {rule.slug} only in {edition}: {_findings(found)}")
     reason = next(finding.actual for finding in found.findings if finding.rule == rule.slug)
-    return f"{show(call)} breaks {rule.slug} only: {reason}"
+    with_them = f"with {', '.join(sorted(also))}" if also else "only"
+    return f"{show(call)} breaks {rule.slug} {with_them}: {reason}"
 
 
 def _findings(found: Report) -> str:

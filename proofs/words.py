@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import z3
+from sonnx.proofs.abstraction import abstracted
 from sonnx.proofs.forms import altered
 from sonnx.proofs.symbolic import read
 from sonnx.proofs.terms import Terms, _partial
@@ -20,10 +21,6 @@ CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + 
 """What is tried to make a mutant of a word: the first of them that its code has once."""
 
 
-SINGLE = dict.fromkeys(("sliced", "window"), "cvc5 does not decide divisions by a variable within its limits.")
-"""The words whose theorem rests on Z3 alone, with the reason."""
-
-
 def scalar_words() -> list[Word]:
     """The words whose parameters are all numbers."""
     found = words().values()
@@ -32,6 +29,12 @@ def scalar_words() -> list[Word]:
 
 def _annotations(function: Callable[..., Any]) -> list[object]:
     return [parameter.annotation for parameter in inspect.signature(function).parameters.values()]
+
+
+def one_function(word: Word) -> Iterator[Obligation]:
+    """The same for all functions in the place of products and quotients, so for those."""
+    for each in same_function(word, word.function):
+        yield Obligation(each.name, tuple(map(abstracted, each.hypotheses)), abstracted(each.goal))
 
 
 def same_function(word: Word, code: Callable[..., Any]) -> Iterator[Obligation]:
@@ -61,8 +64,7 @@ def theorems() -> Iterator[Theorem]:
             f"word.{word.name.replace('_', '-')}",
             f"The word {word.name} read from its source is the function that runs.",
             f"source({word.name}) = code({word.name})",
-            partial(same_function, word, word.function),
+            partial(one_function, word),
             sources=(word.function,),
-            reason_single=SINGLE.get(word.name, ""),
             mutants=tuple(mutants(word)),
         )

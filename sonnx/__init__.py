@@ -16,6 +16,7 @@ from sonnx.stops import BadInput, ErrorCondition, NotConforming, NotExecutable, 
 from sonnx.verdict import Finding, Report, Verdict  # noqa: E402
 
 if TYPE_CHECKING:
+    from sonnx.comparison.comparing import compare
     from sonnx.running import run
 
 __all__ = [
@@ -30,14 +31,18 @@ __all__ = [
     "Unreadable",
     "Verdict",
     "check",
+    "compare",
     "run",
 ]
 
 
-def __getattr__(name: str) -> object:
-    """`run` is loaded when it is asked for: it needs numpy, which a check does not."""
-    if name == "run":
-        from sonnx.running import run
+_LATER = {"run": "sonnx.running", "compare": "sonnx.comparison.comparing"}
 
-        return run
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    """What needs numpy, which a check does not, is loaded when it is asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATER[name]), name)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from datetime import date
 from pathlib import PurePath
 
-from sonnx import catalogue
-from sonnx.binding import bind as bind_symbols
-from sonnx.checking import judge_model
+from sonnx.asked import Asked, judge, opened
 from sonnx.limits import DEFAULT, Allowed
 from sonnx.misuse import Misuse
-from sonnx.parse import read
-from sonnx.selecting import select as select_rules
 from sonnx.verdict import Report
+
+NEEDS_DATE = "deviations are judged on a date: give one"
+WHOLE = "a model with deviations is judged as a whole: leave out the choice of rules"
 
 
 def check(
@@ -25,6 +24,10 @@ def check(
     select: Collection[str] = (),
     ignore: Collection[str] = (),
     strict_versions: bool = False,
+    tailoring: str | os.PathLike[str] | None = None,
+    deviations: str | os.PathLike[str] | None = None,
+    date: date | None = None,
+    hashed: bool = False,
     limits: Allowed = DEFAULT,
     name: str | None = None,
 ) -> Report:
@@ -37,24 +40,33 @@ def check(
         select: judge only rules with these slugs or tags; the report is then partial.
         ignore: leave rules with these slugs or tags out; the report is then partial.
         strict_versions: admit only the version of an operator that its text specifies.
+        tailoring: a file that makes the edition stricter for one project (docs/tailoring.md).
+        deviations: a file of justified failures (docs/deviations.md), each of them of this model.
+        date: the day on which deviations must not have expired; needed with them.
+        hashed: read the whole file once, judge these bytes and state their SHA-256; always so with deviations.
         limits: how many of everything a model may have, see `sonnx.limits`.
         name: what the report calls the model; by default the base name of the file.
 
     Raises:
         Unreadable: the source is no readable ONNX model.
-        Misuse: an unknown edition, rule, tag or symbol.
+        Misuse: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude one
+            another.
     """
-    editions = catalogue.editions()
-    chosen = edition or editions.default
-    if chosen not in editions.editions:
-        raise Misuse(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
-    negative = [symbol for symbol, number in (bind or {}).items() if number < 0]
-    if negative:
-        raise Misuse(f"a dimension is not negative: {', '.join(negative)}")
-    model = read(source, limits=limits)
-    if bind:
-        model = bind_symbols(model, bind)
+    if deviations is not None and date is None:
+        raise Misuse(NEEDS_DATE)
+    if deviations is not None and (select or ignore):
+        raise Misuse(WHOLE)
+    own = None
+    if tailoring is not None:
+        from sonnx import tailoring as tailored  # most checks have none
+
+        own = tailored.read(tailoring)
+    asked = Asked(edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, own, limits).checked()
+    model, digest = opened(source, hashed or deviations is not None, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    report = judge_model(model, called, chosen, strict_versions=strict_versions)
-    report = replace(report, bound=tuple(sorted((bind or {}).items())))
-    return select_rules(report, select, ignore) if select or ignore else report
+    report = judge(model, digest, asked, called)
+    if deviations is None or date is None:
+        return report
+    from sonnx import deviations as justified  # most checks have none
+
+    return justified.apply((report,), justified.read(deviations), date)[0]

@@ -7,7 +7,7 @@ decided here.  A node whose answer depends on values that do not exist yet is ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,12 +22,12 @@ from sonnx.facts import Cause, Facts, first_unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge
-from sonnx.model import Node
+from sonnx.model import Attribute, Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
-from sonnx.profile import Operator, Output, Rule
+from sonnx.profile import Operator, Output, Rule, at
 from sonnx.quoting import quote
 from sonnx.scope import standard
-from sonnx.semantics.application import Application
+from sonnx.semantics.application import Application, Tally
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array
 from sonnx.signature import Signature, demanded, resolve, signature
 from sonnx.stops import ErrorCondition, NotExecutable
@@ -36,6 +36,9 @@ from sonnx.verdict import Verdict
 Definition = Callable[[Application, Sequence[Any]], tuple[Array, ...]]
 Kernel = Callable[[Sequence[Any], Array], Array]
 Expected = tuple[tuple[int, ...], np.dtype[Any]]
+
+FEW = 2
+"""Floating-point elements of a tensor that rules are asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,13 @@ class Prepared:
 
 
 def facts_of(values: Array) -> TensorFacts:
-    """What is known of an array: type, shape, and the elements where they are few whole numbers."""
-    few = values.dtype.kind in "iu" and values.size <= LARGEST and values.ndim <= 1
+    """What is known of an array: type, shape, and the elements where they are few whole numbers, or a number or two.
+
+    Rules about single floating-point numbers (a scale, a bound) are decided by them; those about whole tensors are
+    decided by the semantics module, which lists them in RAISES.
+    """
+    most = LARGEST if values.dtype.kind in "iu" else 0 if values.dtype == np.bool_ else FEW
+    few = values.size <= most and values.ndim <= 1
     return TensorFacts(NAMES[values.dtype], values.shape, tuple(values.reshape(-1).tolist()) if few else RUN_TIME)
 
 
@@ -71,6 +79,7 @@ class Applier:
     operator_set: int | None
     conforming: bool
     plain: bool = False
+    tally: Tally = field(default_factory=Tally)
 
     def prepare(self, node: Node, inputs: Sequence[TensorFacts | None]) -> Prepared | None:
         """The node ready to run, None where that depends on values not known yet.
@@ -87,32 +96,47 @@ class Applier:
         if self.operator_set is None:
             raise NotExecutable("the model imports no version of the standard operator set")
         if described is None:
-            _plain_count(node, module.INPUTS)
-            application = Application(node.operator, self.operator_set, "onnx", {}, attributes)
-            return self._prepared(application, module, None)
+            _plain_count(node, module)
+            application = Application(
+                node.operator, self.operator_set, "onnx", {}, attributes, self.tally, len(node.outputs)
+            )
+            return self._prepared(application, module, _plain_outputs(application, module, inputs))
         made = self._signature(described)
         _count(node, made)
         names = environment(made, node.attributes, inputs, [NOTHING_STATED] * len(node.outputs))
-        if self._wait(made, names):
+        if self._wait(made, names, getattr(module, "RAISES", ())):
             return None
         for parameter in made.parameters:
             unknown = first_unknown(names[parameter.name])
             if unknown is not None and _has_meaning(made, parameter.name, names):
                 raise NotExecutable(unknown.reason)
-        application = Application(node.operator, made.version, made.text, names, attributes)
+        application = Application(
+            node.operator, made.version, made.text, names, attributes, self.tally, len(node.outputs)
+        )
         outputs = made.outputs[: len(node.outputs)]
         if any(output.constant for output in outputs):  # the node holds the value itself, type and shape included
             return self._prepared(application, module, None)
-        expected = tuple(_expected(made, output, names) for output in outputs)
+        expected = tuple(_expected(made, output, names, described, module) for output in outputs)
         return self._prepared(application, module, expected)
+
+    def _application(
+        self, node: Node, version: int, text: str, names: Mapping[str, Any], attributes: Mapping[str, Attribute]
+    ) -> Application:
+        return Application(node.operator, version, text, names, attributes, self.tally, len(node.outputs))
 
     def _prepared(
         self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None
     ) -> Prepared:
-        wanted = expected is not None and len(expected) == 1 and not self.plain
-        fast = _kernels().get(application.operator.lower()) if wanted else None
-        kernel: Kernel | None = import_module(fast).kernel(application) if fast else None
-        return Prepared(application, module.evaluate, expected, kernel, getattr(module, "SAME_VALUE", False))
+        fast = None if self.plain else _kernels().get(application.operator.lower())
+        faster = import_module(fast) if fast else None
+        kernel: Kernel | None = None
+        if expected is not None and len(expected) == 1 and not self.plain:
+            if faster is not None and hasattr(faster, "kernel"):
+                kernel = faster.kernel(application)
+            elif getattr(module, "COPIES", False):
+                kernel = _copying(application, module.evaluate)
+        definition = getattr(faster, "evaluate", module.evaluate)
+        return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False))
 
     def _signature(self, described: Operator) -> Signature:
         """The operator as the edition sees it; outside the edition, as its ONNX text does."""
@@ -123,10 +147,13 @@ class Applier:
         found = signature(described.name, version, edition)
         return found or resolve(described, version, "onnx", self.in_force.editions, edition)
 
-    def _wait(self, made: Signature, names: Mapping[str, Any]) -> bool:
-        """Whether the rules or shapes ask for values not known yet; a rule that does not hold stops the run."""
+    def _wait(self, made: Signature, names: Mapping[str, Any], raised: Sequence[str]) -> bool:
+        """Whether the rules or shapes ask for values not known yet; a rule that does not hold stops the run.
+
+        The rules in `raised` are decided by the semantics module, element by element.
+        """
         wait = False
-        for answer in self._answers(made, names):
+        for answer in self._answers(made, names, raised):
             if answer.verdict is Verdict.FAIL:
                 sentence = f"{answer.actual}, against {answer.rule.slug}: {answer.requires}"
                 raise ErrorCondition(answer.rule.slug, sentence)
@@ -136,11 +163,13 @@ class Applier:
         unknown = first_unknown(tuple([evaluate(shape, Facts(), names) for shape in made.shapes.values()]))
         return wait or (unknown is not None and unknown.cause is Cause.RUN_TIME)
 
-    def _answers(self, made: Signature, names: Mapping[str, Any]) -> Iterator[Answer]:
-        yield from group_answers(made, {**names, **_without_outputs(made)}, self.in_force)
+    def _answers(self, made: Signature, names: Mapping[str, Any], raised: Sequence[str]) -> Iterator[Answer]:
+        groups = made if self.conforming else replace(made, one_type=())
+        yield from group_answers(groups, {**names, **_without_outputs(made)}, self.in_force)
         for rule in made.rules:
             demand = demanded(rule, made.text, self.in_force.editions)
-            if demand is not None and (self.conforming or _carries(rule, made)):
+            asked = rule.slug not in raised and (self.conforming or _carries(rule, made))
+            if demand is not None and asked:
                 yield judge(rule, demand, names)
 
 
@@ -158,10 +187,48 @@ def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
     return bool(names[f"written({name})"]) or made.absent[name] is not None
 
 
-def _plain_count(node: Node, inputs: int) -> None:
-    """Exactly the inputs and the one output of an operator without a data file."""
-    if len(node.inputs) != inputs or not all(node.inputs) or len(node.outputs) != 1:
-        raise NotExecutable(f"{node.operator} has {inputs} inputs and one output, none of them left out")
+def _copying(application: Application, evaluate: Definition) -> Kernel:
+    """The kernel of an operator whose definition is a view of its input: the elements, copied."""
+
+    def copy(inputs: Sequence[Any], out: Array) -> Array:
+        np.copyto(out, evaluate(application, inputs)[0])
+        return out
+
+    return copy
+
+
+def _plain_count(node: Node, module: ModuleType) -> None:
+    """The inputs, outputs and attributes of an operator without a data file, as its module states them.
+
+    INPUTS and OUTPUTS are a number, or the least and the largest one; inputs beyond the least may be left out.
+    """
+    for what, names, stated in (
+        ("input", node.inputs, module.INPUTS),
+        ("output", node.outputs, getattr(module, "OUTPUTS", 1)),
+    ):
+        least, most = (stated, stated) if isinstance(stated, int) else stated
+        if not least <= len(names) <= most or not all(names[:least]):
+            number = f"{least}" if least == most else f"{least} to {most}"
+            raise NotExecutable(f"{node.operator} has {number} {what}s, none of the first {least} left out")
+    known: Mapping[str, str] = getattr(module, "ATTRIBUTES", {})
+    for attribute in node.attributes:
+        if known.get(attribute.name) != attribute.kind:
+            wanted = f", not {known[attribute.name]}" if attribute.name in known else " that is not known"
+            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {attribute.kind}{wanted}")
+
+
+def _plain_outputs(
+    application: Application, module: ModuleType, inputs: Sequence[TensorFacts | None]
+) -> tuple[Expected, ...] | None:
+    """What an operator without a data file makes of its inputs, where their types and shapes are known."""
+    for each in inputs:
+        if each is not None and (first_unknown((each.type, each.shape)) or each.type not in ELEMENTS):
+            return None
+    if not hasattr(module, "outputs"):
+        return None
+    known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
+    made: tuple[Expected, ...] = module.outputs(application, known)
+    return made
 
 
 def _count(node: Node, made: Signature) -> None:
@@ -180,26 +247,32 @@ def _count(node: Node, made: Signature) -> None:
         raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
 
 
-def _expected(made: Signature, output: Output, names: Mapping[str, Any]) -> Expected:
+def _expected(
+    made: Signature, output: Output, names: Mapping[str, Any], described: Operator, module: ModuleType
+) -> Expected:
     shape = evaluate(made.shapes[output.name], Facts(), names)
     unknown = first_unknown(shape)
     if unknown is not None:
         raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
-    element = output.type if output.type not in made.groups else _element(made.groups[output.type], names, output.name)
+    element = output.type
+    if element in made.groups:
+        only = at(described.types[element], made.version) or ()
+        element = _element(made.groups[element], names, output.name) or (only[0] if len(only) == 1 else "")
+        element = element or (module.result_type(names) if hasattr(module, "result_type") else "unknown")
     if element not in ELEMENTS:
         raise NotExecutable(f"{output.name} has the element type {element}, which the executor does not know")
     return shape, ELEMENTS[element]
 
 
 def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
-    """The element type the inputs of a type variable have."""
+    """The element type the inputs of a type variable have, "" where it has no input."""
     for name in members:
         value = names[name]
         tensors = (value,) if isinstance(value, TensorFacts) else value
         for tensor in tensors if name != output else ():
             if isinstance(tensor.type, str):
                 return tensor.type
-    raise NotExecutable(f"the element type of {output} is not known")
+    return ""
 
 
 # ------------------------------------------------------------------ modules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sonnx.misuse import Misuse
@@ -11,6 +11,23 @@ from sonnx.model import Attribute, Graph, Model, Node, Type, Value
 
 class UnknownSymbol(Misuse):
     """A symbol is bound that no dimension of the model has."""
+
+
+def bindings(values: Sequence[str]) -> dict[str, int]:
+    """Symbols with their numbers from texts as `N=1,H=224`.
+
+    Raises:
+        Misuse: a text is of another form, or a symbol gets two numbers.
+    """
+    found: dict[str, int] = {}
+    for item in filter(None, (item for value in values for item in value.split(","))):
+        symbol, equals, number = item.rpartition("=")
+        if not equals or not symbol or not number.isascii() or not number.isdecimal():
+            raise Misuse(f"--bind takes SYMBOL=NUMBER, not {item!r}")
+        if symbol in found and found[symbol] != int(number):
+            raise Misuse(f"--bind gives {symbol} two values, {found[symbol]} and {number}")
+        found[symbol] = int(number)
+    return found
 
 
 def bind(model: Model, numbers: Mapping[str, int]) -> Model:

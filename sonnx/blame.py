@@ -7,6 +7,7 @@ the same expression over the same facts, and keeps beside every value the text i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sonnx.domain import Expression, Thunk, Word
@@ -49,7 +50,7 @@ def show(value: Any) -> str:
         return f"[{', '.join(items)}{more}]"
     if isinstance(value, str):
         return f'"{escape(value)}"'
-    return number(value) if type(value) is int else str(value)
+    return number(value) if isinstance(value, int | Fraction) and type(value) is not bool else str(value)
 
 
 def _with_value(said: Said) -> str:

@@ -11,23 +11,27 @@ from typing import Any
 
 from sonnx.facts import Facts, Unknown
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.graph_rules import Call, decide
+from sonnx.graph_rules import Call
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge, relying
 from sonnx.node_facts import NOTHING_STATED, environment, evaluate
-from sonnx.profile import Rule
+from sonnx.profile import Output, Rule, at
 from sonnx.quoting import escape
 from sonnx.signature import Signature, demanded
 from sonnx.verdict import Verdict
 
 Inputs = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
+PLANNED = "the operator is planned: until a text specifies it, only what ONNX demands is asked"
 
 
 def judge_form(call: Call, in_force: InForce) -> list[Answer]:
     """The answers that need no facts of the tensors: profile, version, attributes, counts."""
-    answers = [_graph_answer(rule, call) for rule in in_force.deciding("node")]
+    answers = [_graph_answer(rule, call, in_force) for rule in in_force.deciding("node")]
+    if call.status == "planned":
+        of_a_call = (*in_force.about("parameter"), *in_force.about("input"))
+        return answers + [Answer(rule, Verdict.NOT_APPLICABLE, PLANNED) for rule, _ in of_a_call]
     if call.signature is not None:
         answers += _parameter_answers(call, call.signature, in_force)
         answers += _input_answers(call, call.signature, in_force)
@@ -49,11 +53,11 @@ def judge_facts(
     return [*group_answers(call.signature, names, in_force), *own], computed
 
 
-def _graph_answer(rule: Rule, call: Call) -> Answer:
+def _graph_answer(rule: Rule, call: Call, in_force: InForce) -> Answer:
     if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
         text = f"the rules of {escape(call.operator)} are not written yet: nothing else is said about the node"
         return Answer(rule, Verdict.NOT_CHECKED, text)
-    defects = [defect.actual for defect in decide(rule)(call)]
+    defects = [defect.actual for defect in in_force.decide(rule)(call)]
     if not defects:
         return Answer(rule, Verdict.PASS)
     return Answer(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
@@ -128,18 +132,27 @@ def _own_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -
 def _complete_types(made: Signature, names: dict[str, Any]) -> None:
     """An output without a declared element type has the one its operator gives it."""
     for output in made.outputs:
-        tensor = names[output.name]
-        if output.constant and isinstance(names[output.constant], TensorFacts):
-            tensor = tensor._replace(type=_stated(tensor.type, names[output.constant].type))
-            names[output.name] = tensor
-        if isinstance(tensor.type, Unknown) and output.type:
-            known = [each.type for each in _members(made.groups.get(output.type, ()), names).values()]
-            element = next((each for each in known if not isinstance(each, Unknown)), tensor.type)
-            names[output.name] = tensor._replace(type=element if output.type in made.groups else output.type)
+        given = names[output.name]
+        if isinstance(given, TensorFacts):
+            names[output.name] = _typed(made, output, given, names)
+        else:
+            names[output.name] = tuple([_typed(made, output, each, names) for each in given])
 
 
-def _stated(stated: Any, computed: Any) -> Any:
-    return computed if isinstance(stated, Unknown) else stated
+def _typed(made: Signature, output: Output, tensor: TensorFacts, names: Mapping[str, Any]) -> TensorFacts:
+    if not isinstance(tensor.type, Unknown):
+        return tensor
+    if output.constant and isinstance(names[output.constant], TensorFacts):
+        return tensor._replace(type=names[output.constant].type)
+    chosen = at(output.element, made.version)
+    if chosen is not None:
+        element = evaluate(chosen, Facts(), names)
+        return tensor if isinstance(element, Unknown) else tensor._replace(type=element)
+    if output.type not in made.groups:
+        return tensor._replace(type=output.type) if output.type else tensor
+    known = [each.type for each in _members(made.groups[output.type], names).values()]
+    single = made.single.get(output.type, tensor.type)
+    return tensor._replace(type=next((each for each in known if not isinstance(each, Unknown)), single))
 
 
 def _computed(
@@ -154,10 +167,23 @@ def _computed(
             shape = _filled(shape, known.shape)
             result[index] = TensorFacts(names[output.name].type, shape, known.values)
             continue
-        if output.name in made.shapes and closed.isdisjoint(output.relies):
-            shape = _filled(shape, evaluate(made.shapes[output.name], Facts(), names))
-        result[index] = declared[index]._replace(type=names[output.name].type, shape=shape)
+        open_ = output.name not in made.shapes or not closed.isdisjoint(output.relies)
+        computed = NOTHING_STATED.shape if open_ else evaluate(made.shapes[output.name], Facts(), names)
+        if output.variadic:
+            result[index:] = _each_computed(names[output.name], declared[index:], computed)
+        else:
+            result[index] = declared[index]._replace(type=names[output.name].type, shape=_filled(shape, computed))
     return result
+
+
+def _each_computed(typed: Sequence[TensorFacts], declared: list[TensorFacts], shapes: Any) -> list[TensorFacts]:
+    """The facts of a repeated output, one shape for each; where their number is another, as declared."""
+    fitting = isinstance(shapes, tuple) and len(shapes) == len(declared)
+    computed = shapes if fitting else [NOTHING_STATED.shape] * len(declared)
+    return [
+        stated._replace(type=made.type, shape=_filled(stated.shape, shape))
+        for stated, made, shape in zip(declared, typed, computed, strict=True)
+    ]
 
 
 def _filled(stated: Any, computed: Any) -> Any:

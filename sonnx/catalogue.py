@@ -24,6 +24,7 @@ from sonnx.profile import (
     Operator,
     Output,
     Parameter,
+    RoundingPoint,
     Rule,
     Text,
     Versioned,
@@ -86,6 +87,11 @@ class Table:
         place = f"{self.place}.{key}"
         return {version: _parsed(text, place) for version, text in self.versioned(key).items()}
 
+    def implied_by(self) -> dict[int, tuple[str, ...]]:
+        """Names of rules, by version where they differ."""
+        place = f"{self.place}.implied_by"
+        return {version: _strings(names, place) for version, names in self.versioned("implied_by").items()}
+
     def end(self) -> None:
         """Every key must have been taken."""
         if self.data:
@@ -114,6 +120,13 @@ def _reasons(table: Table, key: str) -> dict[int, str]:
     return reasons
 
 
+def _numbers(table: Table, key: str) -> tuple[int, ...]:
+    numbers = table.take(key, list, [])
+    if not all(type(number) is int for number in numbers):
+        raise CatalogueError(f"{table.place}.{key} is no list of version numbers")
+    return tuple(numbers)
+
+
 def _by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
     if not all(key.isdecimal() for key in data):
         raise CatalogueError(f"{place} is keyed by version numbers, not by {', '.join(data)}")
@@ -140,7 +153,7 @@ def _simple(made: type[T], table: Table, **given: Any) -> T:
     return made(**values)
 
 
-_OF_OPERATORS = frozenset({"since", "before", "relies"})
+_OF_OPERATORS = frozenset({"since", "before", "relies", "implied_by"})
 """Keys that only a rule of an operator has."""
 
 
@@ -159,6 +172,7 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
         require=table.expression("require"),
         onnx=table.expression("onnx"),
         when=table.expression("when"),
+        implied_by=table.implied_by(),
     )
 
 
@@ -168,9 +182,10 @@ def _inputs(name: str, table: Table) -> Iterator[Input]:
 
 
 def _outputs(name: str, table: Table) -> Iterator[Output]:
-    shape = table.expressions("shape")
+    texts = {key: table.expressions(key) for key in ("shape", "element")}
+    given = {**texts, "implied_by": table.implied_by()}
     for span in _spans(name, table):
-        yield _simple(Output, Table(table.data, table.place), name=name, shape=shape, **span)
+        yield _simple(Output, Table(table.data, table.place), name=name, **given, **span)
 
 
 def _spans(name: str, table: Table) -> list[dict[str, Any]]:
@@ -191,23 +206,33 @@ def _spans(name: str, table: Table) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _parameter(name: str, table: Table) -> Parameter:
+def _parameters(name: str, table: Table) -> Iterator[Parameter]:
+    """One parameter for each span of versions in which ONNX gives it one kind."""
     place = f"{table.place}.absent"
     texts = table.versioned("absent")
     absent = {version: None if text == "none" else _parsed(text, place) for version, text in texts.items()}
-    return _simple(Parameter, table, name=name, absent=absent)
+    since, before, kinds = table.take("since", int, 1), table.maybe("before", int), table.versioned("kind")
+    if not kinds:
+        raise CatalogueError(f"{table.place} lacks kind")
+    starts = sorted({max(since, min(kinds)), *(start for start in kinds if start > since)})
+    for start, end in zip(starts, [*starts[1:], before], strict=True):
+        span = {"kind": at(kinds, start), "since": start, "before": end}
+        yield _simple(Parameter, Table(table.data, table.place), name=name, absent=absent, **span)
 
 
 def _operator(data: Mapping[str, Any], place: str) -> Operator:
     table = Table(data, place)
     name = table.take("operator", str)
     versions = Table(table.take("versions", dict), f"{place}.versions")
+    known = _numbers(versions, "known")
     operator = Operator(
         name=name,
         summary=table.take("summary", str),
         formula=table.take("formula", str),
         source=table.take("source", str),
-        specified=versions.take("specified", int),
+        specified=None if known else versions.take("specified", int),
+        known=known,
+        instead=table.take("instead", str, ""),
         equivalent=_reasons(versions, "equivalent"),
         refused=_reasons(versions, "refused"),
         types={
@@ -223,8 +248,9 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         },
         inputs=tuple(each for item in table.tables("inputs") for each in _inputs(*item)),
         outputs=tuple(each for item in table.tables("outputs") for each in _outputs(*item)),
-        parameters=tuple(_parameter(*item) for item in table.tables("parameters")),
+        parameters=tuple(each for item in table.tables("parameters") for each in _parameters(*item)),
         define=_defines(table),
+        rounding=tuple(_rounding(table)),
         one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
         errata=table.names("errata"),
         unproved=table.take("unproved", str, ""),
@@ -233,6 +259,11 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
     versions.end()
     table.end()
     return operator
+
+
+def _rounding(table: Table) -> Iterator[RoundingPoint]:
+    for number, data in enumerate(table.take("rounding", list, [])):
+        yield _simple(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
 
 
 def _defines(table: Table) -> dict[str, Versioned[Expression]]:

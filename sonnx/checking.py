@@ -7,13 +7,13 @@ operator's own shape expression computes.  Equal declarations and equal calls on
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonnx import catalogue
 from sonnx.calls import judge_facts, judge_form
 from sonnx.fact_table import OMITTED, FactTable
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.graph_rules import Call, Defect, decide
+from sonnx.graph_rules import Call, Defect
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, Outcome, judge, outcome
 from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type
@@ -24,6 +24,9 @@ from sonnx.scope import Scope, function_key, nested, scopes, standard
 from sonnx.signature import Signature, signature
 from sonnx.tally import Tally
 from sonnx.verdict import Report, Verdict, Where
+
+if TYPE_CHECKING:
+    from sonnx.tailoring import Tailoring
 
 
 class Declared(NamedTuple):
@@ -45,9 +48,12 @@ class Judged(NamedTuple):
 SPARSE = Type("sparse tensor", None, None, True)
 
 
-def judge_model(model: Model, name: str, edition: str, *, strict_versions: bool = False) -> Report:
+def judge_model(
+    model: Model, name: str, edition: str, *, strict_versions: bool = False, tailoring: Tailoring | None = None
+) -> Report:
     """The report on a model under an edition; `name` is what the report calls the file."""
-    return _Check(model, InForce(catalogue.editions().editions[edition], strict_versions)).run(name)
+    strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
+    return _Check(model, InForce(catalogue.editions().editions[edition], strict, tailoring)).run(name)
 
 
 class _Check:
@@ -85,7 +91,7 @@ class _Check:
     def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
         """Ask a rule of graph.toml: one pass for the subject, or one failure for each defect."""
         found: Defect | None = None
-        for found in decide(rule)(*subject):
+        for found in self.in_force.decide(rule)(*subject):
             place = "/".join(filter(None, (where.place, found.place))) or "model"
             kind = "node" if found.operator else "value" if found.name else where.kind
             name = found.name or ("" if found.operator else where.name)
@@ -173,9 +179,12 @@ class _Check:
 
     def _function_values(self, scope: Scope, number: int) -> None:
         text = f"{number} values of the function have the types and shapes of each call"
-        failing = [answer for answer in self._declared(NOT_STATED).outcome.loud if answer.verdict is Verdict.FAIL]
-        for answer in failing:
-            self.tally.fail(answer.rule, text, Where(scope.place, "function", scope.graph.name))
+        where = Where(scope.place, "function", scope.graph.name)
+        for answer in self._declared(NOT_STATED).outcome.loud:
+            if answer.verdict is Verdict.FAIL:
+                self.tally.fail(answer.rule, text, where)
+            else:
+                self.tally.use(outcome([answer]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)

@@ -9,13 +9,15 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from math import ceil
+from pathlib import Path
 from typing import Any, BinaryIO
 
+from sonnx.asked import Asked, judge, opened
 from sonnx.frames import receive, send
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
-from sonnx.request import Request, judge_request
 from sonnx.results import Why
 from sonnx.stored import encode
 
@@ -55,10 +57,10 @@ def _limit_memory(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (size if hard < 0 else min(size, hard), hard))
 
 
-def _answer(asked: dict[str, Any], content: bytes, memory: int) -> tuple[bytes, bool]:
+def _answer(request: dict[str, Any], content: bytes, memory: int) -> tuple[bytes, bool]:
     """The report, or why there is none; and whether the process is fit for another model."""
     try:
-        return json.dumps(_judged(asked, content)).encode(), True
+        return json.dumps(_judged(request, content)).encode(), True
     except Misuse as error:
         return _said({"misuse": str(error)}), True
     except Unreadable as error:
@@ -79,7 +81,17 @@ def _said(answer: dict[str, Any]) -> bytes:
     return json.dumps(answer).encode()
 
 
-def _judged(asked: dict[str, Any], content: bytes) -> dict[str, Any]:
-    source = content if asked["inline"] else asked["model"]
-    report, digest = judge_request(Request(**asked["request"]), source, asked["model"])
-    return {"report": encode(report), "hash": digest}
+def _judged(request: dict[str, Any], content: bytes) -> dict[str, Any]:
+    name, inline, hashed, tailoring = (request.pop(key) for key in ("model", "inline", "hashed", "tailoring"))
+    asked = Asked(**request, tailoring=_tailoring(tailoring))
+    model, digest = opened(content if inline else name, hashed, asked.limits)
+    report = judge(model, digest, asked, name)
+    return {"report": encode(replace(report, tailoring=None))}  # the parent has it
+
+
+def _tailoring(path: str | None) -> Any:
+    if path is None:
+        return None
+    from sonnx import tailoring  # most runs have none
+
+    return tailoring.read(Path(path))

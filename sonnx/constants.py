@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sonnx.external import Elsewhere, inside
 from sonnx.model import External, Tensor
 from sonnx.parse import Unreadable, mapped
 from sonnx.quoting import number, quote
@@ -54,7 +55,10 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
     """
     if folder is None:
         raise NotExecutable(f"{called} stands in another file, and there is no folder to look for it in")
-    path = _inside(folder, external.location, called)
+    try:
+        path = inside(folder, external.location)
+    except Elsewhere as reason:
+        raise NotExecutable(f"the file {quote(external.location)} of {called} {reason}") from None
     try:
         data = mapped(path, quote(external.location)) if wanted else memoryview(b"")
     except Unreadable as error:
@@ -68,15 +72,3 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
         text = f"{called} takes {number(wanted)} bytes; the file states {length} from byte {offset} of {len(data)}"
         raise NotExecutable(text)
     return data[offset : offset + length]
-
-
-def _inside(folder: Path, location: str, called: str) -> Path:
-    """The file a location names, all links resolved."""
-    try:
-        base = folder.resolve(strict=True)
-        path = (base / location).resolve(strict=True)
-    except (OSError, ValueError, RuntimeError):
-        raise NotExecutable(f"the file {quote(location)} of {called} does not exist") from None
-    if not location or base not in path.parents:
-        raise NotExecutable(f"the file {quote(location)} of {called} is not in the folder of the model")
-    return path

@@ -153,11 +153,10 @@ class Facts:
             return unknown
         if type(left) is float or type(right) is float:
             if any(type(side) is float and not isfinite(side) for side in (left, right)):
-                return undefined(f"{left} {sign} {right} is no operation on real numbers")
+                return undefined(f"{number(left)} {sign} {number(right)} is no operation on real numbers")
             left, right = Fraction(left), Fraction(right)
         if sign in ("//", "%") and right <= 0:
-            shown = number(right) if type(right) is int else right
-            return undefined(f"the divisor {shown} is not positive")
+            return undefined(f"the divisor {number(right)} is not positive")
         return _ARITHMETIC[sign](left, right)
 
     def negative(self, value: Any) -> Any:

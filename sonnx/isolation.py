@@ -13,11 +13,11 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from sonnx.asked import Asked
 from sonnx.frames import receive, send
-from sonnx.request import Request
 from sonnx.results import Why
 
 CODE = "from sonnx.child import main; main()"
@@ -34,15 +34,30 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A model and how it is judged: a path, or a name with the content of standard input."""
+    """A model and what is asked of it.
+
+    `model` is a path, or a name where there is `content`.  `tailoring` is the file of the tailoring, which the child
+    reads again; `hashed` asks for the hash of what is judged.
+    """
 
     model: str
-    request: Request
+    asked: Asked
+    tailoring: str | None = None
+    hashed: bool = False
     content: bytes | None = None
+
+    def options(self) -> dict[str, Any]:
+        """All but the model, as JSON."""
+        asked = self.asked
+        return {
+            "edition": asked.edition, "bind": dict(asked.bind), "select": asked.select, "ignore": asked.ignore,
+            "strict_versions": asked.strict_versions, "limits": dict(asked.limits), "tailoring": self.tailoring,
+            "hashed": self.hashed,
+        }  # fmt: skip
 
 
 Answer = dict[str, Any]
-"""What comes back: `report` and `hash`, or `sentence` and `why`, or `misuse`."""
+"""What comes back: `report`, or `sentence` and `why`, or `misuse`."""
 
 INTERRUPTED: Answer = {"sentence": "was not judged: the run was interrupted", "why": Why.STOPPED}
 
@@ -129,7 +144,7 @@ def _end(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
 
 def _asked(task: Task) -> bytes:
     inline = task.content is not None
-    return json.dumps({"model": task.model, "inline": inline, "request": asdict(task.request)}).encode()
+    return json.dumps({"model": task.model, "inline": inline, **task.options()}).encode()
 
 
 def _start(bounds: Bounds) -> subprocess.Popen[bytes]:

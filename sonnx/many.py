@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
 
 from sonnx.isolation import INTERRUPTED, Answer, Bounds, Child, Task
 from sonnx.misuse import Misuse
@@ -18,8 +19,8 @@ from sonnx.resuming import Journal
 from sonnx.stored import decode
 from sonnx.verdict import Report
 
-Result = Unjudged | tuple[Report, str]
-"""The sentence on a model, or its report and the hash of its file."""
+Result = Unjudged | Report
+"""The sentence on a model, or its report."""
 
 Progress = Callable[[int, int, Counter[str], str], None]
 """Told after each model: how many are done, of how many, the verdicts so far, and its name."""
@@ -86,7 +87,7 @@ def judge_all(
         Misuse: what a task asks for cannot be met.
     """
     kept = {} if journal is None else journal.answers(tasks)
-    results = {name: _result(name, answer) for name, answer in kept.items()}
+    results = {task.model: _result(task, kept[task.model]) for task in tasks if task.model in kept}
     verdicts = Counter(map(_word, results.values()))
     interrupted = False
     with children_of(bounds) as children, threads(jobs) as executor:
@@ -98,7 +99,7 @@ def judge_all(
                 task, answer = asked[done], done.result()
                 if journal is not None and "misuse" not in answer:
                     journal.keep(task, answer)
-                result = results[task.model] = _result(task.model, answer)
+                result = results[task.model] = _result(task, answer)
                 verdicts[_word(result)] += 1
                 if progress is not None:
                     progress(len(results), len(tasks), verdicts, task.model)
@@ -111,26 +112,26 @@ def judge_all(
     return _in_order(tasks, results, interrupted)
 
 
-def _result(model: str, answer: Answer) -> Result:
+def _result(task: Task, answer: Answer) -> Result:
     if "misuse" in answer:
         raise Misuse(answer["misuse"])
     if "why" not in answer:
-        return decode(answer["report"]), answer["hash"]
+        return replace(decode(answer["report"]), tailoring=task.asked.tailoring)
     why = Why(answer["why"])
-    return Unjudged(answer["sentence"] if why is Why.UNREADABLE else f"{model!r} {answer['sentence']}", why)
+    return Unjudged(answer["sentence"] if why is Why.UNREADABLE else f"{task.model!r} {answer['sentence']}", why)
 
 
 def _word(result: Result) -> str:
-    return result.why.word if isinstance(result, Unjudged) else str(result[0].verdict)
+    return result.why.word if isinstance(result, Unjudged) else str(result.verdict)
 
 
 def _in_order(tasks: Sequence[Task], results: Mapping[str, Result], interrupted: bool) -> Results:
     made = Results(interrupted=interrupted)
-    for model in (task.model for task in tasks):
-        result = results[model] if model in results else _result(model, INTERRUPTED)
+    for task in tasks:
+        model = task.model
+        result = results[model] if model in results else _result(task, INTERRUPTED)
         if isinstance(result, Unjudged):
             made.unjudged[model] = result
         else:
-            made.reports.append(result[0])
-            made.hashes.append(result[1])
+            made.reports.append(result)
     return made

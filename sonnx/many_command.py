@@ -8,31 +8,37 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
+from sonnx.asked import Asked
 from sonnx.isolation import Bounds, Task
 from sonnx.many import Progress, judge_all
 from sonnx.model_files import STANDARD_INPUT
 from sonnx.quoting import escape
-from sonnx.request import Request
 from sonnx.results import Results
 from sonnx.resuming import Journal
 
 
-def run(models: Sequence[str], options: argparse.Namespace, request: Request) -> Results:
-    """Judge the models, each as the request says.
+def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed: bool) -> Results:
+    """Judge the models, each as asked.
 
     Raises:
         Misuse: what is asked for cannot be met.
         OSError: the file of --resume cannot be read or written.
     """
     bounds = Bounds(options.timeout or Bounds.timeout, options.memory or Bounds.memory)
-    journal = Journal(options.resume, request) if options.resume else None
-    tasks = [_task(model, request) for model in models]
+    tailoring = None if options.tailoring is None else str(options.tailoring)
+    tasks = [
+        Task(
+            model=STANDARD_INPUT if model == "-" else model,
+            asked=asked,
+            tailoring=tailoring,
+            hashed=hashed,
+            content=sys.stdin.buffer.read() if model == "-" else None,
+        )
+        for model in models
+    ]
+    journal = Journal(options.resume, tasks[0]) if options.resume else None
     jobs = min(options.jobs or os.cpu_count() or 1, len(models))
     return judge_all(tasks, jobs, bounds, journal=journal, progress=_progress())
-
-
-def _task(model: str, request: Request) -> Task:
-    return Task(STANDARD_INPUT, request, sys.stdin.buffer.read()) if model == "-" else Task(model, request)
 
 
 def _progress() -> Progress | None:

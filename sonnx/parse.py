@@ -41,8 +41,8 @@ class Unreadable(Exception):
     """The bytes are no model: one sentence that says what is wrong and where."""
 
 
-def read(source: str | os.PathLike[str] | bytes, *, limits: Allowed = DEFAULT) -> Model:
-    """The model in a file or in bytes.
+def read(source: str | os.PathLike[str] | bytes, name: str = "the model", limits: Allowed = DEFAULT) -> Model:
+    """The model in a file or in bytes, which messages call by `name`.
 
     A file of more than `WHOLE` bytes is mapped and must not be changed while the model is in use: its weights are read
     from it on demand, and where it was shortened the system ends the process.
@@ -50,8 +50,11 @@ def read(source: str | os.PathLike[str] | bytes, *, limits: Allowed = DEFAULT) -
     Raises:
         Unreadable: if there is no such file, if it does not parse, if it has no graph, or if it exceeds a limit.
     """
-    name = "the model" if isinstance(source, bytes) else repr(os.fspath(source))
-    content = memoryview(source) if isinstance(source, bytes) else mapped(source, name)
+    if isinstance(source, bytes):
+        content = memoryview(source)
+    else:
+        name = repr(os.fspath(source))
+        content = mapped(source, name)
     try:
         return _read(content, name, limits)
     except Exceeded as error:
@@ -80,6 +83,22 @@ def _builder(source: memoryview, limits: Allowed) -> Builder:
 
 def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
     """The bytes of a file, read only when they are looked at."""
+    with _opened(path, name) as descriptor:
+        if os.fstat(descriptor).st_size <= WHOLE:
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return memoryview(file.read())
+        return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+
+
+def contents(path: str | os.PathLike[str], name: str) -> bytes:
+    """The bytes of a file, read once: for whoever must know that what is hashed is what is judged."""
+    with _opened(path, name) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        return file.read()
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str], name: str) -> Iterator[int]:
+    """A regular file that is not empty, as an open descriptor."""
     try:
         # Without waiting, so that a pipe nobody writes to is an error and no standstill.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -88,14 +107,15 @@ def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
             raise Unreadable(f"{name} is a folder") from None
         raise Unreadable(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
-        return _mapped_regular(descriptor, name)
+        _require_regular(descriptor, name)
+        yield descriptor
     except OSError as error:
         raise Unreadable(f"{name} cannot be read: {error.strerror}") from None
     finally:
         os.close(descriptor)
 
 
-def _mapped_regular(descriptor: int, name: str) -> memoryview:
+def _require_regular(descriptor: int, name: str) -> None:
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise Unreadable(f"{name} is a folder")
@@ -103,10 +123,6 @@ def _mapped_regular(descriptor: int, name: str) -> memoryview:
         raise Unreadable(f"{name} is not a regular file; a model from a pipe must be saved first")
     if not status.st_size:
         raise Unreadable(f"{name} is empty")
-    if status.st_size <= WHOLE:
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            return memoryview(file.read())
-    return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
 
 
 @contextmanager

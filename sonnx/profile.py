@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sonnx.domain import Expression
@@ -37,8 +37,8 @@ class Rule:
     onnx: Expression | None = None
     when: Expression | None = None
     relies: tuple[str, ...] = ()
-    implied_by: tuple[str, ...] = ()
-    """The rules it follows from, where no file can break it alone; that it does is a theorem."""
+    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """By version the rules it follows from, where no file can break it alone; where all are in force, a theorem."""
     since: int = 1
     before: int | None = None
     introduced: str = "onnx"
@@ -83,6 +83,8 @@ class Output:
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()
+    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict)
+    """The rules under which the output is not there, so that its shape cannot be wrong alone."""
     variadic: bool = False
     optional: bool = False
     since: int = 1
@@ -92,6 +94,8 @@ class Output:
     errata: tuple[str, ...] = ()
     constant: str = ""
     """The parameter whose tensor the output is, known before the model runs (Constant)."""
+    element: Versioned[Expression] = field(default_factory=dict)
+    """The element type from each version on, where parameters decide it (Cast); else its type variable does."""
 
 
 Formal = Input | Output
@@ -112,6 +116,8 @@ class Parameter:
     optional: int | None = None
     """The version from which it need not be written any more."""
     input: int | None = None
+    list_since: int | None = None
+    """The first version whose text asks for one axis; before it ONNX takes a scalar for a list of one."""
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()
@@ -124,6 +130,16 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundingPoint:
+    """A real that is rounded to nearest, ties to even: an inner one, or the "output" where a text leaves that open."""
+
+    name: str
+    statement: str
+    source: str
+    errata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """One operator file."""
 
@@ -131,7 +147,8 @@ class Operator:
     summary: str
     formula: str
     source: str
-    specified: int
+    specified: int | None
+    """The version a text speaks of, None as long as no text specifies the operator."""
     equivalent: Mapping[int, str]
     refused: Mapping[int, str]
     """Versions that mean something else than the specified one, each with what to convert to."""
@@ -142,16 +159,28 @@ class Operator:
     parameters: tuple[Parameter, ...]
     define: Mapping[str, Versioned[Expression]]
     rules: tuple[Rule, ...]
+    rounding: tuple[RoundingPoint, ...] = ()
+    """Where values are rounded, if not once at the output or if the text leaves it open; in the order of computing."""
     one_type: tuple[tuple[str, ...], ...] = ()
     """Inputs and outputs that the SONNX text wants in one element type, beyond ONNX's type variables."""
     errata: tuple[str, ...] = ()
     unproved: str = ""
     """Why no theorems are derived from the file yet; "" where they are."""
+    known: tuple[int, ...] = ()
+    """The versions of an operator that no text specifies."""
+    instead: str = ""
+    """What to write as long as no text specifies the operator; "" where nothing of the profile computes the same."""
 
     @property
     def versions(self) -> tuple[int, ...]:
         """The ONNX versions the file knows, ascending."""
-        return tuple(sorted({self.specified, *self.equivalent, *self.refused}))
+        specified = () if self.specified is None else (self.specified,)
+        return tuple(sorted({*specified, *self.equivalent, *self.refused, *self.known}))
+
+    @property
+    def specified_first(self) -> list[int]:
+        """The versions, the specified one first, then the newest."""
+        return sorted(self.versions, key=lambda version: (version != self.specified, -version))
 
     def version_at(self, operator_set: int) -> int | None:
         """The version in force at an operator set, None before the first."""
@@ -177,6 +206,10 @@ class Erratum:
     defect: str
     counterexample: str
     reading: str
+    theorems: tuple[str, ...] = ()
+    """Theorems about it, by id: what is printed and refuted, or what holds in its place."""
+    unproved: str = ""
+    """Why no theorem refutes a printed condition; "" where one does, or where none is printed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default="z3", help="all: z3, and one that confirms it"
     )
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the answers, for evidence packs, there")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     cores = os.cpu_count() or 1
     parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
@@ -62,6 +63,10 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
     outcomes = list(proving.prove(found, arguments.solver, _answers(arguments), arguments.jobs, _progress()))
+    if arguments.record is not None:
+        from sonnx.audit import record
+
+        write_whole(arguments.record, record.as_json(outcomes))
     sys.stdout.write(report.as_json(outcomes) if arguments.format == "json" else report.text(outcomes))
     return exit_code(outcomes)
 
@@ -100,12 +105,12 @@ def emit(found: Sequence[Any], folder: Path) -> None:
     Raises:
         OSError: where the folder cannot be written.
     """
-    from sonnx import proving
+    from sonnx.asking import questions
 
     folder.mkdir(parents=True, exist_ok=True)
     index: list[str] = []
     for theorem in found:
-        for number, question in enumerate(proving.questions(theorem, "z3", theorem.obligations), 1):
+        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
             name = f"{theorem.id}.{number}"
             index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
             write_whole(folder / f"{name}.smt2", question.text)
@@ -127,7 +132,7 @@ def _progress() -> Callable[[int, int], None] | None:
 
     def show(done: int, all_of_them: int) -> None:
         end = "\n" if done == all_of_them else ""
-        sys.stderr.write(f"\r{done} of {all_of_them} questions{end}")
+        sys.stderr.write(f"\r{done} of {all_of_them} theorems{end}")
         sys.stderr.flush()
 
     return show

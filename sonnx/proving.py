@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib import import_module
+from itertools import groupby
 from multiprocessing import get_context
 from typing import Any
 
 from sonnx.answers import Answers
+from sonnx.asking import Judged, judge, questions
 from sonnx.data import folder
 from sonnx.misuse import Misuse
 
@@ -24,30 +27,6 @@ SOLVERS = ("z3", "cvc5", "bitwuzla")
 
 class Unusable(Misuse):
     """An unknown theorem or an absent solver: one sentence for the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One obligation with what each solver answered to its text; `hash` is that of the SMT-LIB text."""
-
-    name: str
-    hash: str
-    answers: tuple[Any, ...]
-    vacuous: str = ""
-    """What the first solver said about the hypotheses where it was not that they can hold."""
-
-    @property
-    def status(self) -> str:
-        """Proved, refuted, vacuous or undecided; solvers that disagree decide nothing."""
-        found = {answer.result for answer in self.answers} - {"refused"}
-        if self.vacuous:
-            return "vacuous" if self.vacuous == "unsat" else "undecided"
-        return {frozenset({"unsat"}): "proved", frozenset({"sat"}): "refuted"}.get(frozenset(found), "undecided")
-
-    @property
-    def confirmed(self) -> bool:
-        """At least two solvers decided it."""
-        return sum(answer.result in ("sat", "unsat") for answer in self.answers) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +61,11 @@ class Outcome:
 
 def theorems() -> tuple[Any, ...]:
     """Every theorem of `proofs/`, by identifier."""
+    return _walk()
+
+
+@cache
+def _walk() -> tuple[Any, ...]:
     modules = [import_module(f"sonnx.proofs.{path.stem}") for path in sorted(folder("proofs").glob("[a-z]*.py"))]
     found = [theorem for module in modules if hasattr(module, "theorems") for theorem in module.theorems()]
     return tuple(sorted(found, key=lambda theorem: str(theorem.id)))
@@ -120,28 +104,6 @@ def source_hash(theorem: Any) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """An obligation in SMT-LIB: the theorem it belongs to, the text, and the text of its hypotheses alone."""
-
-    theorem: Any
-    name: str
-    text: str
-    hypotheses: str
-    solvers: tuple[str, ...]
-
-
-def questions(theorem: Any, solver: str, obligations: Callable[[], Iterable[Any]]) -> Iterator[Question]:
-    """What to ask: of one solver, or with "all" of z3 and of the one that confirms theorems of this sort."""
-    solving = import_module("sonnx.proofs.solving")
-    asked = ("z3", solving.CONFIRMS[theorem.sort]) if solver == "all" else (solver,)
-    if theorem.reason_single and solver != "z3":
-        asked = ("z3",)
-    readers = tuple(each for each in asked if theorem.sort in solving.FRAGMENTS[each])
-    for each in obligations():
-        yield Question(theorem, each.name, solving.export(each), solving.export_hypotheses(each), readers or ("z3",))
-
-
 def prove(
     found: Sequence[Any],
     solver: str = "z3",
@@ -155,64 +117,56 @@ def prove(
         Unusable: where a solver is absent.
     """
     require(SOLVERS if solver == "all" else (solver,))
-    asked = [question for theorem in found for question in questions(theorem, solver, theorem.obligations)]
-    known = answer_all(asked, answers or Answers(None), jobs, progress)
-    judged: dict[str, list[Judged]] = {theorem.id: [] for theorem in found}
-    for question in asked:
-        judged[question.theorem.id].append(_judge(question, known))
-    for theorem in found:
-        yield _outcome(theorem, judged[theorem.id])
+    outcomes = _outcomes(found, solver, answers or Answers(None), jobs)
+    for done, (theorem, outcome) in enumerate(zip(found, outcomes, strict=True), 1):
+        if progress is not None:
+            progress(done, len(found))
+        yield replace(outcome, theorem=theorem)
 
 
 def refutes(theorem: Any, mutant: Any, known: Answers | None = None) -> bool:
     """Whether at least one obligation of a mutant is refuted: the theorem notices the change."""
-    asked = list(questions(theorem, "z3", mutant.obligations))
-    answers = answer_all(asked, known or Answers(None), 1, None)
-    return any(_judge(question, answers).status == "refuted" for question in asked)
+    asked = questions(theorem, "z3", mutant.obligations)
+    return any(judge(question, known or Answers(None)).status == "refuted" for question in asked)
 
 
-def answer_all(
-    asked: Sequence[Question], answers: Answers, jobs: int, progress: Callable[[int, int], None] | None
-) -> Mapping[tuple[str, str], Any]:
-    """The answer to every text by solver and text; texts answered before are not asked again."""
-    solving = import_module("sonnx.proofs.solving")
-    pairs = [(solver, q.text) for q in asked for solver in q.solvers]
-    pairs += [("z3", q.hypotheses) for q in asked if q.hypotheses]
-    known = {pair: answer for pair in dict.fromkeys(pairs) if (answer := answers.recall(*pair)) is not None}
-    open_pairs = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-    for done, (pair, answer) in enumerate(_ask(solving.ask, open_pairs, jobs), 1):
-        known[pair] = answer
-        answers.keep(*pair, answer)
-        if progress is not None:
-            progress(done, len(open_pairs))
-    return known
-
-
-def _ask(
-    ask: Callable[[str, str], Any], pairs: Sequence[tuple[str, str]], jobs: int
-) -> Iterator[tuple[tuple[str, str], Any]]:
-    if jobs <= 1 or len(pairs) < 2:
-        yield from ((pair, ask(*pair)) for pair in pairs)
+def _outcomes(found: Sequence[Any], solver: str, answers: Answers, jobs: int) -> Iterator[Outcome]:
+    """In several processes where each can make the theorems itself: those given may be others of the same names."""
+    if jobs <= 1 or len(found) < 2 or any(_registered().get(theorem.id) is not theorem for theorem in found):
+        yield from (_outcome(theorem, solver, answers) for theorem in found)
         return
+    parts = [tuple(theorem.id for theorem in part) for _, part in groupby(found, _subject)]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from zip(pairs, pool.map(ask, *zip(*pairs, strict=True), chunksize=4), strict=True)
+        for outcomes in pool.map(partial(_elsewhere, solver, answers.folder), parts):
+            yield from outcomes
 
 
-def _judge(question: Question, known: Mapping[tuple[str, str], Any]) -> Judged:
-    answers = tuple(known[solver, question.text] for solver in question.solvers)
-    possible = known["z3", question.hypotheses].result if question.hypotheses else "sat"
-    vacuous = "" if possible == "sat" else possible
-    return Judged(question.name, hashlib.sha256(question.text.encode()).hexdigest(), answers, vacuous)
+def _subject(theorem: Any) -> tuple[str, ...]:
+    """The first two parts of an identifier: theorems that share their variables stand together."""
+    return tuple(theorem.id.split(".")[:2])
 
 
-def _outcome(theorem: Any, judged: Sequence[Judged]) -> Outcome:
-    outcome = Outcome(theorem, tuple(judged), source_hash(theorem))
+def _elsewhere(solver: str, kept: Any, names: Sequence[str]) -> list[Outcome]:
+    """Outcomes without their theorems, which do not travel between processes."""
+    answers = Answers(kept)
+    return [replace(_outcome(_registered()[name], solver, answers), theorem=None) for name in names]
+
+
+@cache
+def _registered() -> dict[str, Any]:
+    return {theorem.id: theorem for theorem in _walk()}
+
+
+def _outcome(theorem: Any, solver: str, answers: Answers) -> Outcome:
+    asked = questions(theorem, solver, theorem.obligations)
+    judged = tuple(judge(question, answers) for question in asked)
+    outcome = Outcome(theorem, judged, source_hash(theorem))
     if outcome.status != "refuted":
         return outcome
     first = next(each for each in judged if each.status == "refuted")
     values = next((answer.values for answer in first.answers if answer.values), ())
     said, unconfirmed = _replay(theorem, values)
-    return Outcome(theorem, tuple(judged), outcome.source, values, said, unconfirmed)
+    return Outcome(theorem, judged, outcome.source, values, said, unconfirmed)
 
 
 def _replay(theorem: Any, values: tuple[tuple[str, int], ...]) -> tuple[str, str]:

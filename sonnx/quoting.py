@@ -32,7 +32,9 @@ def quote(text: str, longest: int = 120) -> str:
     return "'" + escape(shown).replace("'", r"\'") + "'"
 
 
-def number(value: int | Fraction) -> str:
+def number(value: float | Fraction) -> str:
     """A number in decimal digits, or how long it is: a product of extents can exceed what Python prints."""
+    if isinstance(value, float):
+        return str(value)
     length = max(value.numerator.bit_length(), value.denominator.bit_length())
     return str(value) if length <= 256 else f"a number of {length} bits"

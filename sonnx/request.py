@@ -1,44 +1,97 @@
-"""How the models of a run are judged, and one of them judged that way."""
+"""The options of a verdict, which several commands share, and what they ask for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import argparse
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sonnx.api import check
-from sonnx.files import sha256
-from sonnx.limits import DEFAULT
-from sonnx.verdict import Report
+from sonnx import catalogue, limits
+from sonnx.asked import Asked
+from sonnx.binding import bindings
+from sonnx.misuse import Misuse
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The arguments of `sonnx.check`, and whether the hash of the file is wanted."""
-
-    edition: str | None = None
-    bind: tuple[tuple[str, int], ...] = ()
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    strict_versions: bool = False
-    limits: tuple[tuple[str, int], ...] = tuple(DEFAULT.items())
-    hashed: bool = False
+if TYPE_CHECKING:
+    from sonnx.deviations import Deviations
 
 
-def judge_request(request: Request, source: str | bytes, name: str) -> tuple[Report, str]:
-    """The report on a model, and the hash of its file, "" where it is not wanted.
+def edition_help() -> str:
+    """The editions there are."""
+    known = catalogue.editions()
+    return f"one of {', '.join(known.editions)} (default {known.default})"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that say what is asked of a model, but for a choice of rules."""
+    parser.add_argument("--edition", default=None, help=edition_help())
+    parser.add_argument(
+        "--bind", action="append", default=[], metavar="N=1,H=224", help="judge for these values of symbolic dimensions"
+    )
+    parser.add_argument(
+        "--tailoring", type=Path, default=None, metavar="FILE", help="a file that makes the edition stricter"
+    )
+    parser.add_argument("--deviations", type=Path, default=None, metavar="FILE", help="a file of justified failures")
+    parser.add_argument(
+        "--date", type=_day, default=None, metavar="DAY", help="judge deviations as of YYYY-MM-DD (default: today)"
+    )
+    parser.add_argument(
+        "--accept-assumptions", action="store_true", help="exit 0 where only assumptions on run-time values are open"
+    )
+    parser.add_argument(
+        "--strict-versions", action="store_true", help="admit only the operator version a text specifies"
+    )
+    limits.add_argument(parser)
+
+
+def _day(text: str) -> date:
+    try:
+        found = date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2027-03-31") from None
+    if str(found) != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2027-03-31")
+    return found
+
+
+def asked(options: argparse.Namespace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Asked:
+    """What the options ask of each model.
 
     Raises:
-        Unreadable: the source is no readable ONNX model.
-        Misuse: the request cannot be met.
+        Misuse: where they cannot be met.
     """
-    report = check(
-        source,
-        request.edition,
-        bind=dict(request.bind),
-        select=request.select,
-        ignore=request.ignore,
-        strict_versions=request.strict_versions,
-        limits=dict(request.limits),
-        name=name,
-    )
-    return report, sha256(source if isinstance(source, bytes) else Path(source)) if request.hashed else ""
+    own = None
+    if options.tailoring is not None:
+        from sonnx import tailoring  # most runs have none
+
+        own = tailoring.read(options.tailoring)
+    return Asked(
+        options.edition,
+        bindings(options.bind),
+        tuple(select),
+        tuple(ignore),
+        options.strict_versions,
+        own,
+        limits.limits_of(options.limit),
+    ).checked()
+
+
+def deviations(options: argparse.Namespace) -> tuple[Deviations, date] | None:
+    """The records of the options and the day they are judged on.
+
+    Raises:
+        Misuse: where the file is malformed, or a day is given for no file.
+    """
+    if options.deviations is None:
+        if options.date is not None:
+            raise Misuse("--date is the day deviations are judged on; there is no --deviations")
+        return None
+    from sonnx import deviations as justified  # most runs have none
+
+    return justified.read(options.deviations), options.date or date.today()
+
+
+def names(values: Sequence[str]) -> list[str]:
+    """The names in comma-separated values."""
+    return [name for value in values for name in value.split(",") if name]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from sonnx.stops import TOOL_FAILED, USAGE, worst
 from sonnx.verdict import Report
 
 
 class Why(IntEnum):
     """What happened instead of a check; the number is the exit code it stands for."""
 
-    UNREADABLE = 2
+    UNREADABLE = USAGE
     STOPPED = 3
-    FAILED = 4
+    FAILED = TOOL_FAILED
 
     @property
     def word(self) -> str:
@@ -42,18 +43,13 @@ def why(sentence: str) -> Why:
 
 @dataclass
 class Results:
-    """What a run gives, in the order of the models: reports with the hashes of their files, and sentences."""
+    """What a run gives, in the order of the models: reports, and sentences."""
 
     reports: list[Report] = field(default_factory=list)
-    hashes: list[str] = field(default_factory=list)
     unjudged: dict[str, Unjudged] = field(default_factory=dict)
     interrupted: bool = False
 
     def exit_code(self, accept_assumptions: bool) -> int:
         """Of all exit codes the one that matters most."""
         codes = {report.exit_code(accept_assumptions) for report in self.reports}
-        codes |= {int(sentence.why) for sentence in self.unjudged.values()}
-        return next(each for each in _SEVERITY if each in codes)
-
-
-_SEVERITY = (Why.FAILED, Why.UNREADABLE, 1, Why.STOPPED, 0)
+        return worst(codes | {int(sentence.why) for sentence in self.unjudged.values()})

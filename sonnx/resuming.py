@@ -10,21 +10,20 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from sonnx.data import folder
 from sonnx.isolation import Answer, Task
 from sonnx.misuse import Misuse
-from sonnx.request import Request
 from sonnx.results import Why
 
 
-def fingerprint(request: Request) -> str:
+def fingerprint(task: Task) -> str:
     """The hash of all that an answer depends on besides its model."""
-    options = asdict(request)
-    made = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
+    made = hashlib.sha256(json.dumps(task.options(), sort_keys=True).encode())
+    if task.tailoring is not None:
+        made.update(Path(task.tailoring).read_bytes())
     code, rules = Path(__file__).parent, folder("restrictions")
     for path in sorted([*code.rglob("*.py"), *rules.rglob("*.toml")]):
         made.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -37,8 +36,8 @@ _ENTRY = {"model", "file", "answer"}
 class Journal:
     """A file of answers, written line by line."""
 
-    def __init__(self, path: Path, request: Request) -> None:
-        """Open the file, or begin it.
+    def __init__(self, path: Path, task: Task) -> None:
+        """Open the file, or begin it; all tasks of the run have the options of this one.
 
         Raises:
             Misuse: the file is none of this program, or its answers hold for another program, rules or options.
@@ -46,7 +45,7 @@ class Journal:
         """
         self.path = path
         self.identities: dict[str, list[int] | None] = {}
-        first = {"sonnx": "answers", "for": fingerprint(request)}
+        first = {"sonnx": "answers", "for": fingerprint(task)}
         content = path.read_bytes() if path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
         head = _read(whole[0]) if whole else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,11 +42,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     model = read(options.model, limits=limits_of(options.limit))
-    inputs = _given(model, options)
-    expected = _expected(model, options.test_data) if options.test_data else {}
-    values, report = run_model(
+    inputs = given_inputs(model, options.input, options.test_data)
+    expected = expected_outputs(model, options.test_data) if options.test_data else {}
+    outcome = run_model(
         model, inputs, options.model, options.edition, unchecked=options.unchecked, all_values=options.all_values
     )
+    values, report = outcome.values, outcome.report
     name = escape(Path(options.model).name)
     if report is None:
         print(f"{name}: UNCHECKED: these are values of a model that nothing says is inside the profile")
@@ -74,10 +75,15 @@ def _print(values: Mapping[str, Array]) -> None:
 # ------------------------------------------------------------------ inputs
 
 
-def _given(model: Model, options: argparse.Namespace) -> dict[str, Array]:
+def given_inputs(model: Model, texts: Sequence[str], test_data: Path | None) -> dict[str, Array]:
+    """The inputs from --input texts and from a test_data_set folder.
+
+    Raises:
+        BadInput: a text or a file is not what it should be, or gives an input twice.
+    """
     declared = {value.name: value.type.element for value in model.graph.inputs}
-    found = dict(_test_data(options.test_data, "input", asked(model))) if options.test_data else {}
-    for text in options.input:
+    found = dict(_test_data(test_data, "input", asked(model))) if test_data else {}
+    for text in texts:
         for name, values in _one(text).items():
             if name in found:
                 raise BadInput(f"the input {quote(name)} is given twice")
@@ -100,7 +106,12 @@ def _one(text: str) -> dict[str, Array]:
     return {name: next(iter(arrays.values()))}
 
 
-def _expected(model: Model, folder: Path) -> dict[str, Array]:
+def expected_outputs(model: Model, folder: Path) -> dict[str, Array]:
+    """The outputs in a test_data_set folder.
+
+    Raises:
+        BadInput: there are none, or one is not what it should be.
+    """
     found = _test_data(folder, "output", model.graph.outputs)
     if not found:
         raise BadInput(f"the folder {quote(str(folder))} has no output_*.pb")

@@ -7,7 +7,8 @@ operators' own shape expressions, and compared after each node.  A value is drop
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -24,12 +25,22 @@ from sonnx.parse import read
 from sonnx.program import Program, Step, at, place_of, program
 from sonnx.quoting import quote
 from sonnx.scope import imports_of
+from sonnx.semantics.application import Tally
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array
 from sonnx.stops import BadInput, NotConforming, NotExecutable
 from sonnx.verdict import Report, Verdict
 
 RUNS = (Verdict.PASS, Verdict.ASSUMED)
 """Verdicts a model may have to be run.  What the check assumes about values is decided for the values given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gives: the values, the report on the model (None if unchecked), the elements of the exact path."""
+
+    values: dict[str, Array]
+    report: Report | None
+    tally: Tally
 
 
 def run(
@@ -62,7 +73,7 @@ def run(
         NotExecutable: the executor has no meaning for a part of the model.
     """
     path = None if isinstance(source, bytes) else source
-    return run_model(read(source), inputs, path, edition, unchecked=unchecked, all_values=all_values)[0]
+    return run_model(read(source), inputs, path, edition, unchecked=unchecked, all_values=all_values).values
 
 
 def run_model(
@@ -73,15 +84,16 @@ def run_model(
     *,
     unchecked: bool = False,
     all_values: bool = False,
-) -> tuple[dict[str, Array], Report | None]:
-    """The outputs of a model that is read already, and the report on it, None if unchecked; see `run`."""
+) -> Outcome:
+    """The outputs of a model that is read already, with what else is known of the run; see `run`."""
     in_force, report = _in_force(edition), None
     if not unchecked:
         report = judge_model(model, PurePath(path).name if path else "model", in_force.edition.name)
         require_conforming(report)
     folder = Path(path).parent if path else None
     applier = Applier(in_force, imports_of(model.imports).get(""), conforming=not unchecked)
-    return execute(program(model, applier, given(model, inputs, folder), keep=all_values)), report
+    values = execute(program(model, applier, given(model, inputs, folder), keep=all_values))
+    return Outcome(values, report, applier.tally)
 
 
 def _in_force(edition: str | None) -> InForce:
@@ -233,11 +245,17 @@ def _slowly(step: Step, made: Program, values: list[Any]) -> None:
         if prepared.kernel is not None and prepared.expected is not None:
             results = (prepared.kernel(inputs, np.empty(*prepared.expected[0])),)
         else:
-            results = prepared.definition(prepared.application, inputs)
+            results = tuple([_own(each, inputs) for each in prepared.definition(prepared.application, inputs)])
     for place, result, expected in zip(step.outputs, results, prepared.expected or [None] * len(results), strict=True):
         if expected is not None and (result.shape, result.dtype) != expected:
             raise AssertionError(f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {expected}")
         values[place] = result
+
+
+def _own(values: Array, inputs: Sequence[Array | None]) -> Array:
+    """An array that is neither an input nor a view: the memory of an input is used again when the input is dead."""
+    fresh = values.base is None and values.flags.c_contiguous and not any(values is each for each in inputs)
+    return values if fresh else np.array(values, order="C")
 
 
 def _outputs(made: Program, values: list[Any], foreign: set[int]) -> dict[str, Array]:

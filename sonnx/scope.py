@@ -6,7 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sonnx.model import NOT_STATED, Function, Graph, Import, Model, Node, Type, Value, subgraphs
+from sonnx.model import (
+    NOT_STATED,
+    Attribute,
+    Function,
+    Graph,
+    Import,
+    Model,
+    Node,
+    SparseTensor,
+    Tensor,
+    Type,
+    Value,
+    subgraphs,
+)
 from sonnx.quoting import escape
 
 STANDARD = ("", "ai.onnx")
@@ -135,3 +148,21 @@ def captured(node: Node) -> set[str]:
             waiting.extend(nested for _, nested in subgraphs(inner))
         found.update(value.name for value in graph.outputs)
     return found
+
+
+def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
+    """Every constant of a file: initializers, and tensors of attributes, wherever they stand."""
+    training = (each for place, graph in model.training for each in nested(Scope(place, graph, {})))
+    for scope in (*scopes(model), *training):
+        yield from scope.graph.initializers
+        yield from scope.graph.sparse_initializers
+        for node in scope.graph.nodes:
+            yield from _tensors(node.attributes)
+    for function in model.functions:
+        yield from _tensors(function.defaults)
+
+
+def _tensors(attributes: Iterable[Attribute]) -> Iterator[Tensor | SparseTensor]:
+    for attribute in attributes:
+        values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+        yield from (value for value in values if isinstance(value, Tensor | SparseTensor))

@@ -23,7 +23,7 @@ class Signature:
 
     `inputs` and `outputs` are in the order of the node, `attributes` the parameters that are attributes, `values` those
     that are constant inputs; `absent` and `define` are evaluated in their order; `groups` name the tensors that must
-    share one element type, by type variable.
+    share one element type, by type variable; `single` the element type of a variable that can have one only.
     """
 
     operator: str
@@ -36,6 +36,7 @@ class Signature:
     absent: Mapping[str, Expression | None]
     define: Mapping[str, Expression]
     groups: Mapping[str, tuple[str, ...]]
+    single: Mapping[str, str]
     one_type: tuple[tuple[str, ...], ...]
     rules: tuple[Rule, ...]
 
@@ -51,7 +52,7 @@ class Signature:
 
     @cached_property
     def shapes(self) -> Mapping[str, Expression]:
-        """The shape of each output in terms of the inputs."""
+        """The shape of each output in terms of the inputs; of a repeated output the list of all its shapes."""
         return {output.name: shape for output in self.outputs if (shape := at(output.shape, self.version)) is not None}
 
 
@@ -81,13 +82,12 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
         absent={each.name: at(each.absent, version) for each in parameters},
         define={name: found for name, values in described.define.items() if (found := at(values, version)) is not None},
         groups=_groups((*inputs, *outputs), described),
+        single={variable: onnx[0] for variable, (onnx, _) in types.items() if len(onnx) == 1},
         one_type=described.one_type if text != "onnx" else (),
         rules=written,
     )
-    derived = [*_types(base, described, types), *_shapes(base)]
-    order = [*(rule for rule in derived if not rule.slug.endswith("-shape")), *written]
-    order += [rule for rule in derived if rule.slug.endswith("-shape")]
-    return _with_rules(base, tuple(order))
+    computed = (*_chosen_types(base, described), *_shapes(base))
+    return _with_rules(base, (*_types(base, described, types), *written, *computed))
 
 
 def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
@@ -125,11 +125,13 @@ def _allowed(
 ) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """For each type variable ONNX's list, and the part of it that the operator's text or the edition allows."""
     allowed = {}
+    chosen = known.editions[edition]
     for variable, by_version in described.types.items():
         onnx = expand(at(by_version, version) or (), known.families)
         listed = _latest(described.profile.get(variable, {}), text, known)
-        profile = expand(listed, known.families) if listed else known.editions[edition].element_types
-        allowed[variable] = (onnx, tuple(name for name in onnx if name in profile))
+        profile = expand(listed, known.families) if listed else chosen.element_types
+        every = described.name in chosen.planned  # no text restricts it yet
+        allowed[variable] = (onnx, onnx if every else tuple(name for name in onnx if name in profile))
     return allowed
 
 
@@ -185,21 +187,47 @@ def _fixed_type(base: Signature, described: Operator, name: str, element: str, t
     )
 
 
+def _chosen_types(base: Signature, described: Operator) -> Iterator[Rule]:
+    for output in base.outputs:
+        element = at(output.element, base.version)
+        if element is not None:
+            yield Rule(
+                slug=f"{base.operator}.{output.name}-type",
+                subject="node",
+                kind="validity",
+                statement=f"{output.name} has the element type the operator gives it.",
+                require=parse(_each(base, output.name, f"?.type == {operand(element.text)}")),
+                relies=output.relies,
+                because=f"The parameters of {base.operator} decide the element type of {output.name}.",
+                remedy=f"Declare {output.name} with that element type.",
+                source=described.source,
+                tags=output.type_tags,
+            )
+
+
 def _value_input(base: Signature, described: Operator, parameter: Parameter) -> Iterator[Rule]:
     """A parameter that is an input has the type and rank its kind asks for; rules see it as `<name>_input`."""
     formal = next(each for each in base.inputs if each.name == parameter.name)
     rank = 1 if parameter.kind.endswith("s") else 0
-    demands = [("rank", f"{parameter.name}_input.rank == {rank}", f"has rank {rank}")]
+    exact, onnx = f"{parameter.name}_input.rank == {rank}", ""
+    if parameter.list_since is not None and base.version < parameter.list_since:
+        onnx = f"{parameter.name}_input.rank <= {rank}"
+    if onnx and described.specified is None:
+        demands = [("rank", onnx, "", f"has a rank of at most {rank}")]
+    else:
+        demands = [("rank", exact, onnx, f"has rank {rank}")]
     if formal.type not in base.groups:
         typed = f"{parameter.name}_input.type == '{formal.type}'"
-        demands.insert(0, ("type", typed, f"has the element type {formal.type}"))
-    for subject, condition, statement in demands:
+        demands.insert(0, ("type", typed, "", f"has the element type {formal.type}"))
+    for subject, condition, less, statement in demands:
         yield Rule(
             slug=f"{base.operator}.{parameter.name}-{subject}",
             subject="node",
-            kind="validity",
+            kind="restriction" if less else "validity",
             statement=f"The input {parameter.name} {statement}.",
             require=parse(condition),
+            onnx=parse(less) if less else None,
+            errata=parameter.errata,
             when=parse(f"written({parameter.name})"),
             because="The operator reads the input as a list of numbers."
             if rank
@@ -214,19 +242,16 @@ def _shapes(base: Signature) -> Iterator[Rule]:
         shape = base.shapes.get(output.name)
         if shape is None:
             continue
-        when = (
-            f"given({output.name}) and stated({output.name}.shape)"
-            if output.optional
-            else f"stated({output.name}.shape)"
-        )
+        when, require = _declared_shape(output, operand(shape.text))
         yield Rule(
             slug=f"{base.operator}.{output.name}-shape",
             subject="node",
             kind="validity",
             statement=f"{output.name} has the shape the operator computes.",
-            require=parse(f"{output.name}.shape == {operand(shape.text)}"),
+            require=parse(require),
             when=parse(when),
             relies=output.relies,
+            implied_by=output.implied_by,
             because=output.because,
             remedy=f"Declare {output.name} with the computed shape, or mend the inputs.",
             source="ONNX; the shape expression of the operator file",
@@ -235,15 +260,24 @@ def _shapes(base: Signature) -> Iterator[Rule]:
         )
 
 
+def _declared_shape(output: Output, shape: str) -> tuple[str, str]:
+    """When the declared shape of an output is judged, and against what."""
+    name = output.name
+    if output.variadic:
+        each = f"not stated({name}[nth].shape) or {name}[nth].shape == {shape}[nth]"
+        return f"any(stated(one.shape) for one in {name})", f"all({each} for nth in range(len({name})))"
+    stated = f"stated({name}.shape)"
+    return f"given({name}) and {stated}" if output.optional else stated, f"{name}.shape == {shape}"
+
+
 def every_rule(described: Operator) -> tuple[Rule, ...]:
     """Every rule of an operator, derived ones included, each once: as default edition and specified version have it."""
     known = editions()
     found = {rule.slug: rule for rule in described.rules}
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
-    versions = sorted(described.versions, key=lambda version: version != described.specified)
     for edition in order:
         text = edition.text_of(described.name)
-        for version in versions if text else ():
+        for version in described.specified_first if text else ():
             for rule in resolve(described, version, text or "", known, edition.name).rules:
                 found.setdefault(rule.slug, rule)
     return tuple(found.values())

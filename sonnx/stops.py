@@ -1,8 +1,25 @@
-"""Why a run stops: four kinds of sentences, and the exit code of each."""
+"""Why a run stops: four kinds of sentences, and the exit code of each; the exit code of several files."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sonnx.verdict import Report
+
+USAGE, TOOL_FAILED = 2, 4
+EXIT_CODES = {
+    0: "every rule holds",
+    1: "a rule fails",
+    USAGE: "the file is no readable model, or the command is wrong",
+    3: "something is undecided, assumed or not checked",
+    TOOL_FAILED: "the tool failed",
+}
+"""What the exit code of a check means."""
+
+
+def worst(codes: Collection[int]) -> int:
+    """The exit code of several files: the first of 4, 2, 1, 3, 0 that one of them has."""
+    return next(each for each in (TOOL_FAILED, USAGE, 1, 3, 0) if each in codes)
 
 
 class Stop(Exception):

@@ -202,6 +202,8 @@ def _operator(described: Operator, known: Editions) -> Iterator[str]:
     for output in described.outputs:
         yield from _tags(f"{described.name}.{output.name}", (*output.tags, *output.type_tags), known)
         yield from _errata(f"{described.name}.{output.name}", output.errata)
+    for point in described.rounding:
+        yield from _errata(f"{described.name}.{point.name}", point.errata)
     for parameter in described.parameters:
         yield from _tags(f"{described.name}.{parameter.name}", parameter.tags, known)
         yield from _errata(f"{described.name}.{parameter.name}", parameter.errata)
@@ -210,18 +212,28 @@ def _operator(described: Operator, known: Editions) -> Iterator[str]:
     yield from _operator_types(described, known)
     yield from _relies(described)
     made = [
-        resolve(described, version, edition.operators[described.name], known, edition.name)
+        resolve(described, version, text, known, edition.name)
         for edition in known.editions.values()
-        if described.name in edition.operators
+        if (text := edition.text_of(described.name)) is not None
         for version in described.versions
     ]
     if not made:
         yield f"No edition names {described.name}."
+    yield from _status(described, known)
     yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in made))
     in_force = {rule.slug for each in made for rule in each.rules}
     for rule in described.rules:
         if rule.slug not in in_force:
             yield f"{rule.slug} is in force in no version and edition."
+
+
+def _status(described: Operator, known: Editions) -> Iterator[str]:
+    """A file names the version a text specifies as soon as an edition takes one."""
+    for edition in known.editions.values():
+        if described.specified is None and described.name in edition.operators:
+            yield f"Edition {edition.name} specifies {described.name}, whose file names no specified version."
+    if described.instead and described.specified is not None:
+        yield f"{described.name} is specified and says what to write instead."
 
 
 def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
@@ -252,6 +264,18 @@ def _relies(described: Operator) -> Iterator[str]:
         for name in output.relies:
             if name not in names:
                 yield f"{described.name}.{output.name} relies on {name}, which is no rule of the file."
+    yield from _implied(described)
+
+
+def _implied(described: Operator) -> Iterator[str]:
+    """What a rule or a shape follows from is a rule of the file, one derived from its types, or a general one."""
+    known = {rule.name for rule in described.rules} | {f"{variable}-allowed" for variable in described.types}
+    known |= {rule.slug for rule in catalogue.general_rules()}
+    stated = [(each.name, each.implied_by) for each in described.rules]
+    stated += [(each.name, each.implied_by) for each in described.outputs]
+    for name, implied_by in stated:
+        for unknown in sorted(set().union(*implied_by.values()) - known):
+            yield f"{described.name}.{name} is implied by {unknown}, which is no rule of the file and no general one."
 
 
 def _signature(made: Signature, known: Editions) -> Iterator[str]:
@@ -275,8 +299,13 @@ def _signature(made: Signature, known: Editions) -> Iterator[str]:
             names[name] = kind_of(text, names)
         except RuleError as error:
             yield f"{who}, definition of {name}: {error}."
-    for name, text in made.shapes.items():
-        yield from _kind(f"{who}, shape of {name}", text, SHAPE, names)
+    for output in made.outputs:
+        if output.name in made.shapes:
+            wanted = Many(SHAPE) if output.variadic else SHAPE
+            yield from _kind(f"{who}, shape of {output.name}", made.shapes[output.name], wanted, names)
+        element = at(output.element, made.version)
+        if element is not None:
+            yield from _kind(f"{who}, element type of {output.name}", element, "string", names)
     for rule in made.rules:
         yield from _conditions(rule, (demanded(rule, made.text, known), rule.onnx, rule.when), names)
 
@@ -288,5 +317,6 @@ def _tensors(made: Signature) -> Iterator[tuple[str, Kind]]:
             yield f"given({each.name})", "bool"
             yield f"constant({each.name})", "bool"
     for output in made.outputs:
-        yield output.name, TENSOR
-        yield f"given({output.name})", "bool"
+        yield output.name, Many(TENSOR) if output.variadic else TENSOR
+        if not output.variadic:
+            yield f"given({output.name})", "bool"

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from sonnx.identifier import Tag
 from sonnx.profile import Rule
+
+if TYPE_CHECKING:
+    from sonnx.deviations import Applied
+    from sonnx.tailoring import Tailoring
 
 
 class Verdict(StrEnum):
@@ -54,6 +59,8 @@ class Finding:
     tags: tuple[Tag, ...] = ()
     cause: str = ""
     operands: tuple[tuple[str, str], ...] = ()
+    deviation: str = ""
+    """The record that justifies the failure, where the verdict is deviated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,14 @@ class Report:
     partial: str = ""
     """What selected the rules, "" where all were judged."""
     bound: tuple[tuple[str, int], ...] = ()
+    sha256: str = ""
+    """The hash of the very bytes that were judged, "" where nobody asked for it."""
+    strict_versions: bool = False
+    """Only the operator version that a text specifies was admitted."""
+    tailoring: Tailoring | None = None
+    """What the project demands beyond the edition."""
+    deviations: Applied | None = None
+    """The deviations that were applied, and the day they were judged on."""
 
     @property
     def roots(self) -> tuple[Finding, ...]:

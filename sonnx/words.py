@@ -23,6 +23,13 @@ def join(a: int, b: int) -> int:
     raise Undefined("the two extents differ and neither is 1")
 
 
+def agreed(least: int, most: int) -> int:
+    """The number between two bounds: a text rounds a product and does not say in which format (ONNX Resize)."""
+    if least == most:
+        return least
+    raise Undefined("it depends on how the product is rounded, which no text says")
+
+
 def aligned(shape: list[int], k: int) -> int:
     """The extent of axis k counted from the last; one that the shape does not have is 1 (Broadcast: leading ones)."""
     return shape[len(shape) - 1 - k] if k < len(shape) else 1

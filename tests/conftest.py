@@ -8,20 +8,11 @@ from typing import Any
 import onnx
 import onnx.parser
 import pytest
-from google.protobuf import text_format
 
 from sonnx import catalogue
-from sonnx.cases import Case
 from sonnx.cli import run
 
 ROOT = Path(__file__).parent.parent
-
-
-def model_bytes(case: Case) -> bytes:
-    """The encoded model of a case."""
-    if case.language == "onnx":
-        return onnx.parser.parse_model(case.text).SerializeToString() + case.append
-    return text_format.Parse(case.text, onnx.ModelProto()).SerializeToString() + case.append
 
 
 # ------------------------------------------------------------------ reports

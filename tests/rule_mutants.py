@@ -17,12 +17,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
-
-from conftest import model_bytes
 
 import sonnx
 from sonnx import calls, checking, judging
@@ -31,6 +26,7 @@ from sonnx.domain import Expression, RuleError
 from sonnx.expression import parse
 from sonnx.facts import Cause, Facts, Unknown
 from sonnx.profile import Rule
+from sonnx.qualification.models import model_bytes
 
 OPPOSITE = {ast.Eq: ast.NotEq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.In: ast.NotIn}
 OPPOSITE |= {after: before for before, after in OPPOSITE.items()}

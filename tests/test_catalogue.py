@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -27,8 +28,7 @@ SCHEMAS = {
 DESCRIBED = [(each, version) for each in OPERATORS for version in each.versions]
 IDS = [f"{each.name}-{version}" for each, version in DESCRIBED]
 ANY_EDITION = {
-    each.name: next(e.name for e in catalogue.editions().editions.values() if each.name in e.operators)
-    for each in OPERATORS
+    each.name: next(e.name for e in catalogue.editions().editions.values() if e.status(each.name)) for each in OPERATORS
 }
 KIND = onnx.defs.OpSchema.FormalParameterOption
 
@@ -85,12 +85,30 @@ def test_problems_of_operators_are_said(monkeypatch, changed, said):
 def test_every_rule_of_every_edition_is_reached():
     """What an edition names and a file describes resolves, under its text, in every version."""
     for edition in catalogue.editions().editions.values():
-        for name in edition.operators:
+        for name in {*edition.operators, *edition.planned}:
             described = catalogue.operator(name)
             for version in described.versions if described else ():
                 made = signature(name, version, edition.name)
                 assert made is not None
                 assert made.rules
+
+
+def test_every_planned_operator_is_described():
+    planned = {name for edition in catalogue.editions().editions.values() for name in edition.planned}
+    assert {each.name for each in OPERATORS if each.specified is None} == planned
+
+
+def test_a_planned_operator_is_asked_what_onnx_demands():
+    """Only where ONNX is silent about a value that shapes rest on does such a file refuse more."""
+    beyond = {
+        rule.slug for each in OPERATORS if each.specified is None for rule in each.rules if rule.kind != "validity"
+    }
+    silent = {
+        *product(("ReduceMean", "ReduceSum"), ("keepdims-flag", "noop-flag")),
+        *product(("Split",), ("axis-written", "axis-from-first", "lengths-as-attribute")),
+    }
+    assert beyond == {".".join(pair) for pair in silent}
+    assert all(rule.errata for each in OPERATORS for rule in each.rules if rule.slug in beyond)
 
 
 def test_all_rules_say_why():
@@ -106,6 +124,15 @@ def test_newest_versions():
     known = catalogue.editions()
     assert known.operator_set == onnx.defs.onnx_opset_version()
     assert known.ir_version == onnx.IR_VERSION
+
+
+def test_numbers_of_element_types():
+    """Cast names element types by their numbers in TensorProto.DataType."""
+    made = signature("Cast", 28, ANY_EDITION["Cast"])
+    listed = re.findall(r"'(\w+)'", made.define["elements"].text)
+    assert listed == [name.lower() for _, name in sorted((n, name) for name, n in onnx.TensorProto.DataType.items())]
+    first = signature("Cast", 1, ANY_EDITION["Cast"])
+    assert [name.lower() for name in re.findall(r"'(\w+)'", first.define["names"].text)] == listed[:14]
 
 
 def test_element_types():
@@ -132,13 +159,27 @@ def test_versions(described):
 @pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
 def test_types(described, version):
     schema = SCHEMAS[described.name, version]
-    stated = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in schema.type_constraints}
+    stated = {
+        constraint.type_param_str: {name for name in constraint.allowed_type_strs if name.startswith("tensor(")}
+        for constraint in schema.type_constraints
+    }
     families = catalogue.editions().families
     listed = {
         variable: {f"tensor({name})" for name in expand(at(described.types[variable], version), families)}
         for variable in signature(described.name, version, ANY_EDITION[described.name]).groups
     }
     assert listed == stated
+
+
+def test_types_that_are_no_tensors():
+    """The files list tensor types only; other values fail `tensor-values-only` wherever they stand."""
+    others = {
+        name
+        for (name, _), schema in SCHEMAS.items()
+        for constraint in schema.type_constraints
+        if any(not each.startswith("tensor(") for each in constraint.allowed_type_strs)
+    }
+    assert others & {each.name for each in OPERATORS} == {"Identity"}
 
 
 @pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
@@ -189,7 +230,10 @@ def test_defaults_the_schemas_do_not_state():
     }
     windows = set(product(("Conv", "ConvInteger"), ("dilations", "kernel_shape", "pads", "strides")))
     windows |= set(product(("MaxPool",), ("dilations", "pads", "strides")))
+    windows |= set(product(("ConvTranspose",), ("dilations", "kernel_shape", "pads", "strides", "output_padding")))
     alone = {("ReduceMax", "axes"), ("Concat", "axis"), ("LSTM", "activations"), ("Shape", "end"), ("Slice", "axes")}
+    alone |= set(product(("ReduceMean", "ReduceSum", "Resize", "Squeeze"), ("axes",)))
+    alone |= {("Split", "split"), ("Transpose", "perm")}
     assert beyond == alone | windows
 
 

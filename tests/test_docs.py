@@ -78,7 +78,7 @@ def command_lines() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "line"), sorted(set(command_lines())))
 def test_commands_can_be_given(page: str, line: str) -> None:
     try:
-        assert callable(cli._parser().parse_args(shlex.split(line)).command)
+        assert callable(cli.parser().parse_args(shlex.split(line)).command)
     except SystemExit as end:  # --help and --version print and end; a wrong command line ends with 2
         assert not end.code, f"{page}: sonnx {line}"
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import jsonschema
 
+from sonnx import proving
+
 RESTRICTIONS = Path(__file__).parent.parent / "restrictions"
 ERRATA = tomllib.loads((RESTRICTIONS / "errata.toml").read_text("utf-8"))
 TEXTS = [text["name"] for text in tomllib.loads((RESTRICTIONS / "editions.toml").read_text("utf-8"))["text"]]
@@ -37,6 +39,16 @@ def test_ordered_by_the_earliest_text():
     ranks = [[TEXTS.index(name) for name in erratum["document"]] for erratum in ERRATA["erratum"]]
     assert all(rank == sorted(rank) for rank in ranks)
     assert [rank[0] for rank in ranks] == sorted(rank[0] for rank in ranks)
+
+
+def test_errata_and_theorems_name_each_other():
+    by_erratum = {}
+    for theorem in proving.theorems():
+        if theorem.erratum:
+            by_erratum.setdefault(theorem.erratum, []).append(theorem.id)
+    named_theorems = {each["id"]: each["theorems"] for each in ERRATA["erratum"] if "theorems" in each}
+    assert named_theorems == {erratum: sorted(found) for erratum, found in by_erratum.items()}
+    assert not [each["id"] for each in ERRATA["erratum"] if "theorems" in each and "unproved" in each]
 
 
 def test_every_named_erratum_exists():

@@ -9,7 +9,6 @@ from collections import Counter
 import onnx
 import onnx.parser
 import pytest
-from conftest import model_bytes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ import sonnx
 from sonnx.cases import cases
 from sonnx.catalogue import general_rules, graph_rules
 from sonnx.parse import read
+from sonnx.qualification.models import model_bytes
 from sonnx.scope import scopes
 from sonnx.verdict import Report, Verdict
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import onnx.parser
 import pytest
-from conftest import ROOT, TEXTS, model_bytes
+from conftest import ROOT, TEXTS
 
 import sonnx
 from sonnx.cases import cases
+from sonnx.qualification.models import model_bytes
 from sonnx.report.formats import FORMATS, render
 from sonnx.stored import decode, encode
 
@@ -26,11 +27,11 @@ WRONG = FINE.replace("float[2] y", "float[3] y")
 MISCHIEF = """
 import os, signal, sys, time
 from pathlib import Path
-import sonnx.api
+import sonnx.asked
 
-def judge(report, *models):
-    def check(source, *given, **named):
-        match Path(str(source)).stem:
+def judge(report):
+    def check(model, digest, asked, name):
+        match Path(name).stem:
             case "hang": time.sleep(600)
             case "crash": os.kill(os.getpid(), signal.SIGSEGV)
             case "shrunk": os.kill(os.getpid(), signal.SIGBUS)
@@ -39,11 +40,11 @@ def judge(report, *models):
             case "hungry": return [bytes(1 << 20) for _ in range(1 << 20)]
             case "chatty": print("not an answer", flush=True); os.write(1, b"nor this")
             case "slow": time.sleep(0.5)
-        return report(source, *given, **named)
+        return report(model, digest, asked, name)
     return check
 
 if "sonnx.child" in " ".join(sys.orig_argv):
-    sonnx.api.check = judge(sonnx.api.check)
+    sonnx.asked.judge = judge(sonnx.asked.judge)
 """
 SAID = {
     "hang": (3, "was not judged within 4 seconds (--timeout)"),

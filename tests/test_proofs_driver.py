@@ -10,7 +10,7 @@ import z3
 from sonnx.proofs import solving
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem, Unconfirmed
 
-from sonnx import prove_command, proving
+from sonnx import asking, prove_command, proving
 from sonnx.answers import Answers
 
 X = z3.Int("x")
@@ -170,8 +170,17 @@ def test_a_counterexample_that_the_code_does_not_show(arguments, capsys):
 
 
 def test_one_process_or_two_say_the_same():
-    found = proving.select(proving.theorems(), ["word.join", "word.normal", "word.window", "reduction.kept-axes"])
+    found = proving.select(proving.theorems(), ["word", "layout", "reduction", "max.fold", "derived.Relu-14"])
     assert list(proving.prove(found, jobs=1)) == list(proving.prove(found, jobs=2))
+
+
+def test_an_answer_does_not_depend_on_what_was_asked_before():
+    found = proving.select(proving.theorems(), ["word", "layout"])
+    asked = [question for theorem in found for question in asking.questions(theorem, "z3", theorem.obligations)]
+    forward = [solving.ask("z3", question.text) for question in asked]
+    kept_alive = [z3.Context() for _ in range(3)]
+    assert [solving.ask("z3", question.text) for question in reversed(asked)] == forward[::-1]
+    assert len(kept_alive) == 3
 
 
 def test_a_mutant_that_survives_is_noticed():

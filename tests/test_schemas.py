@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import model_bytes
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -18,6 +17,7 @@ import sonnx
 from sonnx import catalogue, cli
 from sonnx.cases import cases
 from sonnx.domain import RuleError
+from sonnx.qualification.models import model_bytes
 from sonnx.report import json as json_report
 from sonnx.validation import problems
 
@@ -30,8 +30,6 @@ REGISTRY: Registry = Registry().with_resources(
     [(name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
 )
 NOT_USED_YET = {
-    "input.before": "no operator with rules has lost an input",
-    "rule.implied_by": "every written rule of an operator can be broken alone",
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
     "rule.withdrawn": "no rule about values, parameters or graphs is withdrawn yet (rules.json)",
 }
@@ -157,7 +155,7 @@ def broken(copy: Path, file: str, old: str, new: str) -> None:
     (copy / file).write_text(text.replace(old, new, 1), "utf-8")
 
 
-MAX, ARGMAX = "operators/max.toml", "operators/argmax.toml"
+MAX, ARGMAX, SOFTMAX = "operators/max.toml", "operators/argmax.toml", "operators/softmax.toml"
 BROKEN = [
     ("general.toml", 'slug      = "no-sparse-tensor"\n', "", "lacks slug"),
     ("general.toml", 'remedy    = "Replace the value by tensors."\n', "", "lacks remedy"),
@@ -193,6 +191,8 @@ BROKEN = [
     (MAX, "before    = 8", 'before    = 8\nsubject   = "node"', "unknown subject"),
     (ARGMAX, 'kind = "int", absent = "0"', 'absent = "0"', "lacks kind"),
     (ARGMAX, 'absent = "0"', 'default = "0"', "unknown default"),
+    (SOFTMAX, 'name      = "output"\n', "", "lacks name"),
+    (SOFTMAX, 'name      = "output"', 'name      = "output"\nprecision = 24', "unknown precision"),
 ]
 
 

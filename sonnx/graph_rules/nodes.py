@@ -59,9 +59,15 @@ def operator_in_profile(call: Call) -> Iterator[Defect]:
     elif call.overload:
         yield Defect(f"the node asks for the overload {quote(call.overload)}, which no function of the model has")
     elif call.status == "planned":
-        yield Defect(f"the operator {quote(call.operator)} is planned for the profile and not specified yet")
+        yield Defect(
+            f"the operator {quote(call.operator)} is planned for the profile and not specified yet{_way(call)}"
+        )
     elif not call.status and call.operator:
         yield Defect(f"the operator {quote(call.operator)} is not one of the profile")
+
+
+def _way(call: Call) -> str:
+    return f"; until it is, {call.known.instead}" if call.known and call.known.instead else ""
 
 
 def operator_version(call: Call) -> Iterator[Defect]:
@@ -74,7 +80,7 @@ def operator_version(call: Call) -> Iterator[Defect]:
         yield Defect(
             f"version {call.version} is in force, the text specifies {known.specified}: {known.refused[call.version]}"
         )
-    elif call.strict and call.version != known.specified:
+    elif call.strict and known.specified not in (None, call.version):
         yield Defect(f"version {call.version} is in force; the text specifies {known.specified}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from sonnx import catalogue
 from sonnx.cases import Case, cases
+from sonnx.deviations import RULES
 from sonnx.expression import words
 from sonnx.misuse import Misuse
 from sonnx.profile import Edition, Erratum, Operator, Rule
@@ -25,7 +26,7 @@ def explain(wanted: str) -> str:
     Raises:
         Misuse: where nothing has that name.
     """
-    rules = every()
+    rules = {**every(), **{rule.slug: rule for rule in RULES}}
     described = catalogue.operator(wanted)
     if wanted in rules:
         blocks = [_rule(rules[wanted]), *_errata([rules[wanted]])]
@@ -62,13 +63,14 @@ def _class(rule: Rule) -> str:
         "validity": "validity: ONNX demands it",
         "restriction": "restriction of the profile",
         "error-condition": "error condition of the profile",
+        "project": "demand on the files of a project",
     }
     return says[rule.kind]
 
 
 def _formulas(rule: Rule) -> Iterator[str]:
     if rule.require is None:
-        yield "  decided   by a function on the file or graph; it is tested, not proved"
+        yield "  decided   by a function; it is tested, not proved"
         return
     yield from _wrapped("formula", formula(rule.require))
     yield from _wrapped("rule text", rule.require.text)
@@ -91,10 +93,10 @@ def _versions(rule: Rule) -> Iterator[str]:
 
 def _editions(rule: Rule) -> Iterator[str]:
     known = catalogue.editions()
-    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
+    operator = rule.slug.partition(".")[0] if "." in rule.slug and rule.kind != "project" else ""
 
     def text(edition: Edition) -> str | None:
-        return edition.operators.get(operator) if operator else edition.general
+        return edition.text_of(operator) if operator else edition.general
 
     def holds(edition: Edition) -> bool:
         found = text(edition)
@@ -109,7 +111,7 @@ def _variants(rule: Rule) -> Iterator[str]:
     """What a derived rule says where an edition takes another text than the default one."""
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     for name in catalogue.editions().editions if described else ():
-        made = signature(described.name, described.specified, name) if described else None
+        made = signature(described.name, described.specified_first[0], name) if described else None
         other = next((each for each in made.rules if each.slug == rule.slug), rule) if made else rule
         if other.statement != rule.statement:
             yield from _wrapped(f"in {name}", f"({other.kind}) {other.statement}")
@@ -141,30 +143,43 @@ def _erratum(erratum: Erratum) -> str:
         ("defect", erratum.defect),
         ("example", erratum.counterexample),
         ("here", erratum.reading),
+        ("theorems", ", ".join(erratum.theorems)),
+        ("unproved", erratum.unproved),
     ):
-        lines += _wrapped(label, text, 4)
+        lines += _wrapped(label, text, 4) if text else []
     return "\n".join(lines)
 
 
 def _operator(described: Operator) -> str:
     lines = [described.name, "", *_wrapped("", described.summary), "", f"  {described.formula}", ""]
     lines += _wrapped("source", described.source)
-    lines += [f"  version   {described.specified} is specified"]
+    lines += _wrapped("version", _specified(described))
     for version, reason in sorted(described.equivalent.items(), reverse=True):
         lines += _wrapped("", f"{version} is equivalent: {reason}", 12)
     for version, reason in sorted(described.refused.items(), reverse=True):
         lines += _wrapped("", f"{version} is refused: {reason}", 12)
     known = catalogue.editions()
     texts = [
-        f"{name} ({edition.operators[described.name]})"
+        f"{name} ({edition.operators.get(described.name, 'planned')})"
         for name, edition in known.editions.items()
-        if described.name in edition.operators
+        if edition.status(described.name)
     ]
     lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
+    if described.instead:
+        lines += _wrapped("instead", described.instead)
+    for point in described.rounding:
+        noted = f"; erratum {', '.join(point.errata)}" if point.errata else ""
+        lines += _wrapped("rounding", f"{point.name}: {point.statement} ({point.source}{noted})")
     if described.unproved:
         lines += _wrapped("theorems", f"none are derived yet: {described.unproved}")
     lines += ["  rules", *_table(every_rule(described))]
     return "\n".join(lines)
+
+
+def _specified(described: Operator) -> str:
+    if described.specified is None:
+        return f"{', '.join(map(str, described.versions))}: none is specified, only what ONNX demands is asked"
+    return f"{described.specified} is specified"
 
 
 def _table(rules: Iterable[Rule]) -> Iterator[str]:

@@ -1,9 +1,8 @@
 """The formats of `sonnx check`: one module each, loaded when it is asked for.
 
-A module has `render(reports, unreadable, code, accept_assumptions, hashes)`: the reports of one run in the order of the
-command line, the files that are no model with the reason, the exit code of the run, whether assumptions are accepted,
-and the SHA-256 of the file of each report.  It returns the whole document, ending in a line feed.  To add a format, add
-a module and a line here.
+A module has `render(reports, unreadable, code, accept_assumptions)`: the reports of one run in the order of the command
+line, the files that are no model with the reason, the exit code of the run, and whether assumptions are accepted.  It
+returns the whole document, ending in a line feed.  To add a format, add a module and a line here.
 """
 
 from __future__ import annotations
@@ -21,9 +20,10 @@ FORMATS = {
     "github": "sonnx.report.github",
     "markdown": "sonnx.report.markdown",
     "html": "sonnx.report.html",
+    "deviations": "sonnx.report.deviations",
 }
-HASHED = frozenset({"sarif", "markdown", "html"})
-"""The formats that state the SHA-256 of the files; for the others no weight is read."""
+HASHED = frozenset({"json", "sarif", "markdown", "html", "deviations"})
+"""The formats that state the SHA-256 of what was judged; for the others no weight is read."""
 
 
 def render(
@@ -32,8 +32,7 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """The reports of one run in a format."""
-    document: str = import_module(FORMATS[name]).render(reports, unreadable, code, accept_assumptions, hashes)
+    document: str = import_module(FORMATS[name]).render(reports, unreadable, code, accept_assumptions)
     return document

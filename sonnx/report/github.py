@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from sonnx.quoting import escape
-from sonnx.report.text import answers, grouped, headline, place
+from sonnx.report.text import answers, given, grouped, headline, justified, place
 from sonnx.results import why
 from sonnx.verdict import Finding, Report, Verdict
 
@@ -22,7 +22,6 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run, a command on each line: first the verdicts on the models, then the rules."""
     lines = [
@@ -56,6 +55,7 @@ def _summary(report: Report) -> Iterator[str]:
     folded = len(report.findings) - len(report.roots)
     if folded:
         yield f"folded: {folded} answers are undecided only because of other failures"
+    yield from (f"{label}: {text}" for label, text in given(report))
     yield from (f"note: {note}" for note in report.notes)
 
 
@@ -71,4 +71,7 @@ def _lines(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     yield from (f"{place(each.where)}: {each.actual}" for each in findings[:PLACES])
     if len(findings) > PLACES:
         yield f"and {len(findings) - PLACES} more"
-    yield f"Remedy: {report.rules[findings[0].rule].remedy}"
+    if findings[0].verdict is Verdict.DEVIATED:
+        yield from (f"{label}: {text}" for label, text in justified(findings, report))
+    else:
+        yield f"Remedy: {report.rules[findings[0].rule].remedy}"

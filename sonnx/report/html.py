@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
-from pathlib import Path
 
 from sonnx.quoting import escape
 from sonnx.report.html_findings import OPENED, by_node, by_rule, operands, places
-from sonnx.report.html_parts import Markup, badge, code, colour, element, folding, join, plain, table, terms
+from sonnx.report.html_parts import Markup, badge, code, colour, document, element, folding, join, plain, table, terms
 from sonnx.report.json import tool_version
-from sonnx.report.text import answers, place, said
+from sonnx.report.text import answers, given, place, said
 from sonnx.results import why
 from sonnx.verdict import Count, Report, Verdict
-
-STYLE = Path(__file__).with_name("html.css")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def render(
@@ -27,14 +22,9 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run as one page, ending in a line feed."""
-    sections = [
-        _model(report, digest, f"model-{number}")
-        for number, (report, digest) in enumerate(zip_longest(reports, hashes, fillvalue=""))
-        if isinstance(report, Report)
-    ]
+    sections = [_model(report, f"model-{number}") for number, report in enumerate(reports)]
     several = len(reports) + len(unreadable) > 1
     body = [
         element("h1", f"sonnx {tool_version()}: check against SONNX, the safety-related profile of ONNX"),
@@ -43,26 +33,15 @@ def render(
         *sections,
         element("p", f"Exit code of the run: {code}. {LIMITS}", class_="soft"),
     ]
-    top = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{_head(reports, unreadable)}\n</head>'
-    page = f"{top}\n<body>\n{join(body)}\n</body>\n</html>\n"
-    return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
+    return document(_title(reports, unreadable), body)
 
 
 LIMITS = "A report on this file under this edition; it is evidence for an assessment, not a certificate."
 
 
-def _head(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Markup:
+def _title(reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
     names = ", ".join([*(report.name for report in reports), *unreadable])
-    title = element(
-        "title", f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files"
-    )
-    fixed = (
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>\n{STYLE.read_text('utf-8')}</style>",
-    )
-    return join((*map(Markup, fixed), title))
+    return f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files"
 
 
 def _contents(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Markup:
@@ -87,11 +66,11 @@ def _unreadable(name: str, reason: str) -> Markup:
     return element("section", element("div", element("h2", name), answer, element("p", reason), class_="banner fail"))
 
 
-def _model(report: Report, digest: str, anchor: str) -> Markup:
-    return element("section", join(_parts(report, digest)), class_="model", id=anchor)
+def _model(report: Report, anchor: str) -> Markup:
+    return element("section", join(_parts(report)), class_="model", id=anchor)
 
 
-def _parts(report: Report, digest: str) -> Iterator[Markup]:
+def _parts(report: Report) -> Iterator[Markup]:
     yield _banner(report)
     yield _tiles(report)
     yield _part("Not checked, not decided", list(_gaps(report)), "Every applicable rule was evaluated everywhere.")
@@ -105,12 +84,13 @@ def _parts(report: Report, digest: str) -> Iterator[Markup]:
         )
         yield folding(said_again, join(nodes), class_="" if few else "again", start=few)
     yield _part("Assumptions", list(_assumptions(report)), "None: the verdict depends on no value of a run.")
+    yield from _deviations(report)
     notes = [element("ul", *(element("li", note) for note in report.notes))] if report.notes else []
     yield _part("Notes", notes, "None.")
     yield element("h3", "Rules")
     yield folding(f"The answers of {len({count.rule for count in report.counts})} rules", _rules(report))
     yield element("h3", "Identity")
-    yield _identity(report, digest)
+    yield _identity(report)
 
 
 def _part(title: str, parts: Sequence[Markup], none: str) -> Markup:
@@ -186,6 +166,21 @@ def _assumptions(report: Report) -> Iterator[Markup]:
         yield listed if len(found) <= OPENED else folding(summary, listed)
 
 
+def _deviations(report: Report) -> Iterator[Markup]:
+    """The records that were asked about the model, used or not; nothing where no file was given."""
+    if report.deviations is None:
+        return
+    used = Counter(each.deviation for each in report.findings if each.deviation)
+    rows = [
+        (plain(each.id), code(each.rule), str(used[each.id]), plain(each.reason), plain(each.risk),
+         plain(each.approver), str(each.expires))
+        for each in report.deviations.records
+    ]  # fmt: skip
+    heads = ("record", "rule", "#justifies", "reason", "risk", "approver", "until")
+    told = element("p", f"Judged on {report.deviations.date}. A failure that is justified is still a failure.")
+    yield join((element("h3", "Deviations"), told, table(heads, rows)))
+
+
 def _rules(report: Report) -> Markup:
     by_slug: dict[str, list[Count]] = {}
     for count in report.counts:
@@ -202,15 +197,16 @@ def _count(count: Count) -> Markup:
     return element("span", f"{count.number} {count.verdict}{reason}", class_=colour(count.verdict))
 
 
-def _identity(report: Report, digest: str) -> Markup:
+def _identity(report: Report) -> Markup:
     bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
     return terms(
         (
             ("file", code(report.name)),
-            ("SHA-256", code(digest) if digest else "not computed"),
+            ("SHA-256", code(report.sha256) if report.sha256 else "not computed"),
             ("edition", f"{report.edition}: {report.edition_title}"),
             ("consolidated", "by this tool from the published texts" if report.consolidated else "no, as published"),
             ("selection", report.partial or "all rules of the edition"),
+            *((label, code(plain(text))) for label, text in given(report)),
             ("bound", code(bound) if bound else "no symbolic dimension was bound"),
             ("tool", f"sonnx {tool_version()}"),
         )

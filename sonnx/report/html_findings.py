@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sonnx.identifier import show_tags
 from sonnx.report.html_parts import Markup, badge, code, element, folding, join, plain, table, terms
-from sonnx.report.text import grouped, place
+from sonnx.report.text import grouped, justified, meaning, place
 from sonnx.verdict import Finding, Report, Verdict
 
 OPENED = 12
@@ -37,14 +37,15 @@ def _told(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, st
     if first.verdict is Verdict.FAIL:
         breaks = sum(each.breaks_onnx for each in findings)
         some = f" at {places(breaks)}, outside the profile at the others" if breaks < len(findings) else ""
-        yield "meaning", f"not valid ONNX{some}" if breaks else "outside the profile"
+        yield "meaning", f"not valid ONNX{some}" if breaks else meaning(first, rule)
+    yield from ((label, plain(text)) for label, text in justified(findings, report))
     if first.requires != rule.statement and first.verdict is not Verdict.NOT_CHECKED:
         yield "assumes" if first.verdict is Verdict.ASSUMED else "requires", code(plain(first.requires))
     if first.verdict is Verdict.FAIL:
         yield "because", rule.because
         yield "remedy", rule.remedy
     yield "source", join((rule.source, show_tags(first.tags)), " ")
-    yield "more", code(f"sonnx explain {first.rule}")
+    yield "more", "" if rule.kind == "project" else code(f"sonnx explain {first.rule}")
 
 
 def _messages(findings: Iterable[Finding]) -> Iterator[Markup]:

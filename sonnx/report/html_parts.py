@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape as entities
+from pathlib import Path
 
 from sonnx.quoting import escape
 from sonnx.verdict import Verdict
+
+STYLE = Path(__file__).with_name("html.css")
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 class Markup(str):
@@ -76,3 +80,16 @@ def colour(verdict: Verdict) -> str:
 def badge(verdict: Verdict) -> Markup:
     """A verdict as a coloured word."""
     return element("span", verdict.value, class_=f"badge {colour(verdict)}")
+
+
+def document(title: str, body: Iterable[str]) -> str:
+    """A whole page, ASCII only, ending in a line feed: no script, and nothing is loaded."""
+    head = (
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>\n{STYLE.read_text('utf-8')}</style>",
+    )
+    top = join((*map(Markup, head), element("title", title)))
+    page = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{top}\n</head>\n<body>\n{join(body)}\n</body>\n</html>\n'
+    return page.encode("ascii", "xmlcharrefreplace").decode("ascii")

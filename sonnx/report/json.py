@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonnx.identifier import Tag
@@ -19,7 +19,6 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run, in the order given, as one document ending in a line feed."""
     document = {
@@ -49,11 +48,15 @@ def whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
     coverage = report.coverage
     return {
         "model": report.name,
+        "sha256": report.sha256 or None,
         "edition": {"name": report.edition, "title": report.edition_title, "consolidated": report.consolidated},
         "verdict": report.verdict,
         "exit": report.exit_code(accept_assumptions),
         "partial": report.partial or None,
         "bound": dict(report.bound),
+        "strict_versions": report.strict_versions,
+        "tailoring": _tailoring(report),
+        "deviations": _deviations(report),
         "coverage": {name: getattr(coverage, name) for name in coverage.__dataclass_fields__},
         "findings": [_finding(each) for each in report.findings],
         "counts": [
@@ -83,7 +86,39 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "requires": finding.requires or None,
         "because_of": finding.cause or None,
         "operands": dict(finding.operands),
+        "deviation": finding.deviation or None,
     }
+
+
+def _tailoring(report: Report) -> dict[str, Any] | None:
+    own = report.tailoring
+    return None if own is None else {"file": own.file, "sha256": own.sha256, "name": own.name}
+
+
+def _deviations(report: Report) -> dict[str, Any] | None:
+    """The file and the day, and every record that was asked about the model."""
+    applied = report.deviations
+    return (
+        None
+        if applied is None
+        else {
+            "file": applied.file,
+            "sha256": applied.sha256,
+            "date": str(applied.date),
+            "records": [
+                {
+                    "id": record.id,
+                    "rule": record.rule,
+                    "model": record.model,
+                    "reason": record.reason,
+                    "risk": record.risk,
+                    "approver": record.approver,
+                    "expires": str(record.expires),
+                }
+                for record in applied.records
+            ],
+        }
+    )
 
 
 def _tag(tag: Tag) -> dict[str, str]:

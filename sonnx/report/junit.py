@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as entities
 
 from sonnx.quoting import escape
-from sonnx.report.text import headline, place
+from sonnx.report.text import given, headline, place
 from sonnx.results import why
 from sonnx.verdict import Count, Finding, Report, Verdict, overall
 
@@ -30,7 +30,6 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run as one document, ending in a line feed."""
     suites = [(report.name, _properties(report), list(_cases(report, accept_assumptions))) for report in reports]
@@ -62,6 +61,7 @@ def _properties(report: Report) -> str:
         "headline": headline(report),
         "partial": report.partial,
     }
+    said |= dict(given(report))
     said |= {f"bound {symbol}": str(number) for symbol, number in report.bound}
     lines = (f'<property name="{_safe(name)}" value="{_safe(value)}"/>' for name, value in said.items() if value)
     return "\n".join(["<properties>", *lines, "</properties>"])
@@ -94,7 +94,8 @@ def _reason(answer: Count) -> str:
 
 def _line(finding: Finding) -> str:
     requires = f"; required: {finding.requires}" if finding.requires else ""
-    return f"{finding.verdict}: {place(finding.where)}: {finding.actual}{requires}"
+    by = f" by {finding.deviation}" if finding.deviation else ""
+    return f"{finding.verdict}{by}: {place(finding.where)}: {finding.actual}{requires}"
 
 
 def _case(model: str, name: str, element: str, kind: str, message: str, lines: Iterable[str]) -> Case:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 
 from sonnx.identifier import show_tags
 from sonnx.quoting import escape
 from sonnx.report.json import tool_version
-from sonnx.report.text import answers, grouped, place, said
+from sonnx.report.text import answers, given, grouped, justified, meaning, place, said
 from sonnx.results import why
 from sonnx.verdict import Finding, Report, Verdict
 
@@ -25,15 +24,14 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run: a table of the models, then each with its findings by rule."""
     lines = [f"# sonnx {tool_version()}: {len(reports) + len(unreadable)} file(s), exit code {code}", ""]
     lines += ["| model | verdict | edition | rules evaluated | fail | open | not checked | nodes in the profile |"]
     lines += ["|---|---|---|---|---|---|---|---|", *map(_row, reports)]
     lines += [f"| {_cell(name)} | **{why(reason).word}** | | | | | | |" for name, reason in unreadable.items()]
-    for report, digest in zip_longest(reports, hashes, fillvalue=""):
-        lines += ["", *_model(report, str(digest))] if isinstance(report, Report) else []
+    for report in reports:
+        lines += ["", *_model(report)]
     for name, reason in unreadable.items():
         lines += [
             "",
@@ -76,16 +74,17 @@ def _row(report: Report) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _model(report: Report, digest: str) -> Iterator[str]:
+def _model(report: Report) -> Iterator[str]:
     yield f"## {code_span(escape(report.name))}: {words(said(report))}"
     yield ""
     yield f"* Edition {report.edition}: {words(report.edition_title)}"
-    if digest:
-        yield f"* SHA-256 {code_span(digest)}"
+    if report.sha256:
+        yield f"* SHA-256 {code_span(report.sha256)}"
     yield f"* Answers: {answers(report)}"
     folded = len(report.findings) - len(report.roots)
     if folded:
         yield f"* Folded: {folded} answers are undecided only because of other failures"
+    yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in given(report))
     yield from (f"* Note: {code_span(escape(note))}" for note in report.notes)
     for findings in grouped(report.roots):
         yield from ("", *_rule(findings, report))
@@ -98,12 +97,13 @@ def _rule(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     yield words(rule.statement)
     yield ""
     if first.verdict is Verdict.FAIL:
-        yield f"* Meaning: {'not valid ONNX' if any(each.breaks_onnx for each in findings) else 'outside the profile'}"
+        yield f"* Meaning: {meaning(max(findings, key=lambda each: each.breaks_onnx), rule)}"
     if first.requires not in ("", rule.statement) and first.verdict is not Verdict.NOT_CHECKED:
         yield f"* Requires: {code_span(escape(first.requires))}"
     if first.verdict is Verdict.FAIL:
         yield f"* Because: {words(rule.because)}"
         yield f"* Remedy: {words(rule.remedy)}"
+    yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in justified(findings, report))
     for finding in findings[:PLACES]:
         yield f"* {code_span(place(finding.where))}: {code_span(finding.actual)}{_operands(finding)}"
     if len(findings) > PLACES:

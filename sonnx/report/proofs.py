@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -101,6 +102,8 @@ def _trust(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"cvc5 gave proofs of {steps} steps, {sum(a.trusted for a in answers)} of them trusted"
     if single:
         yield f"{len(single)} of {len(outcomes)} theorems rest on one solver; --solver all asks a second one"
+        reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)
+        yield from (f"  {count} of them for a reason: {reason}" for reason, count in reasons.items())
     open_files = [described.name for described in operators() if described.unproved]
     if open_files:
         yield f"no theorems are derived yet for {', '.join(open_files)}: sonnx explain says why"

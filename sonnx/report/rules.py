@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sonnx import catalogue
 from sonnx.identifier import Tag, show_tags
 from sonnx.inforce import InForce
-from sonnx.profile import Edition, Operator, Rule
+from sonnx.profile import Edition, Rule
 from sonnx.signature import signature
 
 
@@ -17,20 +17,15 @@ def rules_of(edition: Edition) -> Iterator[Rule]:
     in_force = InForce(edition)
     yield from (rule for rule, _ in in_force.general)
     yield from in_force.graph
-    for name in sorted(edition.operators):
+    for name in sorted({*edition.operators, *edition.planned}):
         described = catalogue.operator(name)
         seen: set[str] = set()
-        for version in specified_first(described) if described else ():
+        for version in described.specified_first if described else ():
             made = signature(name, version, edition.name)
             for rule in made.rules if made else ():
                 if rule.slug not in seen:
                     seen.add(rule.slug)
                     yield rule
-
-
-def specified_first(described: Operator) -> list[int]:
-    """The versions of an operator, the specified one first, then the newest."""
-    return sorted(described.versions, key=lambda version: (version != described.specified, -version))
 
 
 def tags_until(rule: Rule, edition: Edition) -> tuple[Tag, ...]:

@@ -27,7 +27,7 @@ KINDS = {
     Verdict.UNDECIDED: "open",
     Verdict.NOT_CHECKED: "open",
     Verdict.ASSUMED: "review",
-    Verdict.DEVIATED: "review",
+    Verdict.DEVIATED: "fail",
 }
 LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "function": "function", "model": "module"}
 """The kind of a logical location for the kind of a place; a graph is an object."""
@@ -38,7 +38,6 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run as one SARIF log with one run, ending in a line feed."""
     known = catalogue.editions()
@@ -54,7 +53,7 @@ def render(
             }
         },
         "invocations": [_invocation(unreadable, code)],
-        "artifacts": list(_artifacts(reports, unreadable, hashes)),
+        "artifacts": list(_artifacts(reports, unreadable)),
         "results": [result for report in reports for result in _results(report, index)],
         "properties": {"reports": [_whole(report, accept_assumptions) for report in reports]},
     }
@@ -118,11 +117,9 @@ def _invocation(unreadable: Mapping[str, str], code: int) -> dict[str, Any]:
     return {"executionSuccessful": not unreadable, "exitCode": code, "toolExecutionNotifications": notifications}
 
 
-def _artifacts(reports: Sequence[Report], unreadable: Iterable[str], hashes: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _artifacts(reports: Sequence[Report], unreadable: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The files, each once."""
-    known = {report.name: "" for report in reports} | dict(
-        zip((report.name for report in reports), hashes, strict=False)
-    )
+    known = {report.name: report.sha256 for report in reports}
     for name, digest in known.items():
         hashed = {"hashes": {"sha-256": digest}} if digest else {}
         yield {"location": {"uri": uri(name)}, "roles": ["analysisTarget"], **hashed}
@@ -159,7 +156,7 @@ def _result(report: Report, finding: Finding, index: int, fingerprint: str) -> d
         "ruleId": finding.rule,
         "ruleIndex": index,
         "kind": KINDS[finding.verdict],
-        "level": "error" if finding.verdict is Verdict.FAIL else "none",
+        "level": "error" if KINDS[finding.verdict] == "fail" else "none",
         "message": _message(_sentence(finding)),
         "locations": [
             {
@@ -168,8 +165,22 @@ def _result(report: Report, finding: Finding, index: int, fingerprint: str) -> d
             }
         ],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+        **_suppressed(report, finding),
         "properties": _properties(finding),
     }
+
+
+def _suppressed(report: Report, finding: Finding) -> dict[str, Any]:
+    """The record that justifies a deviation: readers that know suppressions count the result as closed."""
+    records = report.deviations.records if report.deviations else ()
+    texts = [
+        f"{each.id}: {each.reason} Risk: {each.risk} Approved by {each.approver} until {each.expires}."
+        for each in records
+        if each.id == finding.deviation
+    ]
+    if not texts:
+        return {}
+    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": text} for text in texts]}
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
@@ -193,5 +204,6 @@ def _sentence(finding: Finding) -> str:
 def _fingerprint(finding: Finding) -> str:
     """The same for the same finding in the next version of the model: by name, by place where there is none."""
     where = finding.where
-    parts = (finding.rule, finding.verdict, where.kind, escape(where.name) or where.place)
+    verdict = Verdict.FAIL if finding.verdict is Verdict.DEVIATED else finding.verdict
+    parts = (finding.rule, verdict, where.kind, escape(where.name) or where.place)
     return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:32]

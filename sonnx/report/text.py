@@ -20,7 +20,7 @@ SAYS = {
     Verdict.ASSUMED: "conforms under assumptions",
     Verdict.DEVIATED: "conforms with deviations",
 }
-ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED)
+ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED, Verdict.DEVIATED)
 
 
 def render(
@@ -28,7 +28,6 @@ def render(
     unreadable: Mapping[str, str],
     code: int = 0,
     accept_assumptions: bool = False,
-    hashes: Sequence[str] = (),
 ) -> str:
     """All reports of one run, and a line of totals where there are several files; unreadable ones are only counted."""
     text = "\n".join(map(one, reports))
@@ -54,7 +53,9 @@ def said(report: Report) -> str:
     if report.partial and report.verdict is Verdict.PASS:
         return f"the selected rules hold ({report.partial}); edition {report.edition}"
     bound = ", ".join(f"{escape(symbol)}={number}" for symbol, number in report.bound)
-    details = [f"edition {report.edition}", f"for {bound}" if bound else "", report.partial]
+    tailored = f"tailored by {report.tailoring.name!r}" if report.tailoring else ""
+    day = f"deviations as of {report.deviations.date}" if report.deviations else ""
+    details = [f"edition {report.edition}", tailored, f"for {bound}" if bound else "", day, report.partial]
     return f"{SAYS[report.verdict]} ({', '.join(filter(None, details))})"
 
 
@@ -77,14 +78,34 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report) -> Iterator[
     if first.operands:
         yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in first.operands))
     if first.verdict is Verdict.FAIL:
-        yield _line("meaning", "not valid ONNX" if first.breaks_onnx else "outside the profile")
+        yield _line("meaning", meaning(first, rule))
         yield _line("requires", first.requires)
         yield _line("because", rule.because)
         yield _line("remedy", rule.remedy)
+    elif first.verdict is Verdict.DEVIATED:
+        yield from (_line(label, said) for label, said in justified(findings, report))
     elif first.verdict is not Verdict.NOT_CHECKED:
         yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires)
-    yield _line("more", f"sonnx explain {first.rule}")
+    if rule.kind != "project":
+        yield _line("more", f"sonnx explain {first.rule}")
     yield from _others(findings[1:])
+
+
+def meaning(finding: Finding, rule: Rule) -> str:
+    """What a failure is."""
+    if finding.breaks_onnx:
+        return "not valid ONNX"
+    return "against the project's own rules" if rule.kind == "project" else "outside the profile"
+
+
+def justified(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:
+    """The records that justify findings, as terms and what they say."""
+    used = {finding.deviation for finding in findings}
+    for record in report.deviations.records if report.deviations else ():
+        if record.id in used:
+            yield "by", f"{record.id}, approved by {record.approver}, until {record.expires}"
+            yield "reason", record.reason
+            yield "risk", record.risk
 
 
 def _line(label: str, text: str) -> str:
@@ -122,8 +143,17 @@ def _summary(report: Report) -> Iterator[str]:
     if folded:
         causes = sorted({finding.cause for finding in report.findings if finding.cause})
         yield f"folded: {folded} answers are undecided only because of {', '.join(causes)}"
+    for label, text in given(report):
+        yield f"{label}: {text}"
     for note in report.notes:
         yield f"note: {note}"
+
+
+def given(report: Report) -> Iterator[tuple[str, str]]:
+    """The files of the project that the verdict rests on, each with its hash."""
+    for label, file in (("tailoring", report.tailoring), ("deviations", report.deviations)):
+        if file is not None:
+            yield label, f"{escape(file.file)}, SHA-256 {file.sha256}"
 
 
 def answers(report: Report) -> str:

@@ -9,13 +9,29 @@ from typing import Any
 from sonnx.model import Attribute
 
 
+@dataclass(slots=True)
+class Tally:
+    """How many elements kernels rounded from an approximation, and how many of them needed the exact path.
+
+    By operator: (elements, exact).  Operators whose kernel approximates nothing do not occur.
+    """
+
+    by_operator: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, operator: str, elements: int, exact: int) -> None:
+        """Count elements of one node."""
+        so_far = self.by_operator.get(operator, (0, 0))
+        self.by_operator[operator] = (so_far[0] + elements, so_far[1] + exact)
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """One use of an operator.
 
     `names` are the parameters and defined names of the operator's data file by their effective values (an absent
     attribute has the value its absence means); it is empty for an operator without a data file.  `attributes` are those
-    the node has, as written.  `text` is the text of the profile that speaks, "onnx" where none does.
+    the node has, as written.  `text` is the text of the profile that speaks, "onnx" where none does.  Without a data
+    file `version` is the operator set.  Kernels count in `tally`; `outputs` is the number the node has.
     """
 
     operator: str
@@ -23,6 +39,16 @@ class Application:
     text: str
     names: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally, compare=False)
+    outputs: int = 1
+
+    def attribute(self, name: str, absent: Any) -> Any:
+        """The value of an attribute as written, or what its absence means."""
+        return self.attributes[name].value if name in self.attributes else absent
+
+    def count(self, elements: int, exact: int) -> None:
+        """Count elements that a kernel approximated, and those of them that took the exact path."""
+        self.tally.add(self.operator, elements, exact)
 
 
 class NoValue(Exception):

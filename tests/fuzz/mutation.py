@@ -12,12 +12,13 @@ from functools import cache
 from typing import Any, TypeVar
 
 import onnx
-from conftest import HOSTILE, model_bytes
+from conftest import HOSTILE
 from google.protobuf.message import EncodeError
 
 from sonnx import catalogue
 from sonnx.cases import cases
 from sonnx.domain import Expression
+from sonnx.qualification.models import model_bytes
 from sonnx.selecting import every
 
 T = TypeVar("T")

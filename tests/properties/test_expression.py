@@ -453,5 +453,5 @@ def test_every_text_is_what_it_was_parsed_from():
 
 def test_resolving_is_pure():
     for described in operators():
-        made = signature(described.name, described.specified, "2026-11")
-        assert resolve(described, described.specified, made.text, editions(), "2026-11").rules == made.rules
+        made = signature(described.name, described.specified_first[0], "2026-11")
+        assert resolve(described, described.specified_first[0], made.text, editions(), "2026-11").rules == made.rules

@@ -1,19 +1,21 @@
 """What numpy does and does not promise, tried once in each process; a kernel that gets a no takes its integer path.
 
 np.maximum promises a NaN where an operand is one, not which.  np.argmax promises the first of equal elements, not the
-first NaN.  Both must also tell subnormal numbers from zero, which a library that switches the processor to flush them
-(-ffast-math) would spoil.
+first NaN.  Sums, products, quotients and roots must be rounded as IEEE 754 says.  All must also tell subnormal numbers
+from zero, which a library that switches the processor to flush them (-ffast-math) would spoil.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from operator import add, mul, sub, truediv
 from typing import Any
 
 import numpy as np
 
-from sonnx.semantics.formats import Array, format_of, larger, place
+from sonnx.semantics.formats import Array, format_of, larger, patterns, place
+from sonnx.semantics.rounding import grid_of, nearest, real
 
 
 def specials(kind: np.dtype[Any]) -> Array:
@@ -64,3 +66,42 @@ def _agrees(row: Array, key: Callable[[int], int]) -> bool:
         return True
     long = np.concatenate([np.full(61, -np.inf).astype(row.dtype), row])
     return int(np.argmax(row)) == places.index(max(places)) == int(np.argmax(long)) - 61
+
+
+@cache
+def arithmetic_is_ieee(kind: np.dtype[Any]) -> bool:
+    """Whether numpy adds, subtracts, multiplies, divides and takes roots with one rounding to nearest even.
+
+    Tried on every pair of special values and of a few numbers whose results are ties, nearly ties, subnormal or
+    overflow; against exact fractions.
+    """
+    few = np.concatenate([specials(kind), np.array([1 / 3, 3, 1.5, 2.5, -7, 11, 1e-3], np.float64).astype(kind)])
+    x, y = (np.ascontiguousarray(each).reshape(-1) for each in np.meshgrid(few, few, indexing="ij"))
+    with np.errstate(all="ignore"):
+        for operation in (np.add, np.subtract, np.multiply, np.divide):
+            if not _all_nearest(operation, operation(x, y), x, y):
+                return False
+        roots = np.sqrt(few)
+        return bool(np.all(_roots_are_nearest(few, roots)))
+
+
+def _all_nearest(operation: Any, found: Array, x: Array, y: Array) -> bool:
+    kind = found.dtype
+    exact = {np.add: add, np.subtract: sub, np.multiply: mul, np.divide: truediv}[operation]
+    finite = np.isfinite(x) & np.isfinite(y) & ((y != 0) | (operation is not np.divide))
+    for a, b, c in zip(patterns(x)[finite], patterns(y)[finite], patterns(found)[finite], strict=True):
+        value = exact(real(int(a), kind), real(int(b), kind))
+        negative = bool(c >= (1 << 8 * kind.itemsize - 1)) if value == 0 else False
+        if nearest(value, kind, negative_zero=negative) != int(c):
+            return False
+    return True
+
+
+def _roots_are_nearest(x: Array, root: Array) -> list[bool]:
+    """Whether each root r of a positive number lies within half a step: (r - s)^2 < x < (r + s)^2, exactly."""
+    said, made = [], grid_of(x.dtype).made
+    for a, r in zip(patterns(x).tolist(), patterns(root).tolist(), strict=True):
+        if 0 < a < made.infinity:
+            low, here, high = (real(each, x.dtype) for each in (r - 1, r, r + 1))
+            said.append(((low + here) / 2) ** 2 <= real(a, x.dtype) <= ((here + high) / 2) ** 2)
+    return said

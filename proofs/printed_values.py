@@ -1,0 +1,224 @@
+"""What the pages print of floating-point values, and is false: refuted over the theory of floating point.
+
+The counterexamples are patterns of float16, the smallest format of the profile, and are confirmed by numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import z3
+from sonnx.proofs.forms import Form, one_format
+from sonnx.proofs.maximum import largest
+from sonnx.proofs.proxies import Term
+from sonnx.proofs.signs import plus_zero
+from sonnx.proofs.specified import Defined
+from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
+
+Claim = Callable[[Form], tuple[list[z3.BoolRef], z3.BoolRef]]
+"""Hypotheses and goal; the hypotheses may name an operand with which the statement fails, to find it soon."""
+Numbers = Callable[..., tuple[bool, str]]
+"""Whether the statement fails of numbers of numpy, and a sentence."""
+
+
+def finite(number: Term) -> z3.BoolRef:
+    """Neither infinite nor NaN."""
+    return z3.Not(z3.Or(z3.fpIsInf(number), z3.fpIsNaN(number)))
+
+
+def _numbers(f: Form, names: str) -> list[Term]:
+    return [f.number(each) for each in f.patterns(names)]
+
+
+def _no_nan(operation: Callable[[Term, Term], Term]) -> Claim:
+    def claim(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+        a, b = _numbers(f, "a b")
+        return [z3.fpIsInf(a), z3.Not(z3.fpIsNaN(b))], z3.Not(z3.fpIsNaN(operation(a, b)))
+
+    return claim
+
+
+def quotient_is_number(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    a, b = _numbers(f, "a b")
+    return [z3.fpIsInf(a), z3.Not(z3.fpIsNaN(b))], z3.Not(z3.fpIsNaN(z3.fpDiv(z3.RNE(), a, b)))
+
+
+def quotient_by_zero(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    """The case of the page: a divisor that is 0, a dividend that is not."""
+    a, b = _numbers(f, "a b")
+    return [z3.fpIsZero(b), z3.Not(z3.fpIsZero(a))], z3.fpIsInf(z3.fpDiv(z3.RNE(), a, b))
+
+
+def sign_of_zero_quotient(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    a, b = _numbers(f, "a b")
+    known = [z3.fpIsZero(a), z3.Not(z3.fpIsZero(b)), z3.Not(z3.fpIsNaN(b))]
+    return known, z3.fpIsNegative(z3.fpDiv(z3.RNE(), a, b)) == z3.fpIsNegative(b)
+
+
+def maximum_is_above(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    x, y = f.patterns("a b")
+    return [], f.number(largest(f, Defined(), x, y)) >= f.number(x)
+
+
+def scale_is_finite(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    (a,) = _numbers(f, "a")
+    return [z3.Not(z3.fpEQ(a, plus_zero(f)))], finite(a)
+
+
+def quotient_is_finite(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    a, b = _numbers(f, "a b")
+    least = f.number(z3.BitVecVal(1, f.width + 2))
+    return [finite(a), z3.fpEQ(b, least)], finite(z3.fpDiv(z3.RNE(), a, b))
+
+
+def is_within_one(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    (a,) = _numbers(f, "a")
+    one = f.number(z3.BitVecVal(ONE, f.width + 2))
+    return [z3.fpIsNaN(a)], z3.And(z3.fpNeg(one) <= a, a <= one)
+
+
+def epsilon_stays_positive(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    """The pattern e is that of a float, which float16 rounds."""
+    epsilon = z3.fpBVToFP(z3.BitVec("e", 32), z3.Float32())
+    zero = z3.fpBVToFP(z3.BitVecVal(0, 32), z3.Float32())
+    return [epsilon > zero], z3.fpFPToFP(z3.RNE(), epsilon, z3.Float16()) > plus_zero(f)
+
+
+def alpha_stays(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    alpha = z3.fpBVToFP(z3.BitVec("e", 32), z3.Float32())
+    there = z3.fpFPToFP(z3.RNE(), alpha, z3.Float16())
+    return [finite(alpha)], z3.fpEQ(z3.fpFPToFP(z3.RNE(), there, z3.Float32()), alpha)
+
+
+def scaling_commutes(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    """Three times the reciprocal of b, or three divided by b."""
+    (b,) = _numbers(f, "b")
+    one, three = (f.number(z3.BitVecVal(each, f.width + 2)) for each in (ONE, THREE))
+    first = z3.fpMul(z3.RNE(), three, z3.fpDiv(z3.RNE(), one, b))
+    normal = [z3.fpIsNormal(b), b > one, b < f.number(z3.BitVecVal(EIGHT, f.width + 2))]
+    return normal, z3.fpEQ(first, z3.fpDiv(z3.RNE(), three, b))
+
+
+ONE, THREE, EIGHT = 0x3C00, 0x4200, 0x4800
+"""Patterns of float16."""
+
+
+def _shown(fails: Numbers) -> Callable[[Counterexample], str]:
+    def show(found: Counterexample) -> str:
+        import numpy as np
+
+        kinds = {"a": (np.uint16, np.float16), "b": (np.uint16, np.float16), "e": (np.uint32, np.float32)}
+        known = {name: each for name, each in kinds.items() if name in found}
+        numbers = {name: np.array([found[name]], raw).view(kind)[0] for name, (raw, kind) in known.items()}
+        with np.errstate(all="ignore"):
+            failed, sentence = fails(np, **numbers)
+        if not failed:
+            raise Unconfirmed(f"numpy shows no failure: {sentence}")
+        return sentence
+
+    return show
+
+
+def _sum(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return bool(np.isnan(a + b)), f"{a} + {b} is {a + b}"
+
+
+def _difference(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return bool(np.isnan(a - b)), f"{a} - {b} is {a - b}"
+
+
+def _product(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return bool(np.isnan(a * b)), f"{a} * {b} is {a * b}"
+
+
+def _quotient(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return bool(np.isnan(a / b)), f"{a} / {b} is {a / b}"
+
+
+def _by_zero(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return not np.isinf(a / b), f"{a} / {b} is {a / b}"
+
+
+def _sign(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return bool(np.signbit(a / b) != np.signbit(b)), f"{a} / {b} is {a / b}"
+
+
+def _above(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return not np.maximum(a, b) >= a, f"the maximum of {a} and {b} is {np.maximum(a, b)}, which is not >= {a}"
+
+
+def _scale(np: Any, a: Any) -> tuple[bool, str]:
+    return bool(a != 0 and not np.isfinite(a)), f"a scale of {a} is not 0"
+
+
+def _overflow(np: Any, a: Any, b: Any) -> tuple[bool, str]:
+    return not np.isfinite(a / b), f"in float16 {a} / {b} is {a / b}"
+
+
+def _within(np: Any, a: Any) -> tuple[bool, str]:
+    return not -1 <= a <= 1, f"{a} does not lie in [-1, 1]"
+
+
+def _epsilon(np: Any, e: Any) -> tuple[bool, str]:
+    return not np.float16(e) > 0, f"epsilon = {e} rounded to float16 is {np.float16(e)}"
+
+
+def _alpha(np: Any, e: Any) -> tuple[bool, str]:
+    return bool(np.float16(e) != e), f"alpha = {e} rounded to float16 is {np.float16(e)}"
+
+
+def _scaling(np: Any, b: Any) -> tuple[bool, str]:
+    one, three = np.float16(1), np.float16(3)
+    first, last = three * (one / b), three / b
+    return bool(first != last), f"in float16 3 * (1 / {b}) is {first}, 3 / {b} is {last}"
+
+
+PAGES: list[tuple[str, str, str, Claim, Numbers, str, str]] = [
+    ("Add-nan", "A sum of two numbers is a number.", "¬NaN(a + b)",
+     _no_nan(lambda a, b: z3.fpAdd(z3.RNE(), a, b)), _sum, "add-not-a-number-from-infinities",
+     "Infinities of opposite signs have no sum."),
+    ("Sub-nan", "A difference of two numbers is a number.", "¬NaN(a - b)",
+     _no_nan(lambda a, b: z3.fpSub(z3.RNE(), a, b)), _difference, "sub-special-values-not-said",
+     "An infinity has no difference to itself."),
+    ("Mul-nan", "A product of two numbers is a number.", "¬NaN(a · b)", _no_nan(lambda a, b: z3.fpMul(z3.RNE(), a, b)),
+     _product, "mul-values-not-said", "0 times an infinity is NaN."),
+    ("Div-nan", "Only 0 / 0 makes NaN of numbers.", "¬(a = 0 ∧ b = 0) ⇒ ¬NaN(a / b)", quotient_is_number, _quotient,
+     "div-not-a-number-from-infinities", "So does an infinity divided by an infinity."),
+    ("Div-by-zero", "What is not 0 divided by 0 is an infinity.", "b = 0 ∧ ¬(a = 0) ⇒ a / b = ±Inf", quotient_by_zero,
+     _by_zero, "div-cases-of-not-a-number", "NaN is not 0 and stays NaN."),
+    ("Div-zero-sign", "The sign of a quotient that is 0 is that of the divisor.", "sign(±0 / b) = sign(b)",
+     sign_of_zero_quotient, _sign, "div-sign-of-zero", "The signs of both operands decide."),
+    ("Max-above", "The maximum is at least each operand in the comparison of IEEE 754.", "max(a, b) ≥ a",
+     maximum_is_above, _above, "max-formal-property", "NaN compares with nothing, and is the maximum where it occurs."),
+    ("QuantizeLinear-scale", "A scale other than 0 is finite.", "s ≠ 0 ⇒ s finite", scale_is_finite, _scale,
+     "quantize-scale-only-not-zero", "Infinities and NaN differ from 0."),
+    ("QuantizeLinear-quotient", "The quotient of a finite element by a finite scale is finite.",
+     "x, s finite, s ≠ 0 ⇒ x / s finite", quotient_is_finite, _overflow, "quantize-quotient-overflows",
+     "It overflows for a small scale."),
+    ("Acos-nan", "An element that is NaN lies in [-1, 1].", "NaN(x) ⇒ -1 ≤ x ≤ 1", is_within_one, _within,
+     "acos-of-not-a-number", "NaN lies in no interval."),
+    ("BatchNormalization-epsilon", "A positive epsilon stays positive in the type of X.", "ε > 0 ⇒ float16(ε) > 0",
+     epsilon_stays_positive, _epsilon, "batch-normalization-epsilon-rounds-to-zero", "A small one rounds to 0."),
+    ("BatchNormalization-order", "Scaling before or after the division gives the same.", "3 · (1 / b) = 3 / b",
+     scaling_commutes, _scaling, "batch-normalization-order", "The quotient is rounded, and then the product."),
+    ("LeakyRelu-alpha", "alpha means the same in the type of X.", "float16(α) = α", alpha_stays, _alpha,
+     "leakyrelu-alpha-conversion", "It is stored as a float."),
+]  # fmt: skip
+
+
+def theorems() -> Iterator[Theorem]:
+    """Statements of the pages about values, refuted."""
+    for name, statement, formula, claim, fails, erratum, because in PAGES:
+        yield Theorem(
+            f"printed.{name}", statement, formula, _asked(claim), (statement, formula), "refuted", "float16", "float",
+            replay=_shown(fails), erratum=erratum, because=because,
+        )  # fmt: skip
+
+
+def _asked(claim: Claim) -> Callable[[], Iterator[Obligation]]:
+    def obligations() -> Iterator[Obligation]:
+        hypotheses, goal = claim(one_format("float16"))
+        yield Obligation("as printed", tuple(hypotheses), goal)
+
+    return obligations

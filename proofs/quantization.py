@@ -1,0 +1,156 @@
+"""QuantizeLinear and DequantizeLinear over the reals: how far a number comes back from where it was.
+
+n is the integer nearest to x / s, of which is known what rounding means: 2 |x - n s| <= |s|.  The scale is an arbitrary
+real other than 0, and x an arbitrary real; that the text divides in binary32 before it rounds is said apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import z3
+from sonnx.proofs.forms import altered
+from sonnx.proofs.layout import keeps
+from sonnx.proofs.proxies import Term
+from sonnx.proofs.symbolic import read
+from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+
+Obligations = Iterator[Obligation]
+Function = Callable[..., Any]
+LAST = 255
+"""The largest uint8."""
+
+
+def saturated(number: int, zero_point: int) -> int:
+    """min(max(n + zero point, 0), 255) (QuantizeLinear of 2026-08, function)."""
+    if number + zero_point < 0:
+        return 0
+    if number + zero_point > 255:
+        return 255
+    return number + zero_point
+
+
+def offset(quantized: int, zero_point: int) -> int:
+    """The integer DequantizeLinear multiplies by the scale: y - zero point."""
+    return quantized - zero_point
+
+
+X, S = z3.Reals("x s")
+N, Z, K = z3.Ints("n zero_point k")
+ZERO_POINT = z3.And(Z >= 0, Z <= LAST)
+
+
+def _real(term: Term) -> Term:
+    return z3.ToReal(term)
+
+
+def _size(term: Term) -> Term:
+    return z3.If(term >= 0, term, -term)
+
+
+def rounds(steps: int = 2) -> z3.BoolRef:
+    """The number n is a nearest integer of x / s."""
+    distance = X - _real(N) * S
+    return z3.And(S != 0, steps * distance <= _size(S), -steps * distance <= _size(S))
+
+
+def back(function: Function, number: Term) -> Term:
+    """The multiple of the scale that DequantizeLinear makes of what QuantizeLinear made of n."""
+    return read(offset, read(function, number, Z).value, Z).value
+
+
+def within_half_a_step(function: Function = saturated, steps: int = 2) -> Obligations:
+    inside = (N + Z >= 0, N + Z <= LAST)
+    made = back(function, N)
+    yield from read(function, N, Z).obligations()
+    yield Obligation("not saturated: the same integer", (ZERO_POINT, *inside), made == N)
+    distance = X - _real(N) * S
+    near = z3.And(2 * distance <= _size(S), -2 * distance <= _size(S))
+    yield Obligation("within half a step", (rounds(steps),), near)
+
+
+def nearest(function: Function = saturated) -> Obligations:
+    """No other of the 256 numbers is nearer, saturated or not.
+
+    Distances are counted in steps, t = x / s: |x - k s| = |t - k| |s|.
+    """
+    made = back(function, N)
+    inside, above, below = made == N, z3.And(made == LAST - Z, made < N), z3.And(made == -Z, made > N)
+    yield Obligation("the nearest integer, or the end before it", (ZERO_POINT,), z3.Or(inside, above, below))
+    t, n, m, k, scale, a, b = z3.Reals("t n m k scale a b")
+    near = z3.And(2 * (t - n) <= 1, 2 * (n - t) <= 1)
+    whole = z3.Or(k == m, k <= m - 1, k >= m + 1)
+    chosen = z3.Or(m == n, z3.And(n >= m + 1, k <= m), z3.And(n <= m - 1, k >= m))
+    yield Obligation("nearest in steps", (near, whole, chosen), _size(t - m) <= _size(t - k))
+    yield Obligation("so in numbers", (a <= b, scale >= 0, keeps(b, a, scale)), a * scale <= b * scale)
+
+
+def returns(function: Function = saturated) -> Obligations:
+    """Quantizing what was dequantized gives the integer back: its quotient is exact."""
+    y = z3.Int("y")
+    known = (y >= 0, y <= LAST, ZERO_POINT, read(offset, y, Z).value == N)
+    yield Obligation("the same integer", known, read(function, N, Z).value == y)
+
+
+def always_within_half_a_step() -> Obligations:
+    made = back(saturated, N)
+    distance = X - _real(made) * S
+    near = z3.And(2 * distance <= _size(S), -2 * distance <= _size(S))
+    yield Obligation("within half a step", (ZERO_POINT, S == 1, _real(N) - X == 0), near)
+
+
+def show_saturated(found: Counterexample) -> str:
+    """An integer that does not fit."""
+    number, zero_point = found["n"], found["zero_point"]
+    made = offset(saturated(number, zero_point), zero_point)
+    if 2 * abs(number - made) <= 1:
+        raise Unconfirmed(f"{number} comes back as {made}")
+    return f"x = {number}, scale 1, zero point {zero_point}: comes back as {made}"
+
+
+def difference_fits() -> Obligations:
+    y, z = z3.Ints("y z")
+    number = (y >= -(2**31), y < 2**31, z >= -(2**31), z < 2**31)
+    made = read(offset, y, z).value
+    yield Obligation("int32", number, z3.And(made >= -(2**31), made < 2**31))
+
+
+def show_difference(found: Counterexample) -> str:
+    """A difference that int32 does not have."""
+    made = offset(found["y"], found["z"])
+    if -(2**31) <= made < 2**31:
+        raise Unconfirmed(f"{made} is an int32")
+    return f"{found['y']} - ({found['z']}) is {made}, no int32"
+
+
+NOT_BELOW = altered(saturated, "return 0", "return 1")
+ABOUT = (saturated, offset, rounds)
+STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
+    ("half-a-step", "A number quantized without saturation and dequantized is within half a step of itself.",
+     "0 ≤ n + z ≤ 255 ⇒ |x - s (y - z)| ≤ |s| / 2", within_half_a_step,
+     {"any number within a step": partial(within_half_a_step, steps=1)}),
+    ("nearest", "Saturated or not, no other of the 256 numbers is nearer to it.",
+     "∀k ∈ [0, 255]. |x - s (y - z)| ≤ |x - s (k - z)|", nearest, {"1 for what is below": partial(nearest, NOT_BELOW)}),
+    ("returns", "Quantizing a dequantized integer gives the integer back.", "Q(s (y - z)) = y", returns,
+     {"saturated below 2": partial(returns, altered(saturated, "< 0", "< 2"))}),
+]  # fmt: skip
+
+
+def theorems() -> Iterator[Theorem]:
+    """Quantization, over the reals."""
+    for name, statement, formula, claim, changes in STATED:
+        changed = tuple(Mutant(title, change) for title, change in changes.items())
+        yield Theorem(f"quantization.{name}", statement, formula, claim, ABOUT, mutants=changed,
+                      bounds="the quotient of reals; uint8")  # fmt: skip
+    yield Theorem(
+        "quantization.always-half-a-step", "Every number comes back within half a step.", "|x - s (y - z)| ≤ |s| / 2",
+        always_within_half_a_step, ABOUT, "refuted", replay=show_saturated,
+        because="A number outside the range of the 256 numbers saturates.",
+    )  # fmt: skip
+    yield Theorem(
+        "quantization.difference-fits", "The difference of two int32 is an int32.", "y - z ∈ [-2^31, 2^31 - 1]",
+        difference_fits, (offset,), "refuted", replay=show_difference, erratum="dequantize-zero-point-of-int32",
+        because="So the profile asks for the zero point 0, with which there is no difference to overflow.",
+    )  # fmt: skip

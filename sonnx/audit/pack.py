@@ -1,0 +1,255 @@
+"""The evidence pack as files in memory: equal models, options and files of the project give equal bytes.
+
+docs/audit.md says what is in each file.  Nothing here knows a folder, a clock or a host; those stand in run.json, which
+`audit_command.py` adds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from sonnx import catalogue, deviations, tailoring
+from sonnx.asked import Asked, judge
+from sonnx.audit import identity, page, theorems
+from sonnx.inforce import InForce
+from sonnx.misuse import Misuse
+from sonnx.parse import Unreadable, contents, read
+from sonnx.profile import Rule
+from sonnx.quoting import escape
+from sonnx.report.formats import render
+from sonnx.report.json import FORMAT as REPORT_FORMAT
+from sonnx.traceability import Trace, traces
+from sonnx.verdict import Report, Verdict
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+AUDIT = "audit.json"
+RUN = "run.json"
+LIMITS = (
+    "The pack speaks of the bytes with the stated SHA-256, under the stated edition, options and files of the project.",
+    "It is evidence for an assessment. It is no certificate, and the tool is not qualified for any standard.",
+    "Values of constants in other files are hashed; rules that would need them are undecided.",
+    "Whether the model is adequate for its purpose, its accuracy and its training are not judged.",
+    "How a compiler or runtime executes the model is not judged; sonnx run and sonnx compare give exact values.",
+    "No solver ran for this pack: the status of a theorem is that of the record that comes with the tool, for "
+    "questions of equal text only; the questions are in the folder theorems and can be given to any solver.",
+    "Rules that functions decide are tested by cases, not proved.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a pack is made of: the model under the name it has in the pack, and what is asked of it."""
+
+    model: Path
+    name: str
+    asked: Asked
+    accept_assumptions: bool = False
+    tailoring: Path | None = None
+    deviations: Path | None = None
+    date: date | None = None
+
+
+def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
+    """Every file of the pack but run.json by its name, and the report on the model.
+
+    Raises:
+        Unreadable: the model is no readable ONNX model.
+        Misuse: options that cannot be met, or files of the project that are malformed or change while they are read.
+    """
+    data = contents(wanted.model, repr(str(wanted.model)))
+    model, digest = read(data, repr(str(wanted.model))), hashlib.sha256(data).hexdigest()
+    report = judge(model, digest, wanted.asked, wanted.name)
+    if wanted.deviations is not None and wanted.date is not None:
+        [report] = deviations.apply((report,), deviations.read(wanted.deviations), wanted.date)
+    code = report.exit_code(wanted.accept_assumptions)
+    files = {
+        f"report.{name}": render(format_, [report], {}, code, wanted.accept_assumptions).encode("utf-8")
+        for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
+    }
+    files |= _configuration(wanted, report)
+    versions = identity.operators_used(model)
+    used = list(dict.fromkeys(name for name, _ in versions))
+    found = theorems.relied_on(report.rules.values(), versions, report.edition)
+    certificates, questions = theorems.evidence(found)
+    files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
+    about = _audit(wanted, report, code, used, certificates)
+    about["model"] = identity.about_model(model, wanted.name, digest, len(data), wanted.model.parent)
+    files[AUDIT] = as_bytes(about)
+    files["index.html"] = page.page(about, report).encode("ascii")
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
+    files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
+    return files, report
+
+
+def as_bytes(document: Mapping[str, Any]) -> bytes:
+    """A JSON document in ASCII, ending in a line feed."""
+    return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
+
+
+def _configuration(wanted: Wanted, report: Report) -> dict[str, bytes]:
+    """The files of the project as they were read, so that the pack can be made again from itself and the model."""
+    files: dict[str, bytes] = {}
+    for kind, path, read_ in (
+        ("tailoring", wanted.tailoring, report.tailoring),
+        ("deviations", wanted.deviations, report.deviations),
+    ):
+        if path is not None and read_ is not None:
+            content = path.read_bytes()
+            if hashlib.sha256(content).hexdigest() != read_.sha256:
+                raise Misuse(f"{path} changed while the pack was made")
+            files[f"configuration/{kind}/{read_.file}"] = content
+    return files
+
+
+def _audit(
+    wanted: Wanted, report: Report, code: int, used: Sequence[str], certificates: list[dict[str, Any]]
+) -> dict[str, Any]:
+    edition = catalogue.editions().editions[report.edition]
+    rules = _known(report, used)
+    matrix = list(traces(rules, [each["id"] for each in certificates]))
+    return {
+        "format": FORMAT,
+        "report_format": REPORT_FORMAT,
+        "model": {},
+        "verdict": report.verdict,
+        "exit": code,
+        "command": _command(wanted, report),
+        "options": {
+            "edition": report.edition,
+            "bind": dict(report.bound),
+            "strict_versions": report.strict_versions,
+            "accept_assumptions": wanted.accept_assumptions,
+            "tailoring": report.tailoring and report.tailoring.file,
+            "deviations": report.deviations and report.deviations.file,
+            "date": str(wanted.date) if report.deviations else None,
+        },
+        "tool": identity.about_tool(),
+        "packages": identity.about_packages(),
+        "edition": identity.about_edition(edition, used),
+        "rules": [_row(each, report) for each in matrix],
+        "without": _without(matrix, used),
+        "theorems": certificates,
+        "assumptions": [
+            {
+                "place": each.where.place,
+                "rule": each.rule,
+                "condition": each.requires,
+                "why": each.actual,
+                "operands": {letter: escape(name) for letter, name in each.operands},
+            }
+            for each in report.findings
+            if each.verdict is Verdict.ASSUMED
+        ],
+        "known_problems": _problems(rules, used),
+        "limits": list(LIMITS),
+    }
+
+
+def _command(wanted: Wanted, report: Report) -> list[str]:
+    """The command that makes the pack, with base names."""
+    said = ["sonnx", "audit", wanted.name, "--edition", report.edition]
+    said += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
+    said += ["--tailoring", report.tailoring.file] if report.tailoring else []
+    said += ["--deviations", report.deviations.file, "--date", str(wanted.date)] if report.deviations else []
+    said += ["--strict-versions"] if report.strict_versions else []
+    return said + (["--accept-assumptions"] if wanted.accept_assumptions else [])
+
+
+def _known(report: Report, used: Iterable[str]) -> list[Rule]:
+    """Every rule that was asked, and every rule in force that had no subject."""
+    in_force = InForce(catalogue.editions().editions[report.edition], False, report.tailoring)
+    rules = {rule.slug: rule for rule in (*(rule for rule, _ in in_force.general), *in_force.graph)}
+    rules |= {rule.slug: rule for rule in report.rules.values()}
+    return [rules[slug] for slug in sorted(rules)]
+
+
+def _row(trace: Trace, report: Report) -> dict[str, Any]:
+    """One line of the matrix: where the rule comes from, what shows it, and what it says of this model."""
+    answers = {count.verdict.value: 0 for count in report.counts if count.rule == trace.rule}
+    for count in report.counts:
+        if count.rule == trace.rule:
+            answers[count.verdict.value] += count.number
+    return {
+        "rule": trace.rule,
+        "class": trace.kind,
+        "statement": trace.statement,
+        "source": trace.source,
+        "tags": [f"{tag.label}@{tag.text}" for tag in trace.tags],
+        "decided_by": trace.decided or None,
+        "conforming_cases": list(trace.conforming),
+        "violating_cases": list(trace.violating),
+        "theorems": list(trace.theorems),
+        "errata": list(trace.errata),
+        "answers": answers,
+    }
+
+
+def _without(matrix: Iterable[Trace], used: Iterable[str]) -> dict[str, Any]:
+    """What the matrix has no entry for, so that a gap is no blank cell."""
+    listed = list(matrix)
+    described = {name: catalogue.operator(name) for name in used}
+    return {
+        "rules_without_conforming_case": [each.rule for each in listed if not each.conforming],
+        "rules_without_violating_case": [each.rule for each in listed if not each.violating],
+        "rules_without_theorem": [each.rule for each in listed if not each.theorems],
+        "operators_without_rules": [name for name, found in described.items() if found is None],
+        "operators_without_theorems": {
+            name: found.unproved for name, found in described.items() if found is not None and found.unproved
+        },
+    }
+
+
+def _problems(rules: Iterable[Rule], used: Iterable[str]) -> list[dict[str, Any]]:
+    """The errata that bear on the rules and operators used."""
+    names = {name for rule in rules for name in rule.errata}
+    for described in map(catalogue.operator, used):
+        if described is not None:
+            names.update(described.errata)
+            names.update(name for output in described.outputs for name in output.errata)
+            names.update(name for parameter in described.parameters for name in parameter.errata)
+    known = catalogue.errata()
+    return [
+        {
+            "id": name,
+            "documents": list(known[name].document),
+            "place": known[name].place,
+            "defect": known[name].defect,
+            "example": known[name].counterexample,
+            "here": known[name].reading,
+        }
+        for name in sorted(names)
+    ]
+
+
+def again(folder: Path, model: Path) -> dict[str, bytes]:
+    """The files of a pack made once more from what the pack says was asked.
+
+    Raises:
+        Unreadable, Misuse: as `pack`; the pack does not say what was asked.
+    """
+    try:
+        document = json.loads((folder / AUDIT).read_bytes())
+        options, name = document["options"], document["model"]["file"]
+        paths = {
+            kind: folder / "configuration" / kind / options[kind] if options[kind] else None
+            for kind in ("tailoring", "deviations")
+        }
+        day = date.fromisoformat(options["date"]) if options["date"] else None
+        asked = Asked(options["edition"], dict(options["bind"]), strict_versions=bool(options["strict_versions"]))
+        accept = bool(options["accept_assumptions"])
+    except (OSError, ValueError, KeyError, TypeError) as reason:
+        raise Misuse(f"{folder / AUDIT} does not say what was asked ({type(reason).__name__})") from None
+    own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
+    asked = Asked(asked.edition, asked.bind, strict_versions=asked.strict_versions, tailoring=own)
+    wanted = Wanted(model, name, asked, accept, paths["tailoring"], paths["deviations"], day)
+    return pack(wanted)[0]
+
+
+__all__ = ["AUDIT", "MANIFEST", "RUN", "Unreadable", "Wanted", "again", "as_bytes", "pack"]

@@ -1,0 +1,85 @@
+"""The theorems about the operators and words a verdict rests on, each with its questions in SMT-LIB.
+
+The solvers are not asked: a status is that of the record that comes with the tool, for equal questions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from sonnx import proving, words
+from sonnx.asking import questions
+from sonnx.audit.record import certificate, recorded
+from sonnx.profile import Rule
+from sonnx.traceability import operator_of, used_words
+
+STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
+
+
+KEYS = ("everything", "but_types", "types", "conditions", "shapes", "against_onnx")
+"""What must be equal for versions and editions of an operator to share a theorem, by sort of theorem."""
+
+
+def relied_on(rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str) -> list[Any]:
+    """The theorems derived from the operators in the versions used, and those about the words of the rules."""
+    wanted = {name for rule in rules for name in used_words(rule)}
+    labels = set(_labels(used, edition))
+    return [
+        theorem
+        for theorem in proving.theorems()
+        if (
+            theorem.id.split(".")[1] in labels
+            if operator_of(theorem.id)
+            else any(_word(source) in wanted for source in theorem.sources)
+        )
+    ]
+
+
+def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
+    """The labels of the families that speak for a version in the edition."""
+    family = import_module("sonnx.proofs.family")
+    for described in family.provable():
+        versions = {version for name, version in used if name == described.name}
+        for key in KEYS if versions else ():
+            for each in family.families(described, getattr(family.Family, key)):
+                if any((version, edition) in each.members for version in versions):
+                    yield each.label
+
+
+def _word(source: Any) -> str:
+    """The word a source text is of, "" for another source."""
+    module, name = getattr(source, "__module__", ""), getattr(source, "__name__", "")
+    return name if module == words.__name__ else ""
+
+
+def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """What is known of each theorem, and the files with its questions by name."""
+    known = recorded()
+    certificates: list[dict[str, Any]] = []
+    files: dict[str, str] = {}
+    for theorem in found:
+        asked = list(questions(theorem, "z3", theorem.obligations))
+        names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(asked) + 1)]
+        files |= dict(_texts(names, asked))
+        said = certificate(theorem, asked, known)
+        said["obligations"] = [{**each, "file": name} for each, name in zip(said["obligations"], names, strict=True)]
+        stated = {name: getattr(theorem, name) for name in STATED}
+        certificates.append({**stated, "source_sha256": proving.source_hash(theorem), **said})
+    return certificates, files
+
+
+def _texts(names: Iterable[str], asked: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    for name, question in zip(names, asked, strict=True):
+        yield name, question.text
+        if question.hypotheses:
+            yield name.replace(".smt2", ".hypotheses.smt2"), question.hypotheses
+
+
+def totals(certificates: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How many theorems have each status."""
+    found: dict[str, int] = {}
+    for each in certificates:
+        found[each["status"]] = found.get(each["status"], 0) + 1
+    return dict(sorted(found.items()))

@@ -1,0 +1,117 @@
+"""`sonnx audit`: its arguments, the folder it writes, and the folder it verifies."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from sonnx import request
+from sonnx.misuse import Misuse
+from sonnx.quoting import escape
+from sonnx.report.text import headline
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="the model file")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--output", type=Path, metavar="DIR", help="the folder to make; it must not exist or be empty")
+    kind.add_argument("--verify", type=Path, metavar="DIR", help="make the pack of a folder again and compare")
+    request.add_arguments(parser)
+    parser.set_defaults(command=audit_command)
+
+
+def audit_command(options: argparse.Namespace) -> int:
+    """Write a pack, with the exit code of a check; or verify one: 0 it comes out the same, 1 it differs.
+
+    Raises:
+        Misuse: options that cannot be met, or a folder that cannot be used.
+        Unreadable: the model is no readable ONNX model.
+        OSError: the folder cannot be written; nothing is left behind.
+    """
+    return _verify(options) if options.verify is not None else _write(options)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from sonnx.audit.verify import differences
+
+    given = (options.edition, options.tailoring, options.deviations, options.date)
+    if any(each is not None for each in given) or options.bind or options.strict_versions or options.accept_assumptions:
+        raise Misuse("--verify takes what was asked from the pack: leave the options out")
+    found = list(dict.fromkeys(differences(options.verify, options.model)))
+    sys.stdout.write("".join(f"{escape(sentence)}\n" for sentence in found))
+    if not found:
+        sys.stdout.write(f"{escape(str(options.verify))}: the pack is whole and comes out the same\n")
+    return 1 if found else 0
+
+
+def _write(options: argparse.Namespace) -> int:
+    from sonnx.audit.pack import RUN, Wanted, as_bytes, pack
+
+    if options.model is None:
+        raise Misuse("name the model the evidence is on")
+    start = datetime.now(UTC)
+    require_free(options.output)
+    if options.date is not None and options.deviations is None:
+        raise Misuse("--date is the day deviations are judged on; there is no --deviations")
+    day = options.date or date.today() if options.deviations is not None else None
+    wanted = Wanted(
+        options.model, options.model.name, request.asked(options), options.accept_assumptions, options.tailoring,
+        options.deviations, day,
+    )  # fmt: skip
+    files, report = pack(wanted)
+    run = {
+        "command": sys.argv,
+        "folder": str(Path.cwd()),
+        "model": str(options.model.resolve()),
+        "started": start.isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": platform.node(),
+        "system": platform.platform(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "executable": sys.executable,
+    }
+    write_folder(options.output, {**files, RUN: as_bytes(run)})
+    made = f"{escape(str(options.output))}: {len(files) + 1} files; begin with index.html"
+    sys.stdout.write(f"{headline(report)}\n{made}\n")
+    return report.exit_code(options.accept_assumptions)
+
+
+def require_free(folder: Path) -> None:
+    """Refuse a folder that has something in it already, or that cannot be made, before the work begins.
+
+    Raises:
+        Misuse: with the reason.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise Misuse(f"{folder} is not empty: name a new folder, so that no file of an older pack stays")
+    if folder.exists() and not folder.is_dir():
+        raise Misuse(f"{folder} is a file; name a folder")
+    if not folder.absolute().parent.is_dir():
+        raise Misuse(f"{folder.absolute().parent} is no folder")
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder beside its place, then rename it: it is there as a whole or not at all.
+
+    Raises:
+        OSError: where the folder cannot be written.
+    """
+    target = folder.absolute()
+    part = target.parent / f".{target.name}.{os.getpid()}"
+    part.mkdir()
+    try:
+        for name, content in files.items():
+            path = part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        part.replace(target)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise

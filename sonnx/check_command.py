@@ -1,0 +1,115 @@
+"""`sonnx check`: its arguments, and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sonnx import request
+from sonnx.api import WHOLE
+from sonnx.asked import Asked, judge, opened
+from sonnx.files import write_whole
+from sonnx.misuse import Misuse
+from sonnx.model_files import STANDARD_INPUT, is_one, models_of
+from sonnx.parse import Unreadable
+from sonnx.quoting import escape
+from sonnx.report.formats import FORMATS, HASHED, render
+from sonnx.results import Results, Unjudged
+
+SEVERAL = "a model file, a folder or a pattern; - is standard input"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("models", nargs="+", metavar="MODEL", help=SEVERAL)
+    request.add_arguments(parser)
+    for option, what in (("--select", "only these"), ("--ignore", "without these")):
+        parser.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="RULE",
+            help=f"{what} slugs, tags or operators, comma-separated",
+        )
+    parser.add_argument("--format", choices=tuple(FORMATS), default="text", help="the format of the report")
+    parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    add = parser.add_argument
+    add("--jobs", type=_whole, default=None, metavar="N",
+        help="processes that judge several models (default: the cores); 0: judge in this process")  # fmt: skip
+    add("--timeout", type=_positive, default=None, metavar="SECONDS", help="how long one model may take")
+    add("--memory", type=_positive, default=None, metavar="MB", help="how much memory one model may take")
+    add("--resume", type=Path, default=None, metavar="FILE", help="keep answers in FILE and take those it has")
+    parser.set_defaults(command=check_command)
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of nine digits at most")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    number = _whole(text)
+    if not number:
+        raise argparse.ArgumentTypeError("0 is not allowed")
+    return number
+
+
+def check_command(options: argparse.Namespace) -> int:
+    """Judge, print, and give the exit code: of several files the first of 4, 2, 1, 3, 0 that one of them has.
+
+    Raises:
+        Misuse: options that cannot be met.
+    """
+    select, ignore = request.names(options.select), request.names(options.ignore)
+    if options.deviations is not None and (select or ignore):
+        raise Misuse(WHOLE)
+    asked, justified = request.asked(options, select, ignore), request.deviations(options)
+    hashed = justified is not None or options.format in HASHED
+    models = models_of(options.models)
+    if _isolated(options, models):
+        from sonnx import many_command  # processes and threads: a single model needs none
+
+        results = many_command.run(models, options, asked, hashed)
+    else:
+        results = _in_this_process(models, asked, hashed)
+    if options.format == "text":
+        for sentence in results.unjudged.values():
+            print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    if justified is not None:
+        from sonnx import deviations  # most runs have none
+
+        results.reports = list(deviations.apply(results.reports, *justified))
+    code = results.exit_code(options.accept_assumptions)
+    text = render(options.format, results.reports, results.unjudged, code, options.accept_assumptions)
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(options.output, text)
+    if results.interrupted:
+        raise KeyboardInterrupt
+    return code
+
+
+def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
+    """Whether models are judged in child processes: several are, and one where that is asked for."""
+    asked = [name for name in ("timeout", "memory", "resume") if getattr(options, name) is not None]
+    if options.jobs == 0 and asked:
+        raise Misuse(f"--{asked[0]} needs a child process, and --jobs 0 asks for none")
+    if options.jobs is not None:
+        return bool(options.jobs)
+    return bool(asked) or len(models) > 1 or not all(map(is_one, options.models))
+
+
+def _in_this_process(models: Sequence[str], asked: Asked, hashed: bool) -> Results:
+    results = Results()
+    for name in models:
+        try:
+            model, digest = opened(sys.stdin.buffer.read() if name == "-" else name, hashed, asked.limits)
+        except Unreadable as reason:
+            results.unjudged[name] = Unjudged(str(reason))
+        else:
+            results.reports.append(judge(model, digest, asked, STANDARD_INPUT if name == "-" else name))
+    return results

@@ -1,0 +1,1 @@
+"""Comparing a runtime with the exact values."""

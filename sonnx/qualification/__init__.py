@@ -1,0 +1,1 @@
+"""What a user needs to qualify the tool in their own environment."""

@@ -1,0 +1,107 @@
+"""The configuration index: what is installed, whether it is what was delivered, and what it runs on."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+import sonnx
+from sonnx.data import folder
+from sonnx.files import sha256
+
+NAME = "sonnx"
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """One distribution: its version, the SHA-256 over its list of files, and files that are not as delivered."""
+
+    name: str
+    version: str
+    record: str
+    files: int
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What the tool is made of; `packaged` is false in a checkout, where nothing says what was delivered."""
+
+    packaged: bool
+    distributions: tuple[Installed, ...]
+    source: str
+    """SHA-256 over the names and contents of the tool's own files, wherever they stand."""
+    python: str
+    machine: str
+
+
+def configuration() -> Configuration:
+    """The configuration of the running tool."""
+    found = tuple(_installed(name) for name in dict.fromkeys([NAME, *_needed()]) if _there(name))
+    packaged = _there(NAME) and any(path.parts[0] == NAME for path in distribution(NAME).files or ())
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return Configuration(packaged, found, own_files(), python, f"{sys.platform} {platform.machine()}")
+
+
+def own_files() -> str:
+    """One hash of the package, the rules, the proofs and the cases; a wheel and its checkout have the same."""
+    digest = hashlib.sha256()
+    package, data = Path(sonnx.__file__).parent, ("restrictions", "proofs", "cases")
+    for name, base in (("", package), *((each, folder(each)) for each in data)):
+        for path in sorted(base.rglob("*")):
+            parts = path.relative_to(base).parts
+            if path.is_file() and "__pycache__" not in parts and not (base == package and parts[0] in data):
+                digest.update(f"{'/'.join((name, *parts))} {sha256(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _there(name: str) -> bool:
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _needed() -> Iterator[str]:
+    """What the tool requires, and what that requires, extras left out; names as they are written."""
+    waiting, seen = [NAME], {NAME}
+    while waiting:
+        name = waiting.pop(0)
+        if not _there(name):
+            continue
+        for text in distribution(name).requires or ():
+            required = re.match(r"[A-Za-z0-9._-]+", text)
+            if required and "extra ==" not in text and required[0].lower() not in seen:
+                seen.add(required[0].lower())
+                waiting.append(required[0])
+                yield required[0]
+
+
+def _installed(name: str) -> Installed:
+    found = distribution(name)
+    changed = tuple(sorted(_changed(found)))
+    listed = sorted(f"{path} {path.hash.value if path.hash else ''}" for path in found.files or ())
+    record = hashlib.sha256("\n".join(listed).encode()).hexdigest()
+    return Installed(name, found.version, record, len(listed), changed)
+
+
+def _changed(found: Distribution) -> Iterator[str]:
+    """Files whose content is not that of the distribution's RECORD, or that are gone."""
+    for path in found.files or ():
+        if path.hash is None or path.suffix == ".pyc":
+            continue
+        place = Path(str(path.locate()))
+        if not place.is_file():
+            yield f"{path}: gone"
+            continue
+        digest = hashlib.new(path.hash.mode, place.read_bytes()).digest()
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != path.hash.value:
+            yield f"{path}: changed"

@@ -1,0 +1,60 @@
+"""The failures that could be justified as a file of deviations to be filled in; docs/deviations.md.
+
+What only people can say is empty, and a file with an empty reason is refused: nothing is justified by printing this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+
+from sonnx.quoting import escape
+from sonnx.report.text import headline
+from sonnx.verdict import Finding, Report, Verdict
+
+HEAD = """\
+# Deviations to be filled in: reason, risk, approver and `expires = YYYY-MM-DD`. Delete what you do not justify.
+# docs/deviations.md says what each key means.
+"""
+
+
+def render(
+    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
+) -> str:
+    """A record for each restriction that fails in each model, ending in a line feed."""
+    numbers = count(1)
+    blocks = [f"# {escape(name)}: unreadable" for name in unreadable]
+    for report in reports:
+        blocks += [f"# {headline(report)}", *(_record(found, report, next(numbers)) for found in _permitted(report))]
+    return HEAD + "\n".join(f"\n{block}" for block in blocks) + "\n"
+
+
+def _permitted(report: Report) -> Iterator[list[Finding]]:
+    by_rule: dict[str, list[Finding]] = {}
+    for each in report.findings:
+        permitted = report.rules[each.rule].kind == "restriction" and not each.breaks_onnx
+        if each.verdict is Verdict.FAIL and permitted:
+            by_rule.setdefault(each.rule, []).append(each)
+    yield from by_rule.values()
+
+
+def _record(findings: Sequence[Finding], report: Report, number: int) -> str:
+    pairs = dict.fromkeys((each.where.place, each.actual) for each in findings)
+    lines = [
+        "[[deviation]]",
+        f'id       = "D{number}"',
+        f'rule     = "{findings[0].rule}"',
+        f'model    = "{report.sha256}"',
+        'reason   = ""',
+        'risk     = ""',
+        'approver = ""',
+        "findings = [",
+        *(f"  {{ place = {_quoted(place)}, states = {_quoted(actual)} }}," for place, actual in pairs),
+        "]",
+    ]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML; the text has no control character."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

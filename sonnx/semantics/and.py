@@ -1,0 +1,28 @@
+"""And: C[i] = A[i] and B[i].
+
+ONNX And-7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import broadcast, each, truths
+from sonnx.semantics.formats import Array
+
+OPERATOR = "And"
+INPUTS = 2
+outputs = truths
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """C, of the broadcast shape."""
+    A, B = broadcast(OPERATOR, *inputs)
+    return (each(both, A, B),)
+
+
+def both(a: Any, b: Any, once: Any = None) -> Any:
+    """A and b."""
+    return a and b

@@ -1,0 +1,34 @@
+"""ConstantOfShape: every element of the output is `value`.
+
+ONNX ConstantOfShape-9 to ConstantOfShape-25.  The input holds the extents; without `value` it is 0, of type float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.constants import decode
+from sonnx.model import Tensor
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import Array
+from sonnx.stops import NotExecutable
+
+OPERATOR = "ConstantOfShape"
+INPUTS = 1
+ATTRIBUTES = {"value": "tensor"}
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """output, of the type of `value`.
+
+    Raises:
+        NotExecutable: an extent is negative, or `value` has not one element.
+    """
+    value = application.attribute("value", None)
+    one = decode(value, None) if isinstance(value, Tensor) else np.zeros(1, np.float32)
+    extents = inputs[0].tolist()
+    if one.size != 1 or min(extents, default=0) < 0:
+        raise NotExecutable(f"its extents are {extents} and its value has {one.size} elements")
+    return (np.full(extents, one.reshape(())),)

@@ -1,0 +1,44 @@
+"""ConvInteger: Y[b, c, m, n] = sum over i, j, z of (X[b, i, ..] - x_zero_point) * (W[c, i, j, z] - w_zero_point[c]).
+
+SONNX ConvInteger of 2026-08, function; ONNX ConvInteger-10.  The places of the kernel are those of Conv.  The exact sum
+is taken modulo 2^32 and read as int32 (erratum convinteger-accumulation).  By the SONNX text padding is 0 before the
+zero point is taken off, which differs from runtimes unless the zero point is 0; that case is refused by a rule
+(erratum convinteger-padding-value).  A zero point that is left out is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.conv import windows_of
+from sonnx.semantics.formats import Array
+from sonnx.semantics.sums import wrapped
+
+OPERATOR = "ConvInteger"
+
+
+def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+    """Y, of type int32."""
+    X, W, x_zero_point, w_zero_point = operands(inputs)
+    slid, group = windows_of(application, X, W), application.names["group"]
+    channels, kernels = W.shape[1], W.shape[0] // group
+    Y = np.empty((X.shape[0], W.shape[0], *slid.places), np.int32)
+    for b, c, *place in np.ndindex(Y.shape):
+        first = c // kernels * channels
+        under = list(slid.under(place))
+        patch = [0 if at is None else int(X[(b, first + i, *at)]) for i in range(channels) for at in under]
+        weights = [int(w) - int(w_zero_point[c]) for w in W[c].flat]
+        whole = sum((x - x_zero_point) * w for x, w in zip(patch, weights, strict=True))
+        Y[(b, c, *place)] = wrapped(whole, Y.dtype)
+    return (Y,)
+
+
+def operands(inputs: Sequence[Array | None]) -> tuple[Array, Array, int, Array]:
+    """X, W, the zero point of X and one zero point for each kernel of W."""
+    X, W, x_zero_point, w_zero_point = [*inputs, None, None][:4]
+    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    off = 0 if w_zero_point is None else w_zero_point
+    return X, W, 0 if x_zero_point is None else int(x_zero_point), np.broadcast_to(off, W.shape[:1])

@@ -1,0 +1,30 @@
+"""Floor: Y[i] = the largest whole number that is not above X[i].
+
+ONNX Floor-1 to Floor-13.  A whole number, a zero, an infinity and NaN stay; -0 is the zero below no number but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import each, same_type
+from sonnx.semantics.formats import Array
+from sonnx.semantics.reals import is_infinite, is_nan, is_zero
+
+OPERATOR = "Floor"
+INPUTS = 1
+outputs = same_type
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type and shape of X."""
+    return (each(floor, inputs[0]),)
+
+
+def floor(x: Any, once: Any) -> Any:
+    """The largest whole number that is not above x."""
+    if is_nan(x) or is_infinite(x) or is_zero(x):
+        return x
+    return once.floor(x)

@@ -1,0 +1,30 @@
+"""Greater: C[i] = A[i] > B[i].
+
+ONNX Greater-7 to Greater-13.  NaN is greater than nothing; both zeros are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import broadcast, each, truths
+from sonnx.semantics.formats import Array
+
+OPERATOR = "Greater"
+INPUTS = 2
+outputs = truths
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """C, of the broadcast shape."""
+    A, B = broadcast(OPERATOR, *inputs)
+    return (each(greater, A, B, kind=np.dtype(np.bool_)),)
+
+
+def greater(a: Any, b: Any, once: Any = None) -> Any:
+    """A > b."""
+    return a > b

@@ -1,0 +1,45 @@
+"""HardSigmoid: Y[i] = max(0, min(1, alpha * X[i] + beta)) over the reals, rounded once.
+
+ONNX HardSigmoid-1 to HardSigmoid-22.  alpha and beta are the real numbers that are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import Element, each, same_type
+from sonnx.semantics.formats import Array
+from sonnx.semantics.reals import ONE, ZERO, certain, is_nan, number
+
+OPERATOR = "HardSigmoid"
+INPUTS = 1
+ATTRIBUTES = {"alpha": "float", "beta": "float"}
+outputs = same_type
+
+ALPHA, BETA = float(np.float32(0.2)), 0.5
+"""What the absence of the attributes means; they are of type float."""
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type and shape of X."""
+    return (each(element(*parameters(application)), inputs[0]),)
+
+
+def parameters(application: Application) -> tuple[float, float]:
+    """Alpha and beta."""
+    return application.attribute("alpha", ALPHA), application.attribute("beta", BETA)
+
+
+def element(alpha: float, beta: float) -> Element:
+    """The function of one element."""
+    a, b = number(alpha), number(beta)
+
+    def hard_sigmoid(x: Any, once: Any) -> Any:
+        line = certain(once, lambda down, up: (down.fma(a, x, b), up.fma(a, x, b)))
+        return line if is_nan(line) else ZERO if line <= 0 else min(line, ONE)
+
+    return hard_sigmoid

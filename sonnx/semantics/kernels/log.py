@@ -1,0 +1,14 @@
+"""Log, fast: numpy's function of the wider type."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.kernels.elementwise import Kernel, function
+from sonnx.semantics.log import log
+
+
+def kernel(application: Application) -> Kernel:
+    """See `sonnx.semantics.kernels`."""
+    return function(application, log, np.log)

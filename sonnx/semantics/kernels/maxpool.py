@@ -1,0 +1,66 @@
+"""MaxPool, fast: the maximum of shifted views, one axis after another, the last one first.
+
+The larger of two elements, the first one of two NaNs, is associative; taking rows first keeps row-major order, so that
+the first NaN of a window is the first one of its first row that has one.  Padding is the least value of the type, which
+no window consists of alone; where an element has that value too the maximum is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import Array, lowest, patterns
+from sonnx.semantics.kernels.max import maximum
+from sonnx.semantics.maxpool import windows_of
+from sonnx.semantics.windows import Windows
+
+BLOCK = 1 << 20
+"""Elements of planes that are padded at a time."""
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+
+    def max_pool(inputs: Sequence[Array], out: Array) -> Array:
+        pool(inputs[0], windows_of(application, inputs[0]), out)
+        return out
+
+    return max_pool
+
+
+def pool(X: Array, slid: Windows, out: Array) -> None:
+    """The maximum under each window, every window over at least one element of X."""
+    planes, made = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:])
+    if out.size == 0:
+        return
+    step = max(1, BLOCK // max(1, planes[0].size))
+    for start in range(0, len(planes), step):
+        part = slice(start, start + step)
+        _pool(planes[part], slid, made[part])
+
+
+def _pool(planes: Array, slid: Windows, out: Array) -> None:
+    current = padded(planes, slid, lowest(planes.dtype))
+    for d in reversed(range(len(slid.extents))):
+        axis, size, stride, dilation = d + 1, slid.kernel[d], slid.strides[d], slid.dilations[d]
+        count = slid.places[d]
+        views = [
+            current[(slice(None),) * axis + (slice(j * dilation, j * dilation + (count - 1) * stride + 1, stride),)]
+            for j in range(size)
+        ]
+        current = maximum(views, out if d == 0 else np.empty(views[0].shape, out.dtype))
+
+
+def padded(planes: Array, slid: Windows, pattern: int) -> Array:
+    """Planes with their padding, filled with an element of this pattern."""
+    if not any((*slid.begins, *slid.ends)):
+        return planes
+    extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
+    made = np.empty((len(planes), *[extent + begin + end for extent, begin, end in extents]), planes.dtype)
+    patterns(made)[...] = pattern
+    inside = [slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True)]
+    made[(slice(None), *inside)] = planes
+    return made

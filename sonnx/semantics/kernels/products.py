@@ -1,0 +1,149 @@
+"""Matrix products of floating-point values, each element the exact sum of its products rounded once.
+
+The elements of a float32 or 16-bit matrix are exact in float64, and so is the product of two: 48 digits.  BLAS adds K
+of them in some order, with fused operations or without, each addition with a relative error of at most u = 2^-53.  For
+every order the sum of products is off by at most
+
+    gamma * sum over k of |A[i, k]| |B[k, j]|  <=  gamma * |A[i, :]|_2 |B[:, j]|_2,   gamma = K u / (1 - K u)
+
+(Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, section 3.1; Cauchy and Schwarz).  Nothing
+overflows and nothing underflows: products lie between 2^-298 and 2^256.  `certified.py` decides the rounding; what it
+leaves open goes to `settled.py`, and rows and columns with an infinity or a NaN to `infinite.py`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from sonnx.semantics.formats import Array
+from sonnx.semantics.kernels.certified import certain, decided
+from sonnx.semantics.kernels.infinite import special_sums
+from sonnx.semantics.kernels.scratch import scratch
+from sonnx.semantics.kernels.settled import PART, bound_factor, settle
+
+COLUMNS, SMALL = 1 << 20, 1 << 22
+"""Elements of a block of B, and of a matrix A up to which it is converted at once."""
+
+DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+RIGHT, MADE, SPARE, LOW, HIGH = range(20, 25)
+"""Numbers of scratch memory."""
+
+
+def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> int:
+    """Make out = A B, or A B + row for every row, rounded once.
+
+    Args:
+        A: a matrix, or a stack of matrices, of a floating-point type of at most 32 bits.
+        B: matrices of the same type, as many.
+        out: of the same type.
+        row: one number for each column of B.
+
+    Returns:
+        How many elements were added up exactly.
+    """
+    if A.ndim == 2:
+        A, B, out = A[None], B[None], out[None]
+    if 0 in A.shape or out.size == 0:
+        out[...] = 0 if row is None else row + row.dtype.type(0)
+        return 0
+    stack, rows, inner = A.shape
+    matrices, some = max(1, COLUMNS // B[0].size), max(1, SMALL // inner)
+    columns, exact = max(1, COLUMNS // inner), 0
+    for s in range(0, stack, matrices):
+        here = slice(s, s + matrices)
+        for i in range(0, rows, some):
+            left = Left(A[here, i : i + some], row is not None)
+            for j in range(0, out.shape[2], columns):
+                part = slice(j, j + columns)
+                right = wide(B[here, :, part], None if row is None else row[part])
+                exact += block_into(left, right, out[here, i : i + some, part])
+    return exact
+
+
+def wide(B: Array, row: Array | None) -> Array:
+    """A stack of matrices in float64, in memory that is used again, with one more row."""
+    stack, inner, columns = B.shape
+    height = inner + (row is not None)
+    flat = scratch(RIGHT, stack * height * columns, DOUBLE)
+    if B.strides[1] < B.strides[2]:
+        made = flat.reshape(stack, columns, height).transpose(0, 2, 1)
+    else:
+        made = flat.reshape(stack, height, columns)
+    np.copyto(made[:, :inner], B)
+    if row is not None:
+        made[:, inner] = row
+    return made
+
+
+class Left:
+    """The left operand in float64, with the norm of each row; made once for many right ones."""
+
+    def __init__(self, A: Array, one: bool = False) -> None:
+        self.values = A if A.dtype == DOUBLE else A.astype(DOUBLE)
+        if one:
+            self.values = np.concatenate([self.values, np.ones((*A.shape[:2], 1))], axis=2)
+        self.norms = np.sqrt(np.einsum("sik,sik->si", self.values, self.values))
+        self.finite = bool(np.isfinite(self.norms).all())
+
+
+def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> int:
+    """Make out = A B for stacks of matrices; B is float64 and finite in its products.
+
+    Args:
+        left: A.
+        B: float64, every element one of a type of at most 32 bits.
+        out: of that type.
+        norms: the norm of each column of B.
+
+    Returns:
+        How many elements were added up exactly.
+    """
+    A, kind = left.values, out.dtype
+    made = in_parts(A, B, out.shape)
+    norms = np.sqrt(np.einsum("skj,skj->sj", B, B)) if norms is None else norms
+    largest = norms.max(axis=1, keepdims=True)
+    if not (left.finite and np.isfinite(largest).all()):
+        return sum(_with_specials(A[s], B[s], left.norms[s], norms[s], out[s]) for s in range(len(A)))
+    width = (left.norms * (largest * bound_factor(A.shape[2])))[:, :, None]
+    if kind == SINGLE:
+        spare, low, high = (scratch(n, out.size, k) for n, k in ((SPARE, DOUBLE), (LOW, SINGLE), (HIGH, SINGLE)))
+        low = low.reshape(out.shape)
+        open_ = certain(made, width, (spare.reshape(out.shape), low, high.reshape(out.shape)))
+        np.copyto(out, low)
+    else:
+        out[...], undecided = decided(made, width + np.finfo(DOUBLE).smallest_subnormal, kind)
+        open_ = np.flatnonzero(undecided)
+    if not len(open_):
+        return 0
+    s, place = np.divmod(open_, out[0].size)
+    return sum(settle(A[t], B[t], made[t], place[s == t], out[t]) for t in np.unique(s))
+
+
+def in_parts(A: Array, B: Array, shape: tuple[int, ...]) -> Array:
+    """A B in float64, `PART` products at a time, in memory that is used again.
+
+    No product goes through more additions than `PART` and the number of parts: K may be that number in the bound.
+    """
+    made, part = (scratch(number, prod(shape), DOUBLE).reshape(shape) for number in (MADE, SPARE))
+    np.matmul(A[:, :, :PART], B[:, :PART], out=made)
+    for k in range(PART, A.shape[2], PART):
+        made += np.matmul(A[:, :, k : k + PART], B[:, k : k + PART], out=part)
+    return made
+
+
+def _with_specials(A: Array, B: Array, row_norms: Array, column_norms: Array, out: Array) -> int:
+    """One product of matrices with an infinity or a NaN: rows and columns with one by counting, the others as ever."""
+    rows, columns = np.isfinite(row_norms), np.isfinite(column_norms)
+    exact = 0
+    if rows.any() and columns.any():
+        part = np.empty((1, int(rows.sum()), int(columns.sum())), out.dtype)
+        exact = block_into(Left(A[None, rows]), B[None, :, columns], part)
+        out[np.ix_(rows, columns)] = part[0]
+    if not rows.all():
+        out[~rows] = special_sums(A[~rows], B, out.dtype)
+    if not columns.all():
+        out[:, ~columns] = special_sums(A, B[:, ~columns], out.dtype)
+    return exact

@@ -1,0 +1,103 @@
+"""The elements of a matrix product that a cheap bound leaves open: a tighter bound, then the exact sum.
+
+An element whose products are all zeros is +0, or -0 where they all are; no approximation tells these apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sonnx.semantics.formats import Array
+from sonnx.semantics.kernels.certified import decided, nearest
+
+UNIT = 2.0**-53
+
+SLACK = 1 + 2.0**-20
+"""More than what is lost when norms, sums of absolute values and bounds are computed in float64, for K up to 2^31."""
+
+MANY, GATHERED = 32, 1 << 20
+"""Open elements from which the tighter bound pays, and products that are added up exactly at a time."""
+
+
+PART = 256
+"""Products that are added up at a time, so that no product goes through more additions than these and the parts."""
+
+
+def bound_factor(count: int) -> float:
+    """The error of a sum of `count` products in float64, in parts, relative to the sum of absolute values."""
+    additions = min(count, PART) + -(-count // PART)
+    return additions * UNIT / (1 - additions * UNIT) * SLACK
+
+
+def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
+    """Give the elements with these flat numbers their values.
+
+    Args:
+        A: a matrix, float64, finite, its products with B exact.
+        B: a matrix, the same.
+        made: A B in float64.
+        open_: which elements are open.
+        out: A B, rounded once, but for these.
+
+    Returns:
+        How many were added up exactly.
+    """
+    i, j = np.divmod(open_, out.shape[1])
+    if len(i) > MANY:
+        values, still = _by_absolute_values(A, B, made, i, j, out.dtype)
+        out[i, j] = values
+        i, j = i[still], j[still]
+    step = max(1, GATHERED // A.shape[1])
+    for start in range(0, len(i), step):
+        some = slice(start, start + step)
+        out[i[some], j[some]] = exact_sums(A[i[some]] * B[:, j[some]].T, out.dtype)
+    return len(i)
+
+
+def _by_absolute_values(
+    A: Array, B: Array, made: Array, i: Array, j: Array, kind: np.dtype[Any]
+) -> tuple[Array, Array]:
+    """Elements rounded by the bound of their own |A| |B|, and which stay open; 0 there says that all products are 0."""
+    rows, columns = np.unique(i), np.unique(j)
+    at = np.searchsorted(rows, i), np.searchsorted(columns, j)
+    A, B = A[rows], B[:, columns]
+    sums = np.matmul(np.abs(A), np.abs(B))[at]
+    values, still = decided(made[i, j], sums * bound_factor(A.shape[1]), kind)
+    zero = sums == 0
+    if zero.any():
+        values[zero] = _zeros(A, B)[at][zero]
+    return values, still & ~zero
+
+
+def _zeros(A: Array, B: Array) -> Array:
+    """For sums of zeros: -0 where each product is, else +0.
+
+    A product is negative where the signs differ; of signs as 1 and -1 the sum of the products then is -K.
+    """
+    signs = np.copysign(1.0, A).astype(np.float32) @ np.copysign(1.0, B).astype(np.float32)
+    return np.where(signs == -A.shape[1], -0.0, 0.0)
+
+
+def exact_sums(addends: Array, kind: np.dtype[Any]) -> Array:
+    """The exact sum of each row of finite float64 numbers, rounded once.
+
+    math.fsum rounds the exact sum once to float64.  The sum rounds as that double does unless the double lies halfway
+    between two elements of the type; then the sign of what was cut off, that of another exact sum, decides.
+    """
+    rows = addends.tolist()
+    sums = np.array([math.fsum(row) for row in rows])
+    beside = [nearest(np.nextafter(sums, end), kind) for end in (-np.inf, np.inf)]
+    values = nearest(sums, kind)
+    below, above = (each.astype(np.float64) for each in beside)
+    for k in np.flatnonzero(below != above).tolist():
+        rest = math.fsum([*rows[k], -float(sums[k])])
+        if rest:
+            values[k] = beside[rest > 0][k]
+    zero = sums == 0
+    if zero.any():
+        negative = (addends[zero] == 0) & np.signbit(addends[zero])
+        values[zero] = np.where(negative.all(axis=1), -0.0, 0.0)
+    return values

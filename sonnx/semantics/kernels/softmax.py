@@ -1,0 +1,82 @@
+"""Softmax, fast: exponentials, sum and quotient in the wider type, slice by slice.
+
+X - M is rounded once, relative to itself, so the exponential is off by |X - M| * u more than the function's own error,
+u = 2^-53 or 2^-64.  The sum of n positive terms is off by n * u in any order, and by less than u for each term's own
+|X - M| * e^(X - M), which is below 1.  A share is off by its own exponential's and the sum's error.  Slices with NaN,
++Inf or only -Inf take the exact path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import Array
+from sonnx.semantics.kernels.elementwise import LONG, NUMPY, Kernel
+from sonnx.semantics.kernels.settling import WIDE, Bound, settle, wide_type
+from sonnx.semantics.reals import array, nearest, numbers
+from sonnx.semantics.softmax import back, rows, share, shares
+
+ROWS = 1 << 15
+"""Elements of the slices that are computed together."""
+
+FAR = 256
+"""e^-FAR divided by any sum is below the least number of float: 2^-150."""
+
+
+def kernel(application: Application) -> Kernel:
+    """See `sonnx.semantics.kernels`."""
+
+    def softmax(inputs: Sequence[Any], out: Array) -> Array:
+        slices = np.ascontiguousarray(rows(application, inputs[0]))
+        Y = np.empty(slices.shape, out.dtype)
+        if out.size:
+            step = max(1, ROWS // slices.shape[1])
+            exact = sum(_some(slices[k : k + step], Y[k : k + step]) for k in range(0, len(slices), step))
+            application.count(out.size, exact)
+        np.copyto(out, back(application, Y, out.shape))
+        return out
+
+    return softmax
+
+
+def bound(differences: Array) -> Bound:
+    """The error of shares whose X - M are given, one slice in each row.
+
+    In float64 |X - M| counts up to FAR only: beyond it a share is a zero of float, whatever the error.
+    """
+    roundings = 2 * differences.shape[1] + 2
+    if differences.dtype == WIDE:
+        return Bound(2 * NUMPY.relative + (FAR + roundings) * 2.0**-53)
+    finite = np.where(np.isfinite(differences), np.abs(differences), 0)  # the share of -Inf is exactly 0
+    return Bound(((finite + roundings) * 2.0**-64 + 2 * LONG.relative).reshape(-1))
+
+
+def _some(X: Array, Y: Array) -> int:
+    """The shares of some slices; how many took the exact path."""
+    wide = wide_type(Y.dtype)
+    if wide is None:
+        Y[...] = np.stack([shares(row) for row in X])
+        return Y.size
+    x = X.astype(wide)
+    M = np.maximum.reduce(x, axis=1, keepdims=True)
+    usual = np.isfinite(M[:, 0])
+    np.subtract(x, M, out=x)
+    error = bound(x)
+    np.exp(x, out=x)
+    np.divide(x, np.add.reduce(x, axis=1, keepdims=True), out=x)
+    undecided = settle(x.reshape(-1), error, Y.reshape(-1))
+    for k in np.nonzero(~usual)[0]:
+        Y[k] = shares(X[k])
+    if undecided is None:
+        return 0
+    uncertain = undecided.reshape(Y.shape) & usual[:, None]
+    for k in np.nonzero(uncertain.any(axis=1))[0]:
+        places, values = np.nonzero(uncertain[k])[0], numbers(X[k])
+        sums: dict[int, tuple[Any, Any]] = {}
+        once = nearest(Y.dtype)
+        Y[k, places] = array([share(values, int(i), once, sums) for i in places], Y.dtype, [len(places)])
+    return int(np.count_nonzero(uncertain))

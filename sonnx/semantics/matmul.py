@@ -1,0 +1,39 @@
+"""MatMul: Y[i, j] = sum over k of A[i, k] * B[k, j]; of n-bit integers congruent to it modulo 2^n.
+
+SONNX MatMul of 2026-08, function; ONNX MatMul-1 to MatMul-13, which refer to numpy.matmul: leading axes are broadcast,
+an operand of rank 1 is a row on the left and a column on the right, and that axis is removed from Y.  The exact sum is
+rounded once (erratum matmul-order-of-sum); a sum of no product is +0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import Array
+from sonnx.semantics.sums import numbers, products, store, total
+
+OPERATOR = "MatMul"
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type of A and B."""
+    A, B, shape = stacks(*inputs)
+    Y = np.empty((*A.shape[:-1], B.shape[-1]), A.dtype)
+    for stack in np.ndindex(Y.shape[:-2]):
+        rows, columns = ([numbers(each) for each in matrix] for matrix in (A[stack], B[stack].T))
+        for i, j in np.ndindex(Y.shape[-2:]):
+            store(Y, (*stack, i, j), total(products(rows[i], columns[j])), power=2)
+    return (Y.reshape(shape),)
+
+
+def stacks(A: Array, B: Array) -> tuple[Array, Array, tuple[int, ...]]:
+    """A and B as stacks of matrices of one stack shape, as views, and the shape of Y."""
+    rows, columns = A.shape[-2:-1], B.shape[-1:] if B.ndim > 1 else ()
+    left = A[None] if A.ndim == 1 else A
+    right = B[:, None] if B.ndim == 1 else B
+    stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    left, right = (np.broadcast_to(each, (*stack, *each.shape[-2:])) for each in (left, right))
+    return left, right, (*stack, *rows, *columns)

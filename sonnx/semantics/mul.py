@@ -1,0 +1,27 @@
+"""Mul: C[i] = A[i] * B[i]; integers modulo 2^n, floats rounded once.
+
+SONNX Mul of 2026-08 and 2026-10; ONNX Mul-7 to Mul-14; IEEE 754-2019, 5.4.1: the signs of both factors decide that of
+a zero or an infinity, zero times infinity is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import broadcast, each
+from sonnx.semantics.formats import Array
+
+OPERATOR = "Mul"
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """C, of the broadcast shape."""
+    A, B = broadcast(OPERATOR, *inputs)
+    return (each(mul, A, B),)
+
+
+def mul(a: Any, b: Any, once: Any = None) -> Any:
+    """A * b."""
+    return a * b if once is None else once.mul(a, b)

@@ -1,0 +1,28 @@
+"""Reciprocal: Y[i] = 1 / X[i], rounded once.
+
+ONNX Reciprocal-1 to Reciprocal-13; IEEE 754-2019, 5.4.1.  A zero gives the infinity of its sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import each, same_type
+from sonnx.semantics.formats import Array
+
+OPERATOR = "Reciprocal"
+
+INPUTS = 1
+outputs = same_type
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type and shape of X."""
+    return (each(reciprocal, inputs[0]),)
+
+
+def reciprocal(x: Any, once: Any) -> Any:
+    """1 / x."""
+    return once.div(1, x)

@@ -1,0 +1,30 @@
+"""ReduceSum: reduced[k] = the sum of data[i] over all i that agree with k outside the axes, rounded once.
+
+ONNX ReduceSum-1 to ReduceSum-18.  The axes are an attribute, from operator set 13 on an input; without them all
+axes are reduced, or none where noop_with_empty_axes is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import Array
+from sonnx.semantics.reduction import ATTRIBUTES, INPUTS, gone_axes, reduce_sum, without
+
+__all__ = ["ATTRIBUTES", "INPUTS", "OPERATOR", "evaluate"]
+
+OPERATOR = "ReduceSum"
+
+SINCE = 13
+"""The operator set from which on the axes are an input."""
+
+MEAN = False
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """The result, of the type of data and of its shape with each axis reduced to 1 or removed."""
+    gone = gone_axes(application, inputs, SINCE)
+    if gone is None:
+        return (inputs[0],)
+    return (without(application, reduce_sum(inputs[0], gone, mean=MEAN), gone),)

@@ -1,0 +1,22 @@
+"""Relu: Y[i] = 0 if X[i] < 0, else X[i].
+
+SONNX Relu of 2026-08; ONNX Relu-1 to Relu-14.  A negative element gives +0; -0 and NaN stay, bit for bit (erratum
+relu-sign-of-zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.formats import Array
+
+OPERATOR = "Relu"
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type and shape of X."""
+    X = inputs[0]
+    return (np.where(X < 0, np.zeros((), X.dtype), X),)

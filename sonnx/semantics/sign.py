@@ -1,0 +1,27 @@
+"""Sign: output[i] = 1 if input[i] > 0, -1 if input[i] < 0, else 0.
+
+ONNX Sign-9 to Sign-13.  Both zeros give +0; NaN, which the text leaves out, gives NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import each, same_type
+from sonnx.semantics.formats import Array
+
+OPERATOR = "Sign"
+INPUTS = 1
+outputs = same_type
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """output, of the type and shape of input."""
+    return (each(sign, inputs[0]),)
+
+
+def sign(x: Any, once: Any = None) -> Any:
+    """1, -1 or 0."""
+    return x if x != x else (x > 0) - (x < 0)

@@ -1,0 +1,397 @@
+"""The evidence pack: equal inputs give equal bytes, and every change of it is found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import numpy_helper
+
+import sonnx
+from sonnx import proving
+from sonnx.audit import record
+from sonnx.canonical import canonical
+from sonnx.cli import run
+from sonnx.external import values
+from sonnx.parse import read
+
+ROOT = Path(__file__).parent.parent
+EXPORTED, CONFORMING = (ROOT / "examples" / f"{name}.onnx" for name in ("as_exported", "conforming"))
+
+
+def files(folder: Path, *without: str) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in without
+    }
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pack with a tailoring and deviations, made by a process of its own."""
+    folder = tmp_path_factory.mktemp("one")
+    prepare(folder)
+    done = audit(folder, "pack")
+    assert (done.returncode, done.stderr) == (1, "")
+    return folder / "pack"
+
+
+def prepare(folder: Path) -> None:
+    shutil.copy(EXPORTED, folder / "model.onnx")
+    page = (ROOT / "docs" / "deviations.md").read_text("utf-8")
+    (folder / "d.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], "utf-8")
+    (folder / "t.toml").write_text('name = "P"\nedition = "2026-11"\noperators = ["Max", "ArgMax"]\n', "utf-8")
+
+
+def audit(folder: Path, output: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    options = ["--tailoring", "t.toml", "--deviations", "d.toml", "--date", "2026-11-21", "--bind", "N=3"]
+    return subprocess.run(
+        [sys.executable, "-m", "sonnx", "audit", str(folder / "model.onnx"), "--output", output, *options],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def pack(made: Path, tmp_path: Path) -> Path:
+    """A copy of the pack that a test may change."""
+    return Path(shutil.copytree(made, tmp_path / "pack"))
+
+
+def verified(folder: Path, capsys: pytest.CaptureFixture[str], *model: str) -> tuple[int, str]:
+    capsys.readouterr()
+    code = run(["audit", "--verify", str(folder), *model])
+    return code, capsys.readouterr().out
+
+
+# ------------------------------------------------------------------ what is in it
+
+
+def test_two_runs_in_other_folders_at_other_times_give_the_same_bytes(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    prepare(tmp_path / "deep" / "er")
+    audit(tmp_path / "deep" / "er", "other", PYTHONHASHSEED="7", TZ="Asia/Tokyo", LC_ALL="C")
+    other = tmp_path / "deep" / "er" / "other"
+    assert files(other, "run.json") == files(made, "run.json")
+    assert (other / "run.json").read_bytes() != (made / "run.json").read_bytes()
+    for content in files(other, "run.json").values():
+        assert str(tmp_path).encode() not in content
+
+
+def test_the_manifest_has_the_hash_of_every_file(made: Path) -> None:
+    listed = json.loads((made / "manifest.json").read_bytes())["files"]
+    found = files(made, "run.json", "manifest.json")
+    assert listed == {name: hashlib.sha256(content).hexdigest() for name, content in found.items()}
+
+
+def test_identity(made: Path) -> None:
+    about = json.loads((made / "audit.json").read_bytes())
+    assert about["model"]["sha256"] == hashlib.sha256(EXPORTED.read_bytes()).hexdigest()
+    assert about["model"]["canonical_sha256"] == hashlib.sha256(canonical(read(EXPORTED))).hexdigest()
+    assert about["edition"]["operators"]["ArgMax"] == {"status": "specified", "text": "2026-08"}
+    general = ROOT / "restrictions" / "general.toml"
+    assert about["edition"]["files"]["general.toml"] == hashlib.sha256(general.read_bytes()).hexdigest()
+    assert {each["name"]: each["version"] for each in about["packages"]}["onnx"] == onnx.__version__
+    assert all(each["sha256"] for each in about["packages"])
+    said = " ".join(about["command"])
+    assert said == (
+        "sonnx audit model.onnx --edition 2026-11 --bind N=3 --tailoring t.toml --deviations d.toml --date 2026-11-21"
+    )
+    assert about["exit"] == 1
+
+
+def test_every_rule_has_its_line_with_the_answers_of_the_report(made: Path) -> None:
+    about = json.loads((made / "audit.json").read_bytes())
+    [report] = json.loads((made / "report.json").read_bytes())["reports"]
+    rows = {each["rule"]: each for each in about["rules"]}
+    assert report["rules"].keys() <= rows.keys()
+    for count in report["counts"]:
+        said = rows[count["rule"]]["answers"]
+        assert said[count["verdict"]] == sum(
+            each["number"]
+            for each in report["counts"]
+            if (each["rule"], each["verdict"]) == (count["rule"], count["verdict"])
+        )
+    row = rows["ArgMax.axis-not-negative"]
+    assert row["answers"] == {"deviated": 1}
+    assert row["conforming_cases"]
+    assert row["violating_cases"]
+    own = [each for each in about["without"]["rules_without_violating_case"] if not each.startswith(("tail", "devi"))]
+    assert own == []
+    problems = {each["id"] for each in about["known_problems"]}
+    assert {name for row in rows.values() for name in row["errata"]} <= problems
+    assert "zero-against-one" in problems, "of Max"
+    assert "maxpool-window-in-padding" not in problems, "of an operator that the model does not use"
+
+
+def test_theorems_are_those_of_the_versions_used_with_their_questions(made: Path) -> None:
+    about = json.loads((made / "audit.json").read_bytes())
+    ids = [each["id"] for each in about["theorems"]]
+    assert {each.split(".")[1].partition("-")[0] for each in ids if each.startswith("derived.")} == {"ArgMax", "Max"}
+    assert "derived.ArgMax-13.independent.axis-range" in ids
+    assert not [each for each in ids if each.startswith(("derived.Max-1.", "order.", "kernel."))]
+    assert [each for each in ids if each.startswith("broadcast.")]
+    for each in about["theorems"]:
+        for question in each["obligations"]:
+            text = (made / "theorems" / question["file"]).read_bytes()
+            assert hashlib.sha256(text).hexdigest() == question["smt2_sha256"]
+
+
+def test_the_status_of_a_theorem_is_never_more_than_the_record_says() -> None:
+    [theorem] = [each for each in proving.theorems() if each.id == "word.clamped"]
+    asked = list(proving.questions(theorem, "z3", theorem.obligations))
+    assert record.certificate(theorem, asked, {})["status"] == record.NOT_ASKED
+    outcomes = list(proving.prove([theorem], "z3"))
+    known = json.loads(record.as_json(outcomes))["answers"]
+    assert len(known) == len({record.key(each) for each in asked})
+    whole = record.certificate(theorem, asked, known)
+    assert (whole["status"], whole["as_stated"], whole["confirmed"]) == ("proved", True, False)
+    for name in known:
+        part = {key: value for key, value in known.items() if key != name}
+        assert record.certificate(theorem, asked, part)["status"] == record.NOT_ASKED
+        worse = {**known, name: ["undecided", "z3 1 unknown"]}
+        assert record.certificate(theorem, asked, worse)["status"] == "undecided"
+    changed = [replace(each, hypotheses=each.hypotheses + " ") for each in asked]
+    assert record.certificate(theorem, changed, known)["status"] == record.NOT_ASKED
+
+
+def test_confirmed_means_two_solvers_on_every_question() -> None:
+    [theorem] = [each for each in proving.theorems() if each.id == "word.clamped"]
+    asked = list(proving.questions(theorem, "z3", theorem.obligations))
+    both = {record.key(each): ["proved", "cvc5 1 unsat", "z3 4 unsat"] for each in asked}
+    assert record.certificate(theorem, asked, both)["confirmed"]
+    first = record.key(asked[0])
+    for said in ([], ["cvc5 1 unknown"], ["cvc5 1 refused"]):
+        single = ["proved", *said, "z3 4 unsat"]
+        assert not record.certificate(theorem, asked, {**both, first: single})["confirmed"]
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for key, value in attrs if key in ("href", "src")]
+        assert tag not in ("script", "img", "link", "iframe")
+
+
+def test_the_page_says_the_main_things_and_loads_nothing(made: Path) -> None:
+    page = (made / "index.html").read_text("ascii")
+    about = json.loads((made / "audit.json").read_bytes())
+    links = Links()
+    links.feed(page)
+    assert links.found == ["report.html"]
+    assert (made / "report.html").is_file()
+    for text in (*about["limits"], about["model"]["sha256"], about["model"]["canonical_sha256"]):
+        assert text in page
+    for each in (*about["rules"], *about["edition"]["operators"]):
+        assert (each["rule"] if isinstance(each, dict) else each) in page
+
+
+# ------------------------------------------------------------------ verify
+
+
+def test_a_pack_is_verified(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = verified(pack, capsys)
+    assert (code, said.count("\n")) == (0, 1)
+
+
+def test_a_moved_model_is_named(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(EXPORTED, tmp_path / "elsewhere.onnx")
+    (pack / "run.json").unlink()
+    assert run(["audit", "--verify", str(pack)]) == 2
+    assert verified(pack, capsys, str(tmp_path / "elsewhere.onnx"))[0] == 0
+
+
+def test_every_changed_file_is_found(pack: Path, made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["report.json", "audit.json", "index.html", "configuration/deviations/d.toml", "manifest.json"]
+    names.append(next(name for name in files(made) if name.startswith("theorems/")))
+    for name in names:
+        (pack / name).write_bytes((made / name).read_bytes() + b" ")
+        code, said = verified(pack, capsys)
+        assert code == 1, name
+        assert name in said
+        shutil.copy(made / name, pack / name)
+    (pack / "report.json").unlink()
+    (pack / "more.txt").write_text("x")
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert "report.json stands in the manifest and is missing" in said
+    assert "more.txt does not stand in the manifest" in said
+
+
+def test_a_forged_verdict_with_a_fitting_manifest_is_found(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forged = (pack / "audit.json").read_text("utf-8").replace('"verdict": "fail"', '"verdict": "pass"', 1)
+    (pack / "audit.json").write_text(forged, "utf-8")
+    manifest = json.loads((pack / "manifest.json").read_bytes())
+    manifest["files"]["audit.json"] = hashlib.sha256(forged.encode()).hexdigest()
+    (pack / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert 'audit.json: verdict is "pass", comes out as "fail"' in said
+
+
+def test_another_model_is_found(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verified(pack, capsys, str(CONFORMING))[0] == 1
+    model = onnx.load(EXPORTED)
+    model.producer_name = "other"
+    onnx.save(model, tmp_path / "other.onnx")
+    code, said = verified(pack, capsys, str(tmp_path / "other.onnx"))
+    assert code == 1
+    assert "audit.json: model differs: sha256 is " in said
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": 3}'])
+def test_what_is_no_pack_is_misuse(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    assert run(["audit", "--verify", str(tmp_path)]) == 2
+    assert run(["audit", "--verify", str(tmp_path / "absent")]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"options": {"edition": 3}}'])
+def test_a_pack_that_cannot_be_made_again_says_so(pack: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (pack / "audit.json").write_text(text)
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert "cannot be made again" in said
+
+
+# ------------------------------------------------------------------ bad folders
+
+
+def test_a_folder_that_cannot_be_used_is_misuse_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "audit.json").write_text("{}")
+    (tmp_path / "file").write_text("")
+    for name in ("full", "file", "absent/inner", "file/inner"):
+        capsys.readouterr()
+        before = files(tmp_path)
+        assert run(["audit", str(CONFORMING), "--output", str(tmp_path / name)]) == 2, name
+        assert capsys.readouterr().err.count("\n") == 1
+        assert files(tmp_path) == before
+    assert run(["audit", str(tmp_path / "file"), "--output", str(tmp_path / "new")]) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
+
+
+def test_nothing_stays_where_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    assert run(["audit", str(CONFORMING), "--output", str(tmp_path / "new")]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_may_be_used_and_options_of_verify_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert run(["audit", str(CONFORMING), "--output", str(tmp_path / "empty")]) == 0
+    assert run(["audit", "--verify", str(tmp_path / "empty"), "--edition", "2025-10"]) == 2
+    assert run(["audit", "--output", str(tmp_path / "other")]) == 2
+    for choice in ("--select", "--ignore"):
+        with pytest.raises(SystemExit):
+            run(["audit", str(CONFORMING), "--output", str(tmp_path / "other"), choice, "Max"])
+
+
+# ------------------------------------------------------------------ the canonical form
+
+TEXT = """<ir_version: 10, opset_import: ["" : 13], producer_name: "p">
+g (float[2] a) => (float[2] y) <float[2] w = {1.0, -2.5}, int4[3] q = {1, 2, 3}>
+{ y = Max(a, w)
+  z = LeakyRelu <alpha = 0.1> (y) }"""
+
+
+def test_the_canonical_form_of_a_small_model_is_the_text_of_the_page() -> None:
+    """Written by hand from docs/canonical-form.md."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[N] y) <float[1] w = {1.0}> '
+        "{ y = Max <k = 0.5> (a) }"
+    )
+    weights = hashlib.sha256(bytes.fromhex("0000803f")).hexdigest()
+    tensor = '{"element":"float","holds_sparse":false,"kind":"tensor","shape":[%s]}'
+    node = (
+        '{"attributes":[{"fields":["f"],"kind":"float","name":"k","reference":"","value":{"float":"3f000000"}}],'
+        '"domain":"","inputs":["a"],"name":"","operator":"Max","outputs":["y"],"overload":""}'
+    )
+    graph = (
+        '{"annotations":0,"initializers":[{"dims":[1],"element":"float","name":"w","not_read":null,"values":"'
+        + weights + '"}],"inputs":[{"name":"a","type":' + tensor % "2" + '}],"name":"g","nodes":[' + node + "],"
+        '"outputs":[{"name":"y","type":' + tensor % '"N"' + '}],"sparse_initializers":[],"value_info":[]}'
+    )  # fmt: skip
+    wanted = (
+        '{"configurations":0,"format":1,"functions":[],"graph":' + graph + ',"imports":[["",13]],"ir_version":10,'
+        '"metadata":[],"producer":"","training":[],"training_entries":0,"unknown":[]}'
+    )
+    assert canonical(read(model.SerializeToString())).decode("ascii") == wanted
+
+
+def test_storage_does_not_change_it_and_everything_else_does(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(TEXT)
+    form = canonical(read(model.SerializeToString()))
+    raw = onnx.ModelProto.FromString(model.SerializeToString())
+    for index, tensor in enumerate(raw.graph.initializer):
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            made = numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name)
+            assert made.raw_data
+            raw.graph.initializer[index].CopyFrom(made)
+    raw.graph.initializer.reverse()
+    assert canonical(read(raw.SerializeToString())) == form
+    onnx.save_model(raw, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    outside = read(tmp_path / "m.onnx")
+    assert [tensor.name for tensor in outside.graph.initializers if tensor.external] == ["w"]
+    beside = lambda tensor: values(tmp_path, tensor.external) if tensor.external else None  # noqa: E731
+    assert canonical(outside, beside) == form
+    assert canonical(outside) != form
+    changes: list[Any] = [
+        lambda m: setattr(m.graph.node[0], "name", "n"),
+        lambda m: m.graph.node[0].input.reverse(),
+        lambda m: setattr(m.graph.node[1].attribute[0], "f", 0.2),
+        lambda m: m.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array([1, -2], np.float32), "w")),
+        lambda m: setattr(m.opset_import[0], "version", 12),
+        lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[0], "dim_param", "N"),
+        lambda m: m.metadata_props.add(key="a", value="b"),
+        lambda m: m.graph.node.reverse(),
+    ]
+    forms = {form}
+    for change in changes:
+        other = onnx.ModelProto.FromString(model.SerializeToString())
+        change(other)
+        forms.add(canonical(read(other.SerializeToString())))
+    assert len(forms) == len(changes) + 1
+
+
+def test_external_data_are_hashed_or_listed_with_the_reason(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(TEXT)
+    raw = onnx.ModelProto.FromString(model.SerializeToString())
+    raw.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array([1, -2.5], np.float32), "w"))
+    onnx.save_model(raw, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    digest = hashlib.sha256((tmp_path / "w.bin").read_bytes()).hexdigest()
+    for name, wanted in (("whole", (digest, None)), ("gone", (None, "does not exist"))):
+        if name == "gone":
+            (tmp_path / "w.bin").unlink()
+        run(["audit", str(tmp_path / "m.onnx"), "--output", str(tmp_path / name)])
+        about = json.loads((tmp_path / name / "audit.json").read_bytes())
+        assert [(each["sha256"], each["not_read"]) for each in about["model"]["external_data"]] == [wanted]
+
+
+def test_the_audit_judges_as_the_check(made: Path) -> None:
+    [report] = json.loads((made / "report.json").read_bytes())["reports"]
+    plain = sonnx.check(EXPORTED, bind={"N": 3})
+    own = [each for each in report["findings"] if not each["rule"].startswith("tailoring.")]
+    assert [(each["rule"], each["where"]["place"]) for each in own] == [(e.rule, e.where.place) for e in plain.findings]

@@ -1,0 +1,134 @@
+"""Rounding with a bound: what is decided is right, and little stays undecided.  The oracle is exact fractions."""
+
+import random
+from fractions import Fraction
+
+import ml_dtypes
+import numpy
+import pytest
+
+from sonnx.semantics.formats import ELEMENTS
+from sonnx.semantics.kernels.certified import decided, nearest
+
+FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float": (8, 23)}  # exponent, significand bits
+each_format = pytest.mark.parametrize("name", FORMATS)
+
+
+def rounded(name, value):
+    """The pattern of an exact fraction rounded to nearest even; a zero is +0 unless the fraction is negative."""
+    exponent_bits, significand_bits = FORMATS[name]
+    bias = 2 ** (exponent_bits - 1) - 1
+    sign = (value < 0) << exponent_bits + significand_bits
+    magnitude, exponent = abs(value), 1 - bias
+    while magnitude >= Fraction(2) ** (exponent + 1) and exponent <= bias:
+        exponent += 1
+    quantum = Fraction(2) ** (exponent - significand_bits)
+    whole = round(magnitude / quantum)  # a fraction halfway between two integers goes to the even one
+    if exponent == 1 - bias:
+        return sign + whole  # subnormal: the pattern is the integer
+    pattern = ((exponent + bias - 1) << significand_bits) + whole  # a carry runs into the exponent
+    return sign + min(pattern, (2**exponent_bits - 1) << significand_bits)
+
+
+def bits(values):
+    return values.view(f"u{values.itemsize}").tolist()
+
+
+def numbers(name, count):
+    """Values around every edge of a format: boundaries between elements, subnormals, overflow, zeros."""
+    draw, kind = random.Random(name), ELEMENTS[name]
+    exponent_bits, significand_bits = FORMATS[name]
+    infinity = (2**exponent_bits - 1) << significand_bits
+    for _ in range(count):
+        pattern = draw.choice([draw.randrange(infinity), draw.randrange(40), infinity - 1 - draw.randrange(3)])
+        low, high = (
+            float(numpy.array(each, f"u{kind.itemsize}").view(kind))
+            if each < infinity
+            else 2.0**2 ** (exponent_bits - 1)
+            for each in (pattern, pattern + 1)
+        )
+        middle = (low + high) / 2  # exact
+        near = middle * (1 + draw.choice([0, 0, 1, -1, 3, -5]) * 2.0 ** -draw.choice([52, 50, 40, 30, 20]))
+        yield draw.choice([1, -1]) * draw.choice([low, middle, near, near])
+
+
+@each_format
+def test_nearest(name):
+    values = list(numbers(name, 4000))
+    found = bits(nearest(numpy.array(values), ELEMENTS[name]))
+    for value, pattern in zip(values, found, strict=True):
+        sign = value == 0 and numpy.signbit(value)
+        assert pattern == (rounded(name, Fraction(value)) | sign << 8 * ELEMENTS[name].itemsize - 1), value.hex()
+
+
+def test_nearest_takes_every_finite_16_bit_value_to_itself():
+    for kind in (numpy.dtype(numpy.float16), numpy.dtype(ml_dtypes.bfloat16)):
+        everything = numpy.arange(65536, dtype="u2").view(kind)
+        with numpy.errstate(all="ignore"):
+            finite = everything[numpy.isfinite(everything)]
+        assert bits(nearest(finite.astype("f8"), kind)) == bits(finite)
+
+
+@each_format
+def test_what_is_decided_is_right_at_both_ends_and_inside(name):
+    draw = random.Random(name)
+    values = numpy.array(list(numbers(name, 4000)))
+    bound = numpy.array(
+        [abs(value) * draw.choice([0.5, 1.0, 3.0]) * 2.0 ** -draw.choice([53, 52, 45, 30]) for value in values]
+    )
+    bound += numpy.array([draw.choice([0, 0, 1, 7]) * 2.0**-1074 for _ in values])
+    found, undecided = decided(values, bound, ELEMENTS[name])
+    sure = 0
+    for a, b, pattern, open_ in zip(values.tolist(), bound.tolist(), bits(found), undecided.tolist(), strict=True):
+        if open_ or b == 0:
+            continue
+        sure += 1
+        for v in (Fraction(a) - Fraction(b), Fraction(a), Fraction(a) + Fraction(b)):
+            assert rounded(name, v) == pattern, (a.hex(), b.hex())
+    assert sure > 500
+
+
+@each_format
+def test_what_stays_open_has_two_answers_within_a_slightly_wider_bound(name):
+    values = numpy.array(list(numbers(name, 4000)))
+    bound = numpy.abs(values) * 2.0**-45
+    _, undecided = decided(values, bound, ELEMENTS[name])
+    assert undecided.any()
+    for a, b in zip(values[undecided].tolist(), bound[undecided].tolist(), strict=True):
+        half = Fraction(b) * (1 + Fraction(1, 2**4)) + Fraction(1, 2**1070)
+        assert rounded(name, Fraction(a) - half) != rounded(name, Fraction(a) + half) or abs(a) <= half
+
+
+@each_format
+def test_bound_zero_decides_everything_and_keeps_the_sign_of_zero(name):
+    values = numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, -numpy.nan, 1e-300, -1e-300, 1e300])
+    for bound in (0.0, numpy.zeros(9)):
+        found, undecided = decided(values, bound, ELEMENTS[name])
+        assert not undecided.any()
+        assert numpy.signbit(found.astype("f8")).tolist() == [
+            False,
+            True,
+            False,
+            True,
+            False,
+            False,
+            False,
+            True,
+            False,
+        ]
+        assert numpy.isnan(found.astype("f8")).tolist() == [False] * 4 + [True] * 2 + [False] * 3
+        assert numpy.isinf(found.astype("f8")).tolist() == [False] * 2 + [True] * 2 + [False] * 4 + [True]
+
+
+@each_format
+def test_what_no_bound_can_decide(name):
+    values = numpy.array([numpy.inf, -numpy.inf, numpy.nan, 1.0, 1.0, 0.0, 1e-320])
+    bound = numpy.array([1.0, 1.0, 1.0, numpy.inf, numpy.nan, 5e-324, 1e-320])
+    assert decided(values, bound, ELEMENTS[name])[1].all()
+
+
+@each_format
+def test_an_underflow_of_known_sign_is_a_zero_of_that_sign(name):
+    found, undecided = decided(numpy.array([1e-100, -1e-100]), 1e-101, ELEMENTS[name])
+    assert not undecided.any()
+    assert numpy.signbit(found.astype("f8")).tolist() == [False, True]

@@ -1,0 +1,368 @@
+"""`sonnx compare`: distances against a count by hand, inputs by seed, rows, bounds, sentences, exit codes, formats."""
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import ml_dtypes
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from onnx import TensorProto, helper, numpy_helper
+
+import sonnx
+from sonnx.cli import run
+from sonnx.comparison.comparing import ACCUMULATED, EQUAL, OUTPUT
+from sonnx.comparison.distance import Incomparable, distance
+from sonnx.comparison.probing import KINDS, probe
+from sonnx.comparison.runtimes import Failure
+from sonnx.model import Type, Value
+from sonnx.semantics.formats import ELEMENTS
+from sonnx.stops import BadInput
+
+SCHEMA = json.loads((Path(sonnx.__file__).parent / "report/comparison.schema.json").read_text("utf-8"))
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+# ------------------------------------------------------------------ distances
+
+
+def every_half():
+    """All finite float16 values from the least to the largest, both zeros as one, by their real value."""
+    values = numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16)
+    return sorted({float(each) for each in values if math.isfinite(each)})
+
+
+RANKS = {value: rank for rank, value in enumerate(every_half())}
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 0xFFFF)] * 2), min_size=1, max_size=9))
+def test_steps_are_counted_between_representable_values(pairs):
+    found, exact = (numpy.array(each, numpy.uint16).view(numpy.float16) for each in zip(*pairs, strict=True))
+    made = distance(found, exact)
+    finite = [(float(a), float(b)) for a, b in zip(found, exact, strict=True) if math.isfinite(a) and math.isfinite(b)]
+    steps = [abs(RANKS[a] - RANKS[b]) for a, b in finite]
+    gaps = [abs(Fraction(a) - Fraction(b)) for a, b in finite]
+    assert made.measured == len(finite)
+    assert made.ulp == max(steps, default=0)
+    assert made.ulp_sum == sum(steps)
+    assert made.absolute == max(gaps, default=0)
+    assert sum(special.number for special in made.specials) == sum(
+        _special(*pair) for pair in zip(found, exact, strict=True)
+    )
+    same = sum(a.tobytes() == b.tobytes() or (a != a and b != b) for a, b in zip(found, exact, strict=True))
+    assert made.identical == same
+
+
+def _special(a, b):
+    """Alike: NaN and NaN, equal infinities, zeros of one sign; other pairs that are no finite numbers are special."""
+    if a != a or b != b:
+        return (a != a) != (b != b)
+    if math.isinf(a) or math.isinf(b):
+        return a != b
+    return a == b == 0 and math.copysign(1, a) != math.copysign(1, b)
+
+
+def test_the_steps_of_every_neighbour_are_one():
+    for kind in (numpy.float16, ml_dtypes.bfloat16):
+        infinity = int(numpy.array([numpy.inf], kind).view(numpy.uint16)[0])
+        ordered = numpy.concatenate([numpy.arange(infinity - 1, 0, -1) + 0x8000, numpy.arange(infinity)])
+        values = ordered.astype(numpy.uint16).view(kind)
+        made = distance(values[1:], values[:-1])
+        assert (made.ulp, made.ulp_sum) == (1, len(values) - 1)
+
+
+@pytest.mark.parametrize(
+    ("element", "found", "exact", "largest"),
+    [
+        ("int64", [2**63 - 1, 0], [-(2**63), 0], 2.0**64 - 1),
+        ("uint64", [0, 5], [2**64 - 1, 5], 2.0**64 - 1),
+        ("int8", [-128, 1], [127, 1], 255),
+        ("bool", [True, False], [False, False], 1),
+    ],
+)
+def test_whole_numbers_have_absolute_distances_only(element, found, exact, largest):
+    made = distance(*(numpy.array(each, ELEMENTS[element]) for each in (found, exact)))
+    assert (made.ulp, made.absolute, made.identical, made.at) == (None, largest, 1, (0,))
+
+
+def test_the_widest_distance_of_doubles_fits():
+    largest = numpy.array([numpy.finfo(numpy.float64).max])
+    assert distance(-largest, largest).ulp == 2 * (0x7FF0000000000000 - 1)
+
+
+def test_examples_name_index_and_bits():
+    exact = numpy.array([[1, 0.0, numpy.inf]], numpy.float32)
+    found = numpy.array([[1.0000002, -0.0, numpy.nan]], numpy.float32)
+    made = distance(found, exact)
+    assert (made.at, made.exact, made.found) == ((0, 0), "1.0 (0x3f800000)", "1.000000238418579 (0x3f800002)")
+    said = [(each.kind, each.at, each.exact, each.found) for each in made.specials]
+    assert said == [
+        ("NaN", (0, 2), "inf (0x7f800000)", "nan (0x7fc00000)"),
+        ("sign of zero", (0, 1), "0.0 (0x00000000)", "-0.0 (0x80000000)"),
+    ]
+
+
+def test_nothing_and_scalars():
+    assert distance(numpy.zeros((0, 3)), numpy.zeros((0, 3))).elements == 0
+    made = distance(numpy.array(2.0), numpy.array(-2.0))
+    assert (made.at, made.absolute) == ((), 4.0)
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (numpy.zeros(3, "f8"), "its type is double, not float"),
+        (numpy.zeros((3, 1), "f4"), "its shape is [3, 1], not [3]"),
+    ],
+)
+def test_another_type_or_shape_is_no_distance(found, sentence):
+    with pytest.raises(Incomparable) as raised:
+        distance(found, numpy.zeros(3, "f4"))
+    assert str(raised.value) == sentence
+
+
+# ------------------------------------------------------------------ inputs
+
+
+def values(element, shape, seed, number):
+    return probe([Value("x", Type("tensor", element, shape))], seed, number)["x"]
+
+
+@pytest.mark.parametrize("element", list(ELEMENTS))
+@pytest.mark.parametrize("number", range(len(KINDS)))
+def test_the_same_seed_gives_the_same_inputs(element, number):
+    one, two, other = (values(element, (4, 64), seed, number) for seed in (7, 7, 8))
+    assert (one.dtype, one.shape) == (ELEMENTS[element], (4, 64))
+    assert one.tobytes() == two.tobytes()
+    assert one.tobytes() != other.tobytes()
+
+
+def test_the_stream_is_the_one_of_today():
+    """Pinned: the numbers of a seed stay what they are, on every machine and with every numpy."""
+    shown = [values("float", (2,), 1, number).view(numpy.uint32).tolist() for number in range(4)]
+    assert shown == [[1062675583, 1062507687], [1049002541, 3212836865], [3221225472, 0], [1186972452, 4162842238]]
+
+
+def test_special_values_all_occur():
+    found = values("float", (4000,), 0, KINDS.index("special"))
+    bits = set(found.view(numpy.uint32).tolist())
+    wanted = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x3F800000]
+    assert bits >= {*wanted, *(0x80000000 | each for each in wanted), 0x7FC00000}
+
+
+def test_ordinary_values_are_of_the_interval():
+    found = values("double", (1000,), 0, 0)
+    assert -1 <= found.min() < -0.9
+    assert 0.9 < found.max() < 1
+
+
+@pytest.mark.parametrize(
+    ("type_", "sentence"),
+    [
+        (Type("tensor", "string", (1,)), "type string"),
+        (Type("tensor", "float", None), "has no shape"),
+        (Type("tensor", "float", ("N", 2)), "the dimension N: give it a number with --bind"),
+    ],
+)
+def test_inputs_that_cannot_be_made(type_, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        probe([Value("x", type_)], 0, 0)
+
+
+# ------------------------------------------------------------------ comparisons
+
+
+def two_maxima(path="two.onnx"):
+    """y = Max(Max(a, b), b), and i = ArgMax of the first, with a symbol."""
+    nodes = [
+        helper.make_node("Max", ["a", "b"], ["t"], name="first"),
+        helper.make_node("Max", ["t", "b"], ["y"], name="second"),
+        helper.make_node("ArgMax", ["t"], ["i"], name="third", axis=0, keepdims=1, select_last_index=0),
+    ]
+    declared = {"a": ["N", 4], "b": [1, 4], "t": ["N", 4], "y": ["N", 4]}
+    a, b, t, y = (helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in declared.items())
+    i = helper.make_tensor_value_info("i", INT64, [1, 4])
+    graph = helper.make_graph(nodes, "g", [a, b], [y, i], value_info=[t])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    Path(path).write_bytes(model.SerializeToString())
+    return path
+
+
+class Exact:
+    """A runtime that is this executor; `spoil` changes what one operator gives, `refuses` names one it cannot load."""
+
+    title = "exact, spoiled"
+
+    def __init__(self, spoil=None, refuses=""):
+        self.spoil, self.refuses = spoil, refuses
+
+    def load(self, model, folder):
+        data = model if isinstance(model, bytes) else Path(model).read_bytes()
+        read = __import__("onnx").ModelProto.FromString(data)
+        operators = [node.op_type for node in read.graph.node]
+        if self.refuses and operators == [self.refuses]:
+            raise Failure(f"{self.refuses} is not implemented")
+
+        def loaded(inputs):
+            made = sonnx.run(data, inputs, unchecked=True)
+            return {name: self.spoil(name, array) if self.spoil else array for name, array in made.items()}
+
+        return loaded
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_is_exact_is_identical():
+    made = sonnx.compare(two_maxima(), Exact(), bind={"N": 3}, runs=4, every_node=True)
+    assert [(row.way, row.value) for row in made.rows if not row.differs] == [
+        *((OUTPUT, name) for name in "yi"),
+        *((EQUAL, name) for name in "tyi"),
+        *((ACCUMULATED, name) for name in "tyi"),
+    ]
+    assert made.first_diverging is None
+    assert not list(made.broken(0, no_special=True))
+
+
+def test_equal_inputs_show_the_node_that_is_wrong():
+    """Only t is spoiled: y is right on equal inputs, and what is wrong accumulates nowhere, because y comes from t."""
+
+    def spoil(name, array):
+        return numpy.nextafter(array, numpy.float32(9)) if name == "t" else array
+
+    made = sonnx.compare(two_maxima(), Exact(spoil), bind={"N": 2}, runs=1, every_node=True)
+    wrong = [(row.way, row.value, row.distance.ulp) for row in made.rows if row.differs]
+    assert wrong == [(EQUAL, "t", 1), (ACCUMULATED, "t", 1)]
+    assert made.first_diverging.place == "node 'first' (Max, graph/node[0])"
+    assert next(iter(made.broken(0, no_special=False))) == "t (on equal inputs) is up to 1 ulp away, more than 0"
+    assert not list(made.broken(1, no_special=True))
+
+
+def test_a_node_the_runtime_refuses_is_reported_and_the_rest_goes_on():
+    made = sonnx.compare(two_maxima(), Exact(refuses="ArgMax"), bind={"N": 2}, runs=2, every_node=True)
+    rows = {(row.way, row.value): row for row in made.rows}
+    assert rows[EQUAL, "i"].distance is None
+    assert rows[EQUAL, "i"].failures == tuple(f"run {n}: ArgMax is not implemented" for n in (1, 2))
+    assert rows[EQUAL, "y"].distance.elements == 16
+    assert "was not compared in every run" in next(made.broken(0, no_special=False))
+    assert not list(made.broken(None, no_special=False))
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "reference"])
+def test_runtimes_agree_on_maxima_of_ordinary_numbers(name):
+    if name == "onnxruntime":
+        pytest.importorskip(name)
+    made = sonnx.compare(two_maxima(), name, bind={"N": 3}, runs=1, every_node=True)
+    assert [row.failures for row in made.rows] == [()] * 8
+    assert all(row.distance.ulp in (0, None) for row in made.rows)
+
+
+# ------------------------------------------------------------------ the command
+
+
+def command(text):
+    return run(["compare", *text.split()])
+
+
+def inputs_and_outputs(outputs):
+    data = Path("data")
+    data.mkdir()
+    a, b = numpy.array([[1, 2, -0.0, numpy.nan]], "f4"), numpy.zeros((1, 4), "f4")
+    for name, array in {"input_0": a, "input_1": b, **outputs}.items():
+        (data / f"{name}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+
+
+RIGHT = {"output_0": numpy.array([[1, 2, 0, numpy.nan]], "f4"), "output_1": numpy.zeros((1, 4), "i8")}
+
+
+def test_recorded_outputs(capsys):
+    wrong = {**RIGHT, "output_0": numpy.array([[1, 2.0000002, -0.0, 7]], "f4")}
+    inputs_and_outputs(wrong)
+    arguments = f"{two_maxima()} --bind N=1 --test-data data --outputs data"
+    assert command(arguments) == 0
+    said = capsys.readouterr().out
+    assert "two.onnx: outputs in data against the exact values\n1 run, inputs from files\n" in said
+    assert "NaN 1, sign of zero 1" in said
+    assert command(f"{arguments} --max-ulp 1") == 0
+    assert command(f"{arguments} --max-ulp 0") == 1
+    assert "broken: y (output) is up to 1 ulp away, more than 0" in capsys.readouterr().out
+    assert command(f"{arguments} --max-ulp 1 --no-special-mismatch") == 1
+    assert "broken: y (output) differs in sign of zero at [0, 2]" in capsys.readouterr().out
+
+
+def test_json_keeps_its_schema_and_repeats(capsys):
+    pytest.importorskip("onnxruntime")
+    arguments = f"{two_maxima()} --bind N=3 --every-node --random 5 --seed 9 --format json"
+    assert command(arguments) == 0
+    said = capsys.readouterr().out
+    Draft202012Validator(SCHEMA).validate(json.loads(said))
+    assert command(arguments) == 0
+    assert capsys.readouterr().out == said
+
+
+def test_html_is_one_page_without_script(capsys):
+    pytest.importorskip("onnxruntime")
+    assert command(f"{two_maxima()} --bind N=3 --every-node --format html --output page.html") == 0
+    page = Path("page.html").read_text("ascii")
+    assert page.count("<circle") == 2 + 3 * 2
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_a_hostile_name_is_no_markup(capsys):
+    nodes = [helper.make_node("Max", ["a"], ["<b>&\x1b[31m"], name="<i>")]
+    a, y = (helper.make_tensor_value_info(name, FLOAT, [1]) for name in ("a", "<b>&\x1b[31m"))
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", [a], [y]), opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+    )
+    Path("bad.onnx").write_bytes(model.SerializeToString())
+    for form in ("text", "html", "json"):
+        assert command(f"bad.onnx --runtime reference --every-node --format {form} --unchecked") == 0
+        said = capsys.readouterr().out
+        assert "\x1b" not in said
+        assert form != "html" or "<b>&" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        ("{}", 2, "the input 'a' has the dimension N: give it a number with --bind"),
+        ("{} --bind N=1 --runtime tflite", 2, "there is no runtime 'tflite'; there are onnxruntime, reference"),
+        ("{} --bind M=1", 2, "no dimension of the model is the symbol M; it has N"),
+        ("{} --bind N=1 --outputs data", 2, "--outputs needs the inputs they were computed from"),
+        ("{} --bind N=1 --test-data data --random 2", 2, "--random generates inputs"),
+        ("{} --bind N=1 --test-data data --outputs data --every-node", 2, "--every-node runs single nodes"),
+        ("{} --bind N=1 --edition 1999", 2, "there is no edition '1999'"),
+        ("missing.onnx", 2, "missing.onnx"),
+        ("{} --bind N=1 --output nowhere/report.txt", 2, "No such file or directory"),
+    ],
+)
+def test_misuse_is_one_sentence(arguments, code, sentence, capsys):
+    inputs_and_outputs(RIGHT)
+    assert command(arguments.format(two_maxima())) == code
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert not said.out
+
+
+def test_a_model_outside_the_profile_is_refused_or_marked(capsys):
+    nodes = [helper.make_node("Identity", ["a"], ["y"])]
+    a, y = (helper.make_tensor_value_info(name, FLOAT, [2]) for name in "ay")
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", [a], [y]), opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+    )
+    Path("identity.onnx").write_bytes(model.SerializeToString())
+    assert command("identity.onnx --runtime reference") == 1
+    said = capsys.readouterr()
+    assert "operator-in-profile" in said.out
+    assert "--unchecked compares it all the same" in said.err
+    assert command("identity.onnx --runtime reference --unchecked") == 0
+    assert "UNCHECKED: nothing says" in capsys.readouterr().out
