@@ -106,6 +106,31 @@ FOUND_BY_PROVE = {
         <float s = {0.5}, uint8 z = {3}> { y = QuantizeLinear <axis = 1> (x, s, z)""",
 }  # fmt: skip
 
+FOUND_BY_RUN = {
+    "an element type the kernel does not know":
+        "int32[2] x) => (int32[2] y) { y = Erf (x)",
+    "a matrix that does not fit":
+        "float[1, 3] a, float[3, 4] b, float[2, 4] c) => (float[1, 4] y) { y = Gemm (a, b, c)",
+    "no group at all":
+        "float[1, 1, 3, 3] x, float[1, 1, 2, 2] w) => (float[1, 1, 2, 2] y) { y = Conv <group = 0> (x, w)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", FOUND_BY_RUN.values(), ids=FOUND_BY_RUN)
+def test_a_run_of_what_is_no_onnx_ends_in_a_sentence(body: str) -> None:
+    source = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 13]> g ({body} }}').SerializeToString()
+    given = {v.name: targets._array(v.type, mutation.Draw(b"")) for v in targets.read(source).graph.inputs}
+    with pytest.raises(sonnx.NotExecutable, match="its operator has no meaning for inputs of these types and shapes"):
+        sonnx.run(source, given, unchecked=True)
+
+
+def test_prove_meets_a_kernel_of_the_wrong_rank() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 13]> pool (float[1,1,3,3] x) => (float[1,1,2,3] y) {
+   y = MaxPool <kernel_shape = [2], auto_pad = "NOTSET", pads = [0, 0, 0, 0], strides = [1, 1], dilations = [1, 1],
+                ceil_mode = 0, storage_order = 0> (x) }"""
+    proof = prove_model(onnx.parser.parse_model(text).SerializeToString())
+    assert "MaxPool.kernel-length" in {refuted.rule for refuted in proof.refuted}
+
 
 @pytest.mark.parametrize("body", FOUND_BY_PROVE.values(), ids=FOUND_BY_PROVE)
 def test_prove_reads_what_is_no_whole_number(body: str) -> None:
