@@ -46,6 +46,7 @@ docs: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/values.py
 
 campaign: $(VENV)/installed
