@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test lint proofs docs pages node-verdicts bench campaign fuzz clean
+.PHONY: demo test lint proofs theorems docs pages node-verdicts bench campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,15 @@ proofs: $(VENV)/installed
 # The verdict on each node test of the onnx package, recorded anew; the tests compare.
 node-verdicts: $(VENV)/installed
 	$(BIN)/python tests/node_verdicts.py
+
+# What came out of every theorem that is not derived, mutants included, and the pages that say so.
+theorems: $(VENV)/installed
+	$(BIN)/sonnx prove --solver all --record proofs/record.json \
+	  --select $$($(BIN)/sonnx prove --list | cut -d. -f1 | grep -v derived | sort -u | paste -sd,)
+	$(BIN)/sonnx prove --pages docs/theorems
+# The pages of the operators and of traceability; the tests compare.
+pages: $(VENV)/installed
+	$(BIN)/sonnx pages --output docs
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

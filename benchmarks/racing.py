@@ -114,8 +114,8 @@ def draw(measured: list[Case], path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def write(document: Path, text: str) -> None:
-    """Put the tables between the two marks of a document."""
-    begin, end = "<!-- values.py -->\n", "<!-- end -->"
+def write(document: Path, text: str, script: str = "values.py") -> None:
+    """Put the tables of a script between its two marks of a document."""
+    begin, end = f"<!-- {script} -->\n", "<!-- end -->"
     before, _, rest = document.read_text("utf-8").partition(begin)
     document.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")

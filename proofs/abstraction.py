@@ -6,9 +6,11 @@ results; without its meaning every solver decides the claim at once.  Values fou
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import z3
+from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 
 OPERATIONS = {z3.Z3_OP_MUL: "product", z3.Z3_OP_IDIV: "quotient", z3.Z3_OP_MOD: "remainder"}
 
@@ -24,6 +26,51 @@ def abstracted(part: z3.ExprRef) -> z3.ExprRef:
         if not missing:
             made.setdefault(waiting.pop().get_id(), _plain(known, [made[each.get_id()] for each in known.children()]))
     return made[part.get_id()]
+
+
+def without_division(obligation: Obligation) -> Obligation:
+    """The same for every function in the place of products and quotients that shares with them what `sharing` says."""
+    parts = [abstracted(each) for each in (*obligation.hypotheses, obligation.goal)]
+    return Obligation(obligation.name, (*parts[:-1], *_instances(parts)), parts[-1])
+
+
+def sharing(name: str, left: z3.ArithRef, right: z3.ArithRef, result: z3.ArithRef) -> z3.BoolRef:
+    """Of numbers that are not negative, and a divisor above 0, a product or quotient is not negative."""
+    return z3.Implies(z3.And(left >= 0, right > 0 if name == "quotient" else right >= 0), result >= 0)
+
+
+def shared() -> Iterator[Obligation]:
+    """That products and quotients have what is said of them."""
+    left, right = z3.Ints("left right")
+    yield Obligation("product", (), sharing("product", left, right, left * right))
+    yield Obligation("quotient", (), sharing("quotient", left, right, left / right))
+
+
+def _instances(parts: Sequence[z3.ExprRef]) -> Iterator[z3.BoolRef]:
+    seen: set[int] = set()
+    waiting = list(parts)
+    while waiting:
+        part = waiting.pop()
+        if part.get_id() not in seen:
+            seen.add(part.get_id())
+            waiting += part.children()
+            if part.num_args() == 2 and part.decl().name() in ("product", "quotient"):
+                yield sharing(part.decl().name(), part.arg(0), part.arg(1), part)
+
+
+def theorems() -> Iterator[Theorem]:
+    """What is used of products and quotients where they stand as functions."""
+    yield Theorem(
+        "values.not-negative", "Of numbers that are not negative, products and quotients are not negative.",
+        "a ≥ 0 ∧ b ≥ 0 ⇒ a b ≥ 0, a ≥ 0 ∧ b > 0 ⇒ a // b ≥ 0", shared, (sharing,),
+        mutants=(Mutant("of any numbers", _of_any),),
+        because="Shapes are shown not to be negative from this alone, whatever the quotients are.",
+    )  # fmt: skip
+
+
+def _of_any() -> Iterator[Obligation]:
+    left, right = z3.Ints("left right")
+    yield Obligation("product", (), left * right >= 0)
 
 
 def _plain(part: z3.ExprRef, parts: list[z3.ExprRef]) -> z3.ExprRef:

@@ -21,6 +21,8 @@ from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Un
 
 from sonnx.semantics import order
 
+CONCERNS = ("ArgMax", "ReduceMax")
+
 PLACE = z3.Function("place", z3.IntSort(), z3.IntSort())
 LAST = z3.Int("last")
 FLAG = z3.Or(LAST == 0, LAST == 1)

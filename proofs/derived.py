@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import z3
+from sonnx.proofs.abstraction import without_division
 from sonnx.proofs.encoding import Condition
 from sonnx.proofs.family import Family, families, provable
 from sonnx.proofs.independent import identifier, independent, satisfiable
@@ -89,7 +90,10 @@ def _shape_total(family: Family) -> Theorem:
             changed = parse(f"({text.text}) + [{one_more}]") if one_more else text
             defined, shape = setting.reading.read(changed, setting.names)
             yield _obligation(f"{output.name} has a shape", relied, defined)
-            yield _obligation(f"no extent of {output.name} is negative", (*relied, formula(defined)), _extents(shape))
+            for place, (present, extent) in enumerate(shape.items if isinstance(shape, Listing) else ()):
+                name = f"extent {place} of {output.name} is not negative"
+                goal = _obligation(name, relied, implies(present, _extent(extent)))
+                yield goal if one_more else without_division(goal)
 
     return Theorem(
         id=f"derived.{family.label}.shape-total",
@@ -104,11 +108,6 @@ def _shape_total(family: Family) -> Theorem:
         ),
         because="The check of an output's shape, allocation and the executor use this one expression.",
     )
-
-
-def _extents(shape: object) -> Truth:
-    items = shape.items if isinstance(shape, Listing) else ()
-    return both([implies(present, _extent(item)) for present, item in items])
 
 
 def _extent(item: object) -> Truth:

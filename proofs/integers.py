@@ -9,6 +9,8 @@ import z3
 from sonnx.proofs.proxies import Term
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 
+CONCERNS = ("Max", "ReduceMax")
+
 WIDTHS = (8, 16, 32, 64)
 
 

@@ -18,6 +18,8 @@ from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirme
 
 from sonnx.semantics import order
 
+CONCERNS = ("ArgMax", "Max", "ReduceMax")
+
 
 def with_common_sign(largest: Term, every: Term, sign: int) -> Term:
     """The maximum of numbers: the larger one, its sign kept only where all operands have it; `every` is their AND."""

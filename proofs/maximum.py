@@ -16,6 +16,8 @@ from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirme
 
 from sonnx.semantics import order
 
+CONCERNS = ("Max", "ReduceMax")
+
 
 def largest(f: Form, d: Defined, *patterns: Term) -> Term:
     """The maximum from left to right."""

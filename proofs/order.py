@@ -15,6 +15,8 @@ from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirme
 
 from sonnx.semantics import order
 
+CONCERNS = ("ArgMax", "Max", "ReduceMax")
+
 
 def is_total(f: Form, d: Defined) -> Iterator[Obligation]:
     x, y = f.patterns("x y")

@@ -17,6 +17,8 @@ from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirme
 from sonnx.proofs.wrapping import wrapped
 from sonnx.proofs.z3_values import Number
 
+from sonnx.catalogue import errata
+
 Obligations = Iterator[Obligation]
 WINDOW = ("kernel-fits", "kernel-positive", "strides-positive", "dilations-positive", "pads-not-negative")
 TOUCHES = "touches(X.shape[2], m * strides[0] - pads[0], kernel_shape[0], dilations[0])"
@@ -294,5 +296,6 @@ PAGES: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Statements of the pages, refuted."""
     for name, statement, formula, claim, replay, erratum, because in PAGES:
-        yield Theorem(f"printed.{name}", statement, formula, claim, (statement, formula), "refuted", replay=replay,
+        yield Theorem(f"printed.{name}", statement, formula, claim, (errata()[erratum].place,), "refuted",
+                      replay=replay,
                       erratum=erratum, because=because)  # fmt: skip

@@ -16,6 +16,8 @@ from sonnx.proofs.signs import plus_zero
 from sonnx.proofs.specified import Defined
 from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
+from sonnx.catalogue import errata
+
 Claim = Callable[[Form], tuple[list[z3.BoolRef], z3.BoolRef]]
 """Hypotheses and goal; the hypotheses may name an operand with which the statement fails, to find it soon."""
 Numbers = Callable[..., tuple[bool, str]]
@@ -29,6 +31,11 @@ def finite(number: Term) -> z3.BoolRef:
 
 def _numbers(f: Form, names: str) -> list[Term]:
     return [f.number(each) for each in f.patterns(names)]
+
+
+def _pattern(f: Form, bits: int) -> Term:
+    """The number of a pattern."""
+    return f.number(z3.BitVecVal(bits, f.width + 2))
 
 
 def _no_nan(operation: Callable[[Term, Term], Term]) -> Claim:
@@ -68,40 +75,48 @@ def scale_is_finite(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
 
 def quotient_is_finite(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     a, b = _numbers(f, "a b")
-    least = f.number(z3.BitVecVal(1, f.width + 2))
-    return [finite(a), z3.fpEQ(b, least)], finite(z3.fpDiv(z3.RNE(), a, b))
+    most, least = _pattern(f, LARGEST), _pattern(f, 1)
+    return [z3.fpEQ(a, most), z3.fpEQ(b, least), finite(a), finite(b)], finite(z3.fpDiv(z3.RNE(), a, b))
 
 
 def is_within_one(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     (a,) = _numbers(f, "a")
-    one = f.number(z3.BitVecVal(ONE, f.width + 2))
+    one = _pattern(f, ONE)
     return [z3.fpIsNaN(a)], z3.And(z3.fpNeg(one) <= a, a <= one)
 
 
+def _float(pattern: int) -> tuple[Term, z3.BoolRef]:
+    """A float, e, and that it is this pattern."""
+    bits = z3.BitVec("e", 32)
+    return z3.fpBVToFP(bits, z3.Float32()), bits == pattern
+
+
 def epsilon_stays_positive(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
-    """The pattern e is that of a float, which float16 rounds."""
-    epsilon = z3.fpBVToFP(z3.BitVec("e", 32), z3.Float32())
+    """Epsilon is a float, which float16 rounds."""
+    epsilon, is_small = _float(BILLIONTH)
     zero = z3.fpBVToFP(z3.BitVecVal(0, 32), z3.Float32())
-    return [epsilon > zero], z3.fpFPToFP(z3.RNE(), epsilon, z3.Float16()) > plus_zero(f)
+    return [epsilon > zero, is_small], z3.fpFPToFP(z3.RNE(), epsilon, z3.Float16()) > plus_zero(f)
 
 
 def alpha_stays(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
-    alpha = z3.fpBVToFP(z3.BitVec("e", 32), z3.Float32())
+    """The default of ONNX."""
+    alpha, is_default = _float(HUNDREDTH)
     there = z3.fpFPToFP(z3.RNE(), alpha, z3.Float16())
-    return [finite(alpha)], z3.fpEQ(z3.fpFPToFP(z3.RNE(), there, z3.Float32()), alpha)
+    return [is_default], z3.fpEQ(z3.fpFPToFP(z3.RNE(), there, z3.Float32()), alpha)
 
 
 def scaling_commutes(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     """Three times the reciprocal of b, or three divided by b."""
     (b,) = _numbers(f, "b")
-    one, three = (f.number(z3.BitVecVal(each, f.width + 2)) for each in (ONE, THREE))
+    one, three = _pattern(f, ONE), _pattern(f, THREE)
     first = z3.fpMul(z3.RNE(), three, z3.fpDiv(z3.RNE(), one, b))
-    normal = [z3.fpIsNormal(b), b > one, b < f.number(z3.BitVecVal(EIGHT, f.width + 2))]
-    return normal, z3.fpEQ(first, z3.fpDiv(z3.RNE(), three, b))
+    return [z3.fpEQ(b, _pattern(f, ABOVE_ONE))], z3.fpEQ(first, z3.fpDiv(z3.RNE(), three, b))
 
 
-ONE, THREE, EIGHT = 0x3C00, 0x4200, 0x4800
+ONE, ABOVE_ONE, THREE, LARGEST = 0x3C00, 0x3C01, 0x4200, 0x7BFF
 """Patterns of float16."""
+BILLIONTH, HUNDREDTH = 0x3089705F, 0x3C23D70A
+"""Patterns of float: the numbers nearest to 1e-9 and 0.01."""
 
 
 def _shown(fails: Numbers) -> Callable[[Counterexample], str]:
@@ -211,7 +226,8 @@ def theorems() -> Iterator[Theorem]:
     """Statements of the pages about values, refuted."""
     for name, statement, formula, claim, fails, erratum, because in PAGES:
         yield Theorem(
-            f"printed.{name}", statement, formula, _asked(claim), (statement, formula), "refuted", "float16", "float",
+            f"printed.{name}", statement, formula, _asked(claim), (errata()[erratum].place,), "refuted",
+            "float16", "float",
             replay=_shown(fails), erratum=erratum, because=because,
         )  # fmt: skip
 

@@ -17,6 +17,8 @@ from sonnx.proofs.proxies import Term
 from sonnx.proofs.symbolic import read
 from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
+CONCERNS = ("DequantizeLinear", "QuantizeLinear")
+
 Obligations = Iterator[Obligation]
 Function = Callable[..., Any]
 LAST = 255

@@ -15,6 +15,8 @@ from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 
 from sonnx import words
 
+CONCERNS = ("ArgMax", "ReduceMax")
+
 Normal = Callable[[int, int], int]
 EXTENT = z3.Function("dX", z3.IntSort(), z3.IntSort())
 

@@ -224,10 +224,13 @@ def _together(known: Sequence[object], implied: Sequence[object], left: Call, ri
 def theorems() -> Iterator[Theorem]:
     """Shapes of outputs."""
     for each in STATED:
-        sources = [text for _, call in each.calls(None) for text in call.sources("Y")]
+        calls = [call for _, call in each.calls(None)]
+        sources = [text for call in calls for text in call.sources("Y")]
+        concerns = (f"{calls[0].operator}.Y-shape", *(f"{calls[0].operator}.{name}" for name in each.rules))
         yield Theorem(
             f"shape.{each.name}", each.statement, ",  ".join(formula(parse(text)) for text in each.claims),
             each.obligations, tuple(dict.fromkeys(sources)), bounds=each.bounds, reason_single=each.reason_single,
+            concerns=concerns,
             mutants=tuple(Mutant(title, partial(each.obligations, change)) for title, change in each.mutants.items()),
         )  # fmt: skip
     transposed = ("B.shape[len(stack_B) + 1:]", "B.shape[:1]")
@@ -235,5 +238,6 @@ def theorems() -> Iterator[Theorem]:
     yield Theorem(
         "shape.MatMul-associative", "Shapes of products are associative: both orders conform, and give one shape.",
         "shape((A B) C) = shape(A (B C))", associative, tuple(call.sources("Y")),
+        concerns=("MatMul.Y-shape",),
         mutants=(Mutant("rows of the second", lambda: associative(transposed)),),
     )  # fmt: skip

@@ -7,6 +7,7 @@ that of +Inf, as in semantics/order.py.  Tests compare them with numpy and the e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -191,6 +192,12 @@ FIRST = altered(chosen, "else y", "else x")
 
 def theorems() -> Iterator[Theorem]:
     """Operators that touch the sign alone, or choose."""
+    for theorem in _theorems():
+        operator = theorem.id.partition(".")[2].partition("-")[0]
+        yield replace(theorem, concerns=("Abs", "Neg", "Relu") if operator == "signs" else (operator,))
+
+
+def _theorems() -> Iterator[Theorem]:
     yield from in_both_forms(
         "value.Neg", "Neg turns the sign of every value, zeros, infinities and NaN included; so it turns the order.",
         "-(-x) = x,  x > y ⇔ -y > -x", is_opposite, {"sign kept": partial(is_opposite, function=SIGN_KEPT)},

@@ -1,7 +1,7 @@
 """What a theorem is: a statement for people, obligations for a solver, and mutants that show it says something.
 
 Each module of this folder that states theorems has a function `theorems() -> Iterator[Theorem]`; the driver finds it by
-walking the folder.
+walking the folder.  A constant `CONCERNS` of a module names the operators all its theorems bear on.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ class Theorem:
     because: str = ""
     """Why the theorem matters, or why it is refuted."""
     erratum: str = ""
+    concerns: tuple[str, ...] = ()
+    """Operators or rules the theorem bears on, beside those that use its words or name its erratum."""
 
 
 def every(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:

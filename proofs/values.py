@@ -17,6 +17,8 @@ from sonnx.proofs.proxies import Term
 from sonnx.proofs.specified import classes, greater
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem, every
 
+CONCERNS = ("ArgMax", "Max", "ReduceMax")
+
 P = z3.Function("P", z3.IntSort(), z3.IntSort())
 W = z3.Int("W")
 

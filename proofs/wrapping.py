@@ -20,6 +20,8 @@ from sonnx.proofs.proxies import Term
 from sonnx.proofs.symbolic import read
 from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
+CONCERNS = ("Abs", "Add", "ConvInteger", "Div", "MatMul", "Mul", "Neg", "Sub")
+
 Obligations = Iterator[Obligation]
 Function = Callable[..., Any]
 

@@ -24,7 +24,7 @@ from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge
 from sonnx.model import Attribute, Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
-from sonnx.profile import Operator, Output, Rule, at
+from sonnx.profile import Operator, Output, Rule, at, expand
 from sonnx.quoting import quote
 from sonnx.scope import standard
 from sonnx.semantics.application import Application, Tally
@@ -46,7 +46,8 @@ class Prepared:
     """A node ready to run.
 
     `expected` is the shape and type of each output, None where no data file states them.  `kernel` is the fast way to
-    the same values, None where there is none.  `same_value` is true where the output is the first input.
+    the same values, None where there is none.  `same_value` is true where the output is the first input, `early` where
+    it takes no memory of its own and is made before the first node runs, if its inputs are known then.
     """
 
     application: Application
@@ -54,6 +55,7 @@ class Prepared:
     expected: tuple[Expected, ...] | None
     kernel: Kernel | None
     same_value: bool
+    early: bool
 
 
 def facts_of(values: Array) -> TensorFacts:
@@ -100,12 +102,15 @@ class Applier:
             application = Application(
                 node.operator, self.operator_set, "onnx", {}, attributes, self.tally, len(node.outputs)
             )
+            if hasattr(module, "outputs") and not all(each is None or _is_known(each) for each in inputs):
+                return None
             return self._prepared(application, module, _plain_outputs(application, module, inputs))
         made = self._signature(described)
         _count(node, made)
         names = environment(made, node.attributes, inputs, [NOTHING_STATED] * len(node.outputs))
         if self._wait(made, names, getattr(module, "RAISES", ())):
             return None
+        _types(made, described, names)
         for parameter in made.parameters:
             unknown = first_unknown(names[parameter.name])
             if unknown is not None and _has_meaning(made, parameter.name, names):
@@ -135,8 +140,8 @@ class Applier:
                 kernel = faster.kernel(application)
             elif getattr(module, "COPIES", False):
                 kernel = _copying(application, module.evaluate)
-        definition = getattr(faster, "evaluate", module.evaluate)
-        return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False))
+        definition, early = getattr(faster, "evaluate", module.evaluate), getattr(module, "EARLY", False)
+        return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False), early)
 
     def _signature(self, described: Operator) -> Signature:
         """The operator as the edition sees it; outside the edition, as its ONNX text does."""
@@ -182,6 +187,19 @@ def _without_outputs(made: Signature) -> dict[str, Any]:
     return {f"given({output.name})": False for output in made.outputs}
 
 
+def _types(made: Signature, described: Operator, names: Mapping[str, Any]) -> None:
+    """Every type variable has an element type that ONNX gives it.
+
+    Raises:
+        NotExecutable: one has not.
+    """
+    for variable, members in made.groups.items():
+        element = _element(members, names, "")
+        admitted = expand(at(described.types[variable], made.version) or (), catalogue.editions().families)
+        if element and element not in admitted:
+            raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {element}")
+
+
 def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
     """Whether a parameter has a value: it is written, or its absence means one."""
     return bool(names[f"written({name})"]) or made.absent[name] is not None
@@ -212,18 +230,22 @@ def _plain_count(node: Node, module: ModuleType) -> None:
             raise NotExecutable(f"{node.operator} has {number} {what}s, none of the first {least} left out")
     known: Mapping[str, str] = getattr(module, "ATTRIBUTES", {})
     for attribute in node.attributes:
-        if known.get(attribute.name) != attribute.kind:
-            wanted = f", not {known[attribute.name]}" if attribute.name in known else " that is not known"
-            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {attribute.kind}{wanted}")
+        if attribute.name not in known:
+            raise NotExecutable(f"{node.operator} has no attribute {quote(attribute.name)}")
+        if attribute.kind != known[attribute.name]:
+            kinds = f"{attribute.kind}, not {known[attribute.name]}"
+            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {kinds}")
+
+
+def _is_known(tensor: TensorFacts) -> bool:
+    """Whether type and shape are known."""
+    return first_unknown((tensor.type, tensor.shape)) is None and tensor.type in ELEMENTS
 
 
 def _plain_outputs(
     application: Application, module: ModuleType, inputs: Sequence[TensorFacts | None]
 ) -> tuple[Expected, ...] | None:
-    """What an operator without a data file makes of its inputs, where their types and shapes are known."""
-    for each in inputs:
-        if each is not None and (first_unknown((each.type, each.shape)) or each.type not in ELEMENTS):
-            return None
+    """What an operator without a data file makes of inputs of known types and shapes, None where values decide it."""
     if not hasattr(module, "outputs"):
         return None
     known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
@@ -267,7 +289,7 @@ def _expected(
 def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
     """The element type the inputs of a type variable have, "" where it has no input."""
     for name in members:
-        value = names[name]
+        value = names.get(f"{name}_input", names[name])
         tensors = (value,) if isinstance(value, TensorFacts) else value
         for tensor in tensors if name != output else ():
             if isinstance(tensor.type, str):

@@ -71,8 +71,8 @@ def opened(source: str | os.PathLike[str] | bytes, hashed: bool, limits: Allowed
     return read(data, name, limits), sha256(data)
 
 
-def judge(model: Model, digest: str, asked: Asked, name: str) -> Report:
-    """The report on a model, which it calls by `name`.
+def judge(model: Model, digest: str, asked: Asked, name: str, drawn: bool = False) -> Report:
+    """The report on a model, which it calls by `name`; with the outline of its graph, if it is to be drawn.
 
     Raises:
         Misuse: as `Asked.checked`; a symbol that the model has not, or a rule that does not exist.
@@ -87,4 +87,8 @@ def judge(model: Model, digest: str, asked: Asked, name: str) -> Report:
         report, bound=tuple(sorted(asked.bind.items())), sha256=digest, tailoring=asked.tailoring,
         strict_versions=asked.strict_versions,
     )  # fmt: skip
+    if drawn:
+        from sonnx.outline import outline  # most runs draw nothing
+
+        report = replace(report, outline=outline(model))
     return select(report, asked.select, asked.ignore) if asked.select or asked.ignore else report

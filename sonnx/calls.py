@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sonnx.facts import Facts, Unknown
+from sonnx.blame import show
+from sonnx.domain import Expression
+from sonnx.facts import Facts, Unknown, first_unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.graph_rules import Call
 from sonnx.identifier import Tag
@@ -33,7 +35,7 @@ def judge_form(call: Call, in_force: InForce) -> list[Answer]:
         of_a_call = (*in_force.about("parameter"), *in_force.about("input"))
         return answers + [Answer(rule, Verdict.NOT_APPLICABLE, PLANNED) for rule, _ in of_a_call]
     if call.signature is not None:
-        answers += _parameter_answers(call, call.signature, in_force)
+        answers += _parameter_answers(call, call.signature, in_force, {})
         answers += _input_answers(call, call.signature, in_force)
     return answers
 
@@ -50,7 +52,8 @@ def judge_facts(
     own = list(_own_answers(call.signature, names, in_force))
     closed = {answer.rule.name for answer in own if answer.verdict in OPEN}
     computed = _computed(call.signature, names, declared, closed)
-    return [*group_answers(call.signature, names, in_force), *own], computed
+    absent = [] if call.status == "planned" else _parameter_answers(call, call.signature, in_force, names)
+    return [*absent, *group_answers(call.signature, names, in_force), *own], computed
 
 
 def _graph_answer(rule: Rule, call: Call, in_force: InForce) -> Answer:
@@ -63,15 +66,28 @@ def _graph_answer(rule: Rule, call: Call, in_force: InForce) -> Answer:
     return Answer(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
 
 
-def _parameter_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
+def _parameter_answers(call: Call, made: Signature, in_force: InForce, names: Mapping[str, Any]) -> Iterator[Answer]:
+    """Without names: the parameters that are written, or whose absence always means the same; with names the others."""
     written = {attribute.name for attribute in call.attributes}
     for rule, demand in in_force.about("parameter"):
         for parameter in made.attributes:
             absent = made.absent[parameter.name]
-            facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
-            answer = judge(rule, demand, {"parameter": facts})
-            meaning = f"{parameter.name} is not written; its absence means {absent.text if absent else 'nothing'}"
-            yield _with_tags(_saying(answer, meaning), parameter.tags)
+            if bool(names) is (absent is not None and parameter.name not in written and bool(absent.names)):
+                facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
+                answer = judge(rule, demand, {"parameter": facts})
+                if answer.verdict is Verdict.FAIL:
+                    answer = _saying(
+                        answer, f"{parameter.name} is not written; its absence means {_meaning(absent, names)}"
+                    )
+                yield _with_tags(answer, parameter.tags)
+
+
+def _meaning(absent: Expression | None, names: Mapping[str, Any]) -> str:
+    """What an absence means: the value, or the formula where the model does not determine it."""
+    if absent is None:
+        return "nothing"
+    value = evaluate(absent, Facts(), names)
+    return absent.text if first_unknown((value,)) else show(value)
 
 
 def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[Answer]:
@@ -123,10 +139,31 @@ def _own_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -
         cause = next((causes[name] for name in rule.relies if name in causes), "")
         demand = demanded(rule, made.text, in_force.editions)
         answer = relying(rule, cause) if cause or demand is None else judge(rule, demand, names)
+        if answer.verdict is Verdict.ASSUMED and demand is not None:
+            answer = replace(answer, letters=_at_run_time(made, (demand, rule.when), names))
         if answer.verdict in OPEN:
             in_force_too = answer.cause in in_force.slugs or "." in answer.cause
             causes[rule.name] = answer.cause if in_force_too else rule.slug
         yield answer
+
+
+def _at_run_time(made: Signature, texts: Iterable[Expression | None], names: Mapping[str, Any]) -> tuple[str, ...]:
+    """The inputs whose values conditions read, also through definitions, where these are known at run time only."""
+    waiting, read = [text for text in texts if text is not None], dict[str, Expression]()
+    while waiting:
+        text = waiting.pop()
+        read[text.text] = text
+        waiting += [
+            made.define[name] for name in text.names if name in made.define and made.define[name].text not in read
+        ]
+    used = {name for text in read.values() for name in text.names}
+    tensors = {each.name: names.get(f"{each.name}_input", names[each.name]) for each in made.inputs}
+    return tuple(
+        name
+        for name, tensor in tensors.items()
+        if name in used and isinstance(tensor, TensorFacts) and isinstance(tensor.values, Unknown)
+        if f"{name}_input" in names or any(f"{name}.values" in text for text in read)
+    )
 
 
 def _complete_types(made: Signature, names: dict[str, Any]) -> None:

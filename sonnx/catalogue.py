@@ -21,6 +21,7 @@ from sonnx.profile import (
     Editions,
     Erratum,
     Input,
+    Limit,
     Operator,
     Output,
     Parameter,
@@ -254,6 +255,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
         errata=table.names("errata"),
         unproved=table.take("unproved", str, ""),
+        specified_in=_versions_by_text(versions),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )
     versions.end()
@@ -264,6 +266,11 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
 def _rounding(table: Table) -> Iterator[RoundingPoint]:
     for number, data in enumerate(table.take("rounding", list, [])):
         yield _simple(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
+
+
+def _versions_by_text(versions: Table) -> dict[str, int]:
+    table = Table(versions.take("specified_in", dict, {}), f"{versions.place}.specified_in")
+    return {text: table.take(text, int) for text in list(table.data)}
 
 
 def _defines(table: Table) -> dict[str, Versioned[Expression]]:
@@ -291,6 +298,7 @@ def editions() -> Editions:
     table = Table(_read("editions.toml"), "editions.toml")
     known = Table(table.take("onnx", dict), "editions.toml.onnx")
     texts = [_simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
+    limits = tuple(_simple(Limit, Table(data, "editions.toml.limit")) for data in table.take("limit", list, []))
     families = {name: _strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
     made: dict[str, Edition] = {}
     for data in table.take("edition", list):
@@ -303,6 +311,7 @@ def editions() -> Editions:
         families=families,
         texts={text.name: text for text in texts},
         editions=made,
+        limits=limits,
     )
     known.end()
     table.end()

@@ -15,7 +15,7 @@ from sonnx.misuse import Misuse
 from sonnx.model_files import STANDARD_INPUT, is_one, models_of
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
-from sonnx.report.formats import FORMATS, HASHED, render
+from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
 from sonnx.results import Results, Unjudged
 
 SEVERAL = "a model file, a folder or a pattern; - is standard input"
@@ -72,9 +72,9 @@ def check_command(options: argparse.Namespace) -> int:
     if _isolated(options, models):
         from sonnx import many_command  # processes and threads: a single model needs none
 
-        results = many_command.run(models, options, asked, hashed)
+        results = many_command.run(models, options, asked, hashed, options.format in DRAWN)
     else:
-        results = _in_this_process(models, asked, hashed)
+        results = _in_this_process(models, asked, hashed, options.format in DRAWN)
     if options.format == "text":
         for sentence in results.unjudged.values():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
@@ -103,7 +103,7 @@ def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
     return bool(asked) or len(models) > 1 or not all(map(is_one, options.models))
 
 
-def _in_this_process(models: Sequence[str], asked: Asked, hashed: bool) -> Results:
+def _in_this_process(models: Sequence[str], asked: Asked, hashed: bool, drawn: bool) -> Results:
     results = Results()
     for name in models:
         try:
@@ -111,5 +111,5 @@ def _in_this_process(models: Sequence[str], asked: Asked, hashed: bool) -> Resul
         except Unreadable as reason:
             results.unjudged[name] = Unjudged(str(reason))
         else:
-            results.reports.append(judge(model, digest, asked, STANDARD_INPUT if name == "-" else name))
+            results.reports.append(judge(model, digest, asked, STANDARD_INPUT if name == "-" else name, drawn))
     return results

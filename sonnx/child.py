@@ -82,10 +82,10 @@ def _said(answer: dict[str, Any]) -> bytes:
 
 
 def _judged(request: dict[str, Any], content: bytes) -> dict[str, Any]:
-    name, inline, hashed, tailoring = (request.pop(key) for key in ("model", "inline", "hashed", "tailoring"))
+    name, inline, hashed, drawn, tailoring = map(request.pop, ("model", "inline", "hashed", "drawn", "tailoring"))
     asked = Asked(**request, tailoring=_tailoring(tailoring))
     model, digest = opened(content if inline else name, hashed, asked.limits)
-    report = judge(model, digest, asked, name)
+    report = judge(model, digest, asked, name, drawn)
     return {"report": encode(replace(report, tailoring=None))}  # the parent has it
 
 

@@ -11,10 +11,12 @@ from sonnx import (
     catalogue,
     check_command,
     compare_command,
+    diff_edition_command,
+    pages_command,
     prove_command,
     qualify_command,
     run_command,
-)  # fmt: skip
+)
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
@@ -75,6 +77,9 @@ def parser() -> argparse.ArgumentParser:
     run_command.add_arguments(commands.add_parser("run", help="compute the exact values of a model"))
     compare_command.add_arguments(commands.add_parser("compare", help="compare a runtime with the exact values"))
     prove_command.add_arguments(commands.add_parser("prove", help="prove the theorems about the profile"))
+    pages_command.add_arguments(commands.add_parser("pages", help="write the pages of operators and of traceability"))
+    difference = commands.add_parser("diff-edition", help="what differs between two editions, and for given models")
+    diff_edition_command.add_arguments(difference)
     audit_command.add_arguments(commands.add_parser("audit", help="write or verify an evidence pack on a model"))
     qualify_command.add_arguments(commands.add_parser("qualify", help="verify the tool in this environment"))
     selfcheck = commands.add_parser("selfcheck", help="check this installation: its rules, cases and data")

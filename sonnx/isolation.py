@@ -37,13 +37,15 @@ class Task:
     """A model and what is asked of it.
 
     `model` is a path, or a name where there is `content`.  `tailoring` is the file of the tailoring, which the child
-    reads again; `hashed` asks for the hash of what is judged.
+    reads again; `hashed` asks for the hash of what is judged, `drawn` for the outline of its
+    graph.
     """
 
     model: str
     asked: Asked
     tailoring: str | None = None
     hashed: bool = False
+    drawn: bool = False
     content: bytes | None = None
 
     def options(self) -> dict[str, Any]:
@@ -52,7 +54,7 @@ class Task:
         return {
             "edition": asked.edition, "bind": dict(asked.bind), "select": asked.select, "ignore": asked.ignore,
             "strict_versions": asked.strict_versions, "limits": dict(asked.limits), "tailoring": self.tailoring,
-            "hashed": self.hashed,
+            "hashed": self.hashed, "drawn": self.drawn,
         }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from sonnx.results import Results
 from sonnx.resuming import Journal
 
 
-def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed: bool) -> Results:
+def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed: bool, drawn: bool) -> Results:
     """Judge the models, each as asked.
 
     Raises:
@@ -32,6 +32,7 @@ def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed
             asked=asked,
             tailoring=tailoring,
             hashed=hashed,
+            drawn=drawn,
             content=sys.stdin.buffer.read() if model == "-" else None,
         )
         for model in models

@@ -24,6 +24,10 @@ def notes(model: Model, domains: set[str], made: Iterable[Signature], edition: E
         yield f"{annotations} quantization annotations are not judged: they change no value"
     if model.configurations:
         yield f"{model.configurations} device configurations are not judged: they change no value"
+    texts = list(catalogue.editions().texts)
+    for limit in catalogue.editions().limits:
+        if texts.index(limit.introduced) <= texts.index(edition.general):
+            yield f"not judged: {limit.statement}; {limit.because}"
     if edition.consolidated:
         yield f"edition {edition.name} is consolidated by this tool from the published texts"
 
@@ -35,6 +39,7 @@ def _on_operator(made: Signature, edition: Edition) -> Iterator[str]:
     if made.operator in edition.drafts:
         reason = ", ".join(described.errata) or "its text is incomplete"
         yield f"{made.operator} is specified as a draft: {reason}"
-    if made.version in described.equivalent:
-        reason = described.equivalent[made.version]
-        yield f"{made.operator}-{made.version} stands for {made.operator}-{described.specified}: {reason}"
+    specified = described.specified_by(made.text)
+    means = described.equivalent.get(made.version) or described.equivalent.get(specified or 0)
+    if means and made.version != specified:
+        yield f"{made.operator}-{made.version} stands for {made.operator}-{specified}: {means}"

@@ -168,6 +168,8 @@ class Operator:
     """Why no theorems are derived from the file yet; "" where they are."""
     known: tuple[int, ...] = ()
     """The versions of an operator that no text specifies."""
+    specified_in: Mapping[str, int] = field(default_factory=dict)
+    """The version of a text that speaks of another one than `specified`."""
     instead: str = ""
     """What to write as long as no text specifies the operator; "" where nothing of the profile computes the same."""
 
@@ -182,6 +184,10 @@ class Operator:
         """The versions, the specified one first, then the newest."""
         return sorted(self.versions, key=lambda version: (version != self.specified, -version))
 
+    def specified_by(self, text: str) -> int | None:
+        """The version a text speaks of."""
+        return self.specified_in.get(text, self.specified)
+
     def version_at(self, operator_set: int) -> int | None:
         """The version in force at an operator set, None before the first."""
         return max((version for version in self.versions if version <= operator_set), default=None)
@@ -194,6 +200,15 @@ class Text:
     name: str
     title: str
     document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a text demands and no file can be judged by; a report says it of every model, from that text on."""
+
+    introduced: str
+    statement: str
+    because: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +262,7 @@ class Editions:
     families: Mapping[str, tuple[str, ...]]
     texts: Mapping[str, Text]
     editions: Mapping[str, Edition]
+    limits: tuple[Limit, ...] = ()
 
     def in_force(self, rule: Rule, text: str) -> bool:
         """Whether a text, or one before it from which it inherits, demands the rule."""

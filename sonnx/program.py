@@ -147,11 +147,15 @@ class _Builder:
             if node.outputs[0] in self.places:
                 raise NotExecutable(f"the name {quote(node.outputs[0])} is defined twice")
             self.places[node.outputs[0]] = inputs[0]
-        elif prepared is not None and not inputs:
-            for name, values in zip(node.outputs, prepared.definition(prepared.application, ()), strict=True):
+        elif prepared is not None and (not inputs or (prepared.early and self._all_known(inputs))):
+            known = [self.values[place] for place in inputs]
+            for name, values in zip(node.outputs, prepared.definition(prepared.application, known), strict=True):
                 self.define(name, facts_of(values), values)
         else:
             self.steps.append(self._step(index, node, inputs, prepared))
+
+    def _all_known(self, places: Sequence[int]) -> bool:
+        return all(place != NONE and self.values[place] is not None for place in places)
 
     def _refuse(self, node: Node) -> None:
         key = (standard(node.domain), node.operator, node.overload)

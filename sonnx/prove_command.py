@@ -12,6 +12,7 @@ from typing import Any
 
 from sonnx import limits
 from sonnx.files import write_whole
+from sonnx.misuse import Misuse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default="z3", help="all: z3, and one that confirms it"
     )
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write the answers, for evidence packs, there")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
+    parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
+    parser.add_argument("--format", choices=("text", "json", "junit", "markdown"), default="text")
     cores = os.cpu_count() or 1
     parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where answers are kept (default: the user's cache)")
@@ -51,6 +53,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
         OSError: the folder for SMT-LIB cannot be written.
     """
     if arguments.model is not None:
+        if arguments.record is not None or arguments.pages is not None:
+            raise Misuse("--record and --pages are about theorems; leave out the model.")
         return _prove_model(arguments)
     from sonnx import proving
     from sonnx.report import proofs as report
@@ -60,15 +64,60 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.list:
         sys.stdout.write(report.listing(found))
         return 0
+    if arguments.pages is not None:
+        if wanted:
+            raise Misuse("--pages writes the pages of all theorems; leave out --select.")
+        write_pages(found, arguments.pages)
+        return 0
+    if arguments.record is not None:
+        _require_record(arguments.record)
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
-    outcomes = list(proving.prove(found, arguments.solver, _answers(arguments), arguments.jobs, _progress()))
+    answers = _answers(arguments)
+    outcomes = list(proving.prove(found, arguments.solver, answers, arguments.jobs, _progress()))
     if arguments.record is not None:
-        from sonnx.audit import record
+        from sonnx import record
 
-        write_whole(arguments.record, record.as_json(outcomes))
-    sys.stdout.write(report.as_json(outcomes) if arguments.format == "json" else report.text(outcomes))
+        present = [theorem.id for theorem in proving.theorems()]
+        record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
+    formats = {"text": report.text, "json": report.as_json, "junit": _more().junit, "markdown": _more().markdown}
+    sys.stdout.write(formats[arguments.format](outcomes))
     return exit_code(outcomes)
+
+
+def _require_record(path: Path) -> None:
+    """Refuse what could not be written after all questions were asked.
+
+    Raises:
+        Misuse: there is no such folder, or the file there is no record.
+    """
+    from sonnx import record
+
+    if not path.parent.is_dir():
+        raise Misuse(f"There is no folder {path.parent} for --record.")
+    record.read(path)
+
+
+def _command(arguments: argparse.Namespace, wanted: Sequence[str]) -> str:
+    """The command that gave the outcomes, as far as it decides them."""
+    selected = [f"--select {','.join(wanted)}"] if wanted else []
+    return " ".join(["sonnx prove", *selected, "--solver", arguments.solver])
+
+
+def write_pages(found: Sequence[Any], folder: Path) -> None:
+    """The pages of the theorems, by the record that comes with them; of each page all or nothing.
+
+    Raises:
+        Misuse: the record is none.
+        OSError: the folder cannot be written.
+    """
+    from sonnx import record
+    from sonnx.report.theorem_pages import pages
+
+    made = pages(found, record.read(record.usual_path()))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        write_whole(folder / name, text)
 
 
 def _prove_model(arguments: argparse.Namespace) -> int:
@@ -82,11 +131,20 @@ def _prove_model(arguments: argparse.Namespace) -> int:
         limits=limits.limits_of(arguments.limit),
         name=arguments.model,
     )
-    if arguments.format == "json":
-        sys.stdout.write(json.dumps(report.as_data(proof), indent=1) + "\n")
-    else:
-        sys.stdout.write(report.render(proof))
+    formats = {
+        "text": report.render,
+        "json": lambda proof: json.dumps(report.as_data(proof), indent=1) + "\n",
+        "junit": _more().junit_of_model,
+        "markdown": _more().markdown_of_model,
+    }
+    sys.stdout.write(formats[arguments.format](proof))
     return proof.exit_code
+
+
+def _more() -> Any:
+    from sonnx.report import proof_formats
+
+    return proof_formats
 
 
 def exit_code(outcomes: Sequence[Any]) -> int:

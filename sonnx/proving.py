@@ -67,8 +67,16 @@ def theorems() -> tuple[Any, ...]:
 @cache
 def _walk() -> tuple[Any, ...]:
     modules = [import_module(f"sonnx.proofs.{path.stem}") for path in sorted(folder("proofs").glob("[a-z]*.py"))]
-    found = [theorem for module in modules if hasattr(module, "theorems") for theorem in module.theorems()]
+    found = [
+        _concerning(module, each) for module in modules if hasattr(module, "theorems") for each in module.theorems()
+    ]
     return tuple(sorted(found, key=lambda theorem: str(theorem.id)))
+
+
+def _concerning(module: Any, theorem: Any) -> Any:
+    """The theorem with the operators its module is about, where it names none itself."""
+    concerns = getattr(module, "CONCERNS", ())
+    return theorem if theorem.concerns or not concerns else replace(theorem, concerns=concerns)
 
 
 def select(found: Sequence[Any], wanted: Sequence[str]) -> tuple[Any, ...]:

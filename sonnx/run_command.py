@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder with input_*.pb and output_*.pb: compare with its outputs")  # fmt: skip
     add("--output", type=Path, default=None, metavar="DIR", help="write the values to files in this folder")
     add("--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
+    add("--report", choices=("text", "json"), default="text", help="the format of what is printed")
     add("--all-values", action="store_true", help="the outputs of every node, not only those of the graph")
     add("--bits", action="store_true", help="compare every bit of NaNs, too")
     add("--edition", default=None, help="the edition the model must conform to")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,8 @@ from sonnx.model import Model, Value
 from sonnx.parse import read
 from sonnx.quoting import escape, quote
 from sonnx.report import text as text_report
+from sonnx.report.formats import render
+from sonnx.report.run import Summary, as_json, as_text
 from sonnx.running import asked, run_model
 from sonnx.semantics.formats import NAMES, Array
 from sonnx.stops import BadInput, NotConforming, Stop
@@ -32,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _run(options)
     except NotConforming as stop:
-        sys.stdout.write(text_report.one(stop.report))
+        as_data = options.report == "json"
+        sys.stdout.write(render("json", [stop.report], {}, stop.exit_code) if as_data else text_report.one(stop.report))
         print(f"sonnx: {escape(str(stop))}; --unchecked runs it all the same", file=sys.stderr)
         return stop.exit_code
     except Stop as stop:
@@ -48,28 +51,29 @@ def _run(options: argparse.Namespace) -> int:
         model, inputs, options.model, options.edition, unchecked=options.unchecked, all_values=options.all_values
     )
     values, report = outcome.values, outcome.report
-    name = escape(Path(options.model).name)
-    if report is None:
-        print(f"{name}: UNCHECKED: these are values of a model that nothing says is inside the profile")
-    else:
-        assumed = ", what it assumes holds for these inputs" if report.verdict is Verdict.ASSUMED else ""
-        print(f"{name}: conforms to edition {report.edition}{assumed}")
+    summary = Summary(
+        Path(options.model).name,
+        report.edition if report else None,
+        report is not None and report.verdict is Verdict.ASSUMED,
+        outcome.tally.by_operator,
+        outcome.outside,
+    )
     if options.output is not None:
-        for file in write_folder(options.output, values, options.format):
-            print(f"wrote {escape(str(options.output / file))}")
-    if expected:
-        return _compare(values, expected, options.bits)
-    if options.output is None:
-        _print(values)
-    return 0
+        summary.written += [str(options.output / file) for file in write_folder(options.output, values, options.format)]
+    for name, wanted in expected.items():
+        summary.compared.append((name, wanted.size, first_difference(values[name], wanted, bits=options.bits)))
+    if options.report == "json" or (not expected and options.output is None):
+        summary.outputs += [(name, NAMES[each.dtype], list(each.shape), _shown(each)) for name, each in values.items()]
+    sys.stdout.write(as_json(summary) if options.report == "json" else as_text(summary))
+    return DIFFERENT if any(difference is not None for *_, difference in summary.compared) else 0
 
 
-def _print(values: Mapping[str, Array]) -> None:
-    for name, array in values.items():
-        print(f"{escape(name)}: {NAMES[array.dtype]} {list(array.shape)}")
-        if array.size <= SHOWN:
-            with np.errstate(all="ignore"):
-                print("  " + np.array2string(array, separator=", ", prefix="  "))
+def _shown(values: Array) -> str:
+    """The elements, where they are few."""
+    if values.size > SHOWN:
+        return ""
+    with np.errstate(all="ignore"):
+        return np.array2string(values, separator=", ", prefix="  ")
 
 
 # ------------------------------------------------------------------ inputs
@@ -135,17 +139,3 @@ def _test_data(folder: Path, kind: str, values: tuple[Value, ...]) -> dict[str, 
             raise BadInput(f"the folder {quote(str(folder))} gives the {kind} {quote(name)} twice")
         found[name] = array
     return found
-
-
-def _compare(values: Mapping[str, Array], expected: Mapping[str, Array], bits: bool) -> int:
-    """Say for each expected output whether it is the same, and where it first differs."""
-    code = 0
-    for name, wanted in expected.items():
-        difference = first_difference(values[name], wanted, bits=bits)
-        if difference is None:
-            print(f"{escape(name)}: the same {wanted.size} values")
-            continue
-        code = DIFFERENT
-        share = f"{difference.number} of {difference.of} elements differ"
-        print(f"{escape(name)}: differs {difference.place}: {difference.found}, expected {difference.wanted}; {share}")
-    return code

@@ -42,6 +42,8 @@ class Outcome:
     values: dict[str, Array]
     report: Report | None
     tally: Tally
+    outside: tuple[str, ...]
+    """Operators of the model that the edition does not specify; they ran by their ONNX text."""
 
 
 def run(
@@ -94,7 +96,9 @@ def run_model(
     folder = Path(path).parent if path else None
     applier = Applier(in_force, imports_of(model.imports).get(""), conforming=not unchecked)
     values = execute(program(model, applier, given(model, inputs, folder), keep=all_values))
-    return Outcome(values, report, applier.tally)
+    known = in_force.edition.operators
+    outside = dict.fromkeys(node.operator for node in model.graph.nodes if node.operator not in known)
+    return Outcome(values, report, applier.tally, tuple(outside))
 
 
 def _in_force(edition: str | None) -> InForce:

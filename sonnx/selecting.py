@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
 
 from sonnx.catalogue import general_rules, graph_rules, operators
+from sonnx.identifier import Tag
 from sonnx.misuse import Misuse
-from sonnx.profile import Rule
+from sonnx.profile import Formal, Operator, Rule
 from sonnx.signature import every_rule
 from sonnx.verdict import Count, Coverage, Report, judged, overall
 
@@ -22,6 +25,34 @@ def every() -> dict[str, Rule]:
     return {rule.slug: rule for rule in rules}
 
 
+class Label(NamedTuple):
+    """A label of a text, the rule that decides what it demands, and of which input or parameter, "" for all of it."""
+
+    tag: Tag
+    rule: str
+    subject: str = ""
+
+
+@cache
+def labels() -> tuple[Label, ...]:
+    """Every label of every text: on rules, and on the parts of operator files that a general rule decides."""
+    found = [Label(tag, rule.slug) for rule in every().values() for tag in rule.tags]
+    return tuple(dict.fromkeys([*found, *(label for each in operators() for label in _parts(each))]))
+
+
+def _parts(described: Operator) -> Iterator[Label]:
+    for parameter in described.parameters:
+        for tag in parameter.tags:
+            yield Label(tag, "no-default-values", f"{described.name}.{parameter.name}")
+    for given in described.inputs:
+        for tag in given.tags:
+            yield Label(tag, "inputs-connected", f"{described.name}.{given.name}")
+    formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
+    for each in formals:
+        for tag in each.type_tags if each.type in described.types else ():
+            yield Label(tag, "no-implicit-conversion", f"{described.name}.{each.name}")
+
+
 def named(wanted: Iterable[str]) -> frozenset[str]:
     """The slugs meant by slugs, tags (`R1`, `R1@2025-10`) and operators (`Max`).
 
@@ -32,6 +63,7 @@ def named(wanted: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for name in wanted:
         matches = {slug for slug, rule in known.items() if matches_rule(name, rule)}
+        matches |= {label.rule for label in labels() if matches_tag(name, label.tag)}
         if not matches:
             raise UnknownRule(f"no rule, tag or operator is called {name!r}; `sonnx rules` lists them")
         found |= matches
@@ -42,8 +74,13 @@ def matches_rule(name: str, rule: Rule) -> bool:
     """Whether a slug, operator, tag, or tag with its text means the rule."""
     if name in (rule.slug, rule.slug.partition(".")[0]):
         return True
+    return any(matches_tag(name, tag) for tag in rule.tags)
+
+
+def matches_tag(name: str, tag: Tag) -> bool:
+    """Whether a label, or a label with its text, means the tag."""
     label, _, text = name.partition("@")
-    return any(tag.label == label and text in ("", tag.text) for tag in rule.tags)
+    return tag.label == label and text in ("", tag.text)
 
 
 def select(report: Report, chosen: Collection[str], ignored: Collection[str]) -> Report:

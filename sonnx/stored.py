@@ -15,6 +15,7 @@ from typing import Any
 from sonnx.domain import Expression
 from sonnx.expression import parse
 from sonnx.identifier import Tag
+from sonnx.outline import Box, Outline
 from sonnx.profile import Rule
 from sonnx.quick import maker
 from sonnx.verdict import Count, Coverage, Finding, Report, Verdict, Where
@@ -22,7 +23,9 @@ from sonnx.verdict import Count, Coverage, Finding, Report, Verdict, Where
 Data = Any
 """What JSON can say."""
 
-_KINDS: Mapping[str, Any] = {kind.__name__: kind for kind in (Count, Coverage, Report, Rule, Tag, Verdict)}
+_KINDS: Mapping[str, Any] = {
+    kind.__name__: kind for kind in (Box, Count, Coverage, Outline, Report, Rule, Tag, Verdict)
+}
 """Everything a report is made of, apart from findings and their places."""
 
 _OWN = ("where", "actual", "operands")

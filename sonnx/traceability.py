@@ -1,97 +1,132 @@
-"""What shows each rule: from the text that states it to its cases and theorems, and which of these no rule has."""
+"""From a label of a text to its rule, from there to the code, the cases and the theorems, and back.
+
+A theorem derived from an operator file names its operator and mostly its rule; what any other bears on is said in
+`bearing.py`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sonnx.cases import EXPECTATIONS, cases
-from sonnx.domain import Expression
+from sonnx import catalogue
+from sonnx.bearing import bears_on
+from sonnx.cases import cases
 from sonnx.expression import words
-from sonnx.identifier import Tag
-from sonnx.profile import Rule
+from sonnx.graph_rules import decide
+from sonnx.profile import Operator, Output, Parameter, Rule
+from sonnx.selecting import every
 
-WHOLE = ("defined", "restricts", "satisfiable", "shape-total")
-"""The last part of the identifiers of derived theorems that are about all rules of an operator."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One rule with what it comes from and what shows it, by identifiers."""
+    """One rule with what decides it, what shows it and what is proved of it."""
 
-    rule: str
-    kind: str
-    statement: str
-    source: str
-    tags: tuple[Tag, ...]
-    decided: str
-    """The rule text, "" where a function decides."""
+    rule: Rule
+    code: tuple[str, ...]
+    """The words its text uses, or the function that decides it."""
     conforming: tuple[str, ...]
     violating: tuple[str, ...]
     theorems: tuple[str, ...]
-    errata: tuple[str, ...]
 
 
-def traces(rules: Iterable[Rule], theorems: Sequence[str] = ()) -> Iterator[Trace]:
-    """The trace of each rule, with those of the theorems named that are about it."""
-    about = _by_rule(theorems)
-    shown = _by_case()
-    for rule in rules:
-        found = {name for word in used_words(rule) for name in about.get(f"word.{word}", ())}
-        yield Trace(
-            rule=rule.slug,
-            kind=rule.kind,
-            statement=rule.statement,
-            source=rule.source,
-            tags=rule.tags,
-            decided=rule.require.text if rule.require else "",
-            conforming=shown.get((rule.slug, True), ()),
-            violating=shown.get((rule.slug, False), ()),
-            theorems=tuple(sorted({*about.get(rule.slug, ()), *found})),
-            errata=rule.errata,
+def traces(theorems: Iterable[Any] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
+    """Every rule (or each of those given) by slug with its code and cases, and the theorems given that concern it."""
+    rules = every() if rules is None else rules
+    concerning: dict[str, list[str]] = {slug: [] for slug in rules}
+    for theorem in theorems:
+        for slug in concerned(theorem, rules):
+            concerning[slug].append(theorem.id)
+    shown = {word: _shown(*said) for word, said in _SAID.items()}
+    return {
+        slug: Trace(
+            rule,
+            code(rule),
+            tuple(shown["conforming"].get(slug, ())),
+            tuple(shown["violating"].get(slug, ())),
+            tuple(concerning[slug]),
         )
+        for slug, rule in rules.items()
+    }
 
 
-def _by_case() -> Mapping[tuple[str, bool], tuple[str, ...]]:
-    found: dict[tuple[str, bool], tuple[str, ...]] = {}
+_SAID = {"conforming": ("conforms",), "violating": ("invalid", "violates")}
+
+
+def _shown(*said: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
     for case in cases():
-        for word in EXPECTATIONS:
-            for slug in case.rules(word):
-                key = slug, word == "conforms"
-                found[key] = (*found.get(key, ()), *([] if case.id in found.get(key, ()) else [case.id]))
+        for slug in case.rules(*said):
+            found.setdefault(slug, []).append(case.id)
     return found
 
 
-def _by_rule(theorems: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Theorems by what they are about: `derived.Max-13.independent.same-shape` by `Max.same-shape`, words by name."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name in theorems:
-        parts = name.split(".")
-        last = parts[-1]
-        if parts[0] == "derived" and last not in WHOLE:
-            key = f"{operator_of(name)}.{last}"
-            found[key] = (*found.get(key, ()), name)
-        elif parts[0] == "word":
-            key = f"word.{last.replace('-', '_')}"
-            found[key] = (*found.get(key, ()), name)
-    return found
+def code(rule: Rule) -> tuple[str, ...]:
+    """The words of its text as `words.normal`, or the function of graph_rules that decides it."""
+    if rule.require is None:
+        function = decide(rule)
+        return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
+    texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
+    used = dict.fromkeys(word for text in texts for word in text.words)
+    described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
+    used |= dict.fromkeys(_defined_words(described, texts)) if described else {}
+    return tuple(f"words.{word}" for word in used)
 
 
-def operator_of(theorem: str) -> str:
-    """The operator a derived theorem is about, "" for any other theorem."""
-    topic, _, rest = theorem.partition(".")
+def _defined_words(described: Operator, texts: Iterable[Any]) -> Iterator[str]:
+    """The words in the definitions of a file that the texts name, also through other definitions."""
+    waiting = [name for text in texts for name in _NAME.findall(text.text)]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        for text in described.define.get(name, {}).values() if name not in seen else ():
+            yield from text.words
+            waiting += _NAME.findall(text.text)
+        seen.add(name)
+
+
+def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
+    """The slugs of the rules a theorem is about."""
+    topic, _, rest = theorem.id.partition(".")
+    if topic == "derived":
+        label, _, claim = rest.partition(".")
+        operator, name = label.partition("-")[0], claim.partition(".")[2]
+        return [slug for slug in rules if name and slug.replace("_", "-") == f"{operator}.{name}".replace("_", "-")]
+    return [slug for slug in bears_on(theorem) if slug in rules]
+
+
+def of_operator(theorem: Any) -> str:
+    """The operator whose file a theorem is derived from, "" for the others."""
+    topic, _, rest = theorem.id.partition(".")
     return rest.partition("-")[0] if topic == "derived" else ""
 
 
-def used_words(rule: Rule) -> frozenset[str]:
-    """The words of a rule's texts, and those these are made of."""
-    texts: list[Expression] = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
-    waiting, found = [name for text in texts for name in text.words], set[str]()
-    known = words()
+def errata_named() -> set[str]:
+    """The errata that a rule, a parameter, an output or an operator names."""
+    named = {erratum for rule in every().values() for erratum in rule.errata}
+    for described in catalogue.operators():
+        parts: tuple[Operator | Output | Parameter, ...] = (described, *described.outputs, *described.parameters)
+        named |= {erratum for each in parts for erratum in each.errata}
+    return named
+
+
+def words_used() -> set[str]:
+    """The words that a rule, a shape, a definition or another word uses."""
+    known, texts = words(), [rule.require for rule in every().values()]
+    texts += [rule.onnx for rule in every().values()]
+    for described in catalogue.operators():
+        texts += [text for versions in described.define.values() for text in versions.values()]
+        texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
+        texts += [text for each in described.parameters for text in each.absent.values()]
+    waiting = [word for text in texts if text is not None for word in text.words]
+    found: set[str] = set()
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += [each for each in re.findall(r"\w+", known[name].source) if each in known]
-    return frozenset(found)
+            waiting += [each for each in _NAME.findall(known[name].source) if each in known]
+    return found

@@ -80,6 +80,9 @@ def _editions(known: Editions) -> Iterator[str]:
         yield f"The default edition {known.default} does not exist."
     for family, members in known.families.items():
         yield from _element_types(f"The family {family}", members)
+    for limit in known.limits:
+        if limit.introduced not in known.texts:
+            yield f"The limit {limit.statement!r} names a text {limit.introduced!r} that does not exist."
     for edition in known.editions.values():
         yield from _edition(edition, known)
 
@@ -232,6 +235,9 @@ def _status(described: Operator, known: Editions) -> Iterator[str]:
     for edition in known.editions.values():
         if described.specified is None and described.name in edition.operators:
             yield f"Edition {edition.name} specifies {described.name}, whose file names no specified version."
+    for text, version in described.specified_in.items():
+        if text not in known.texts or version not in described.versions:
+            yield f"{described.name} names version {version} for the text {text}; one of them is unknown."
     if described.instead and described.specified is not None:
         yield f"{described.name} is specified and says what to write instead."
 

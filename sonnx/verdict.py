@@ -12,6 +12,7 @@ from sonnx.profile import Rule
 
 if TYPE_CHECKING:
     from sonnx.deviations import Applied
+    from sonnx.outline import Outline
     from sonnx.tailoring import Tailoring
 
 
@@ -109,6 +110,8 @@ class Report:
     bound: tuple[tuple[str, int], ...] = ()
     sha256: str = ""
     """The hash of the very bytes that were judged, "" where nobody asked for it."""
+    outline: Outline | None = None
+    """The graph in outline, where it is to be drawn."""
     strict_versions: bool = False
     """Only the operator version that a text specifies was admitted."""
     tailoring: Tailoring | None = None

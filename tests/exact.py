@@ -120,7 +120,11 @@ def hard(name, shape, seed):
             )
         else:
             made = draw.choice([numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, -1.0, 3.0], shape)
-        return made.astype(kind)
+        values = made.astype(kind)
+        nan = numpy.isnan(made) & (draw.random(shape) < 0.7)  # of either sign, with a payload
+        payload = [5 | number % 2 << 8 * kind.itemsize - 1 for number in numpy.flatnonzero(nan).tolist()]
+        bits(values)[nan] |= numpy.array(payload, bits(values).dtype)
+        return values
 
 
 HOW = ("normal", "few digits", "wide", "zeros", "negative zeros", "subnormal", "overflow", "special")

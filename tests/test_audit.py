@@ -20,8 +20,9 @@ import pytest
 from onnx import numpy_helper
 
 import sonnx
-from sonnx import proving
-from sonnx.audit import record
+from sonnx import proving, record
+from sonnx.asking import questions
+from sonnx.audit import theorems
 from sonnx.canonical import canonical
 from sonnx.cli import run
 from sonnx.external import values
@@ -152,31 +153,17 @@ def test_theorems_are_those_of_the_versions_used_with_their_questions(made: Path
 
 def test_the_status_of_a_theorem_is_never_more_than_the_record_says() -> None:
     [theorem] = [each for each in proving.theorems() if each.id == "word.clamped"]
-    asked = list(proving.questions(theorem, "z3", theorem.obligations))
-    assert record.certificate(theorem, asked, {})["status"] == record.NOT_ASKED
-    outcomes = list(proving.prove([theorem], "z3"))
-    known = json.loads(record.as_json(outcomes))["answers"]
-    assert len(known) == len({record.key(each) for each in asked})
-    whole = record.certificate(theorem, asked, known)
+    asked = list(questions(theorem, "z3", theorem.obligations))
+    [outcome] = proving.prove([theorem], "z3")
+    known = {theorem.id: record.entry(outcome, "a test")}
+    whole = theorems.certificate(theorem, asked, known)
     assert (whole["status"], whole["as_stated"], whole["confirmed"]) == ("proved", True, False)
-    for name in known:
-        part = {key: value for key, value in known.items() if key != name}
-        assert record.certificate(theorem, asked, part)["status"] == record.NOT_ASKED
-        worse = {**known, name: ["undecided", "z3 1 unknown"]}
-        assert record.certificate(theorem, asked, worse)["status"] == "undecided"
-    changed = [replace(each, hypotheses=each.hypotheses + " ") for each in asked]
-    assert record.certificate(theorem, changed, known)["status"] == record.NOT_ASKED
-
-
-def test_confirmed_means_two_solvers_on_every_question() -> None:
-    [theorem] = [each for each in proving.theorems() if each.id == "word.clamped"]
-    asked = list(proving.questions(theorem, "z3", theorem.obligations))
-    both = {record.key(each): ["proved", "cvc5 1 unsat", "z3 4 unsat"] for each in asked}
-    assert record.certificate(theorem, asked, both)["confirmed"]
-    first = record.key(asked[0])
-    for said in ([], ["cvc5 1 unknown"], ["cvc5 1 refused"]):
-        single = ["proved", *said, "z3 4 unsat"]
-        assert not record.certificate(theorem, asked, {**both, first: single})["confirmed"]
+    worse = {theorem.id: {**known[theorem.id], "status": "undecided"}}
+    assert not theorems.certificate(theorem, asked, worse)["as_stated"]
+    changed = [replace(asked[0], text=asked[0].text + " "), *asked[1:]]
+    for other, recorded in ((asked, {}), (changed, known), (asked[1:], known)):
+        said = theorems.certificate(theorem, other, recorded)
+        assert said == {"status": theorems.NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
 
 
 class Links(HTMLParser):

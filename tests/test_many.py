@@ -30,7 +30,7 @@ from pathlib import Path
 import sonnx.asked
 
 def judge(report):
-    def check(model, digest, asked, name):
+    def check(model, digest, asked, name, *more):
         match Path(name).stem:
             case "hang": time.sleep(600)
             case "crash": os.kill(os.getpid(), signal.SIGSEGV)
@@ -40,7 +40,7 @@ def judge(report):
             case "hungry": return [bytes(1 << 20) for _ in range(1 << 20)]
             case "chatty": print("not an answer", flush=True); os.write(1, b"nor this")
             case "slow": time.sleep(0.5)
-        return report(model, digest, asked, name)
+        return report(model, digest, asked, name, *more)
     return check
 
 if "sonnx.child" in " ".join(sys.orig_argv):

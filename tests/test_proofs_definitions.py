@@ -5,6 +5,7 @@ A theorem about a formula beside the code is one about the code only if both are
 
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from math import ceil
 
 import ml_dtypes
@@ -14,6 +15,7 @@ from sonnx.proofs import clipping, kernels, padding, quantization, signs, slicin
 from sonnx.proofs.texts import verdict
 
 from sonnx import words
+from sonnx.facts import Tensor
 from sonnx.semantics import order
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import format_of
@@ -188,8 +190,20 @@ def test_derived_padding_keeps_the_extent_of_a_strided_axis():
 
 def test_a_check_says_what_the_counterexamples_ask_it():
     facts = {"kernel_shape": [2], "strides": [1], "dilations": [2], "pads": [1, 1], "auto_pad": "NOTSET"}
-    from sonnx.facts import Tensor
-
     rules = ("pads-below-window", "kernel-fits", "every-window-touches")
     said = [verdict("MaxPool", 12, "2026-08", rule, X=Tensor("float", (1, 1, 1)), **facts) for rule in rules]
     assert said == ["pass", "pass", "fail"], "the example of the erratum"
+
+
+def test_the_rule_on_windows_decides_as_every_tap_of_every_window():
+    """Theorem window.chosen-windows says the windows the rule asks suffice; here the rule's own text is asked."""
+    numbers = product((1, 2, 4), (1, 2, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 2))
+    for extent, kernel, gap, stride, before, after in numbers:
+        width = words.window(kernel, gap)
+        if extent + before + after < width:
+            continue
+        starts = range(-before, extent + after - width + 1, stride)
+        touched = all(any(0 <= start + h * gap < extent for h in range(kernel)) for start in starts)
+        facts = {"kernel_shape": [kernel], "strides": [stride], "dilations": [gap], "pads": [before, after]}
+        said = verdict("MaxPool", 12, "", "every-window-touches", X=Tensor("float", (1, 1, extent)), **facts)
+        assert said == ("pass" if touched else "fail"), facts

@@ -1,5 +1,6 @@
 """`sonnx run`: files in, files out, comparison, sentences, exit codes."""
 
+import json
 import zipfile
 from pathlib import Path
 
@@ -222,3 +223,22 @@ def test_test_data_by_name_and_by_number(capsys):
     Path("test_data_set_0/input_7.pb").write_bytes(numpy_helper.from_array(B).SerializeToString())
     assert command("max.onnx --test-data test_data_set_0") == 2
     assert "'test_data_set_0/input_7.pb' is none of the 2 inputs of the model" in capsys.readouterr().err
+
+
+def test_elements_of_the_exact_path_are_reported(capsys):
+    save("pow.onnx", "Pow", {"a": (FLOAT, [2]), "b": (FLOAT, [2])}, (FLOAT, [2]))
+    numpy.save("a.npy", numpy.array([1 + 2.0**-12, 2], "f4"))  # its square lies in the middle of two numbers
+    numpy.save("b.npy", numpy.array([2, 0.5], "f4"))
+    assert command("pow.onnx --input a=a.npy --input b=b.npy") == 0
+    said = capsys.readouterr().out
+    assert "1 of 2 approximated elements took the exact path (Pow 1)" in said
+    assert command("pow.onnx --input a=a.npy --input b=b.npy --report json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["approximated"]["operators"] == [{"operator": "Pow", "elements": 2, "exact_path": 1}]
+    assert data["outputs"] == [{"name": "y", "type": "float", "shape": [2]}]
+    assert data["checked"]
+
+
+def test_a_comparison_as_json(folder, capsys):
+    assert command("max.onnx --test-data test_data_set_0 --report json") == 0
+    assert json.loads(capsys.readouterr().out)["compared"] == [{"output": "y", "elements": 6, "different": 0}]

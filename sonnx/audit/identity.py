@@ -18,8 +18,8 @@ from sonnx.profile import Edition
 from sonnx.report.json import tool_version
 from sonnx.scope import constants, scopes, standard
 
-PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver")
-"""What the tool rests on; a check loads the first two."""
+PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "fast-sugiyama")
+"""What the tool rests on; a check loads the first two, and the last one only draws."""
 CODE = ("*.py", "*.json", "*.toml", "*.css", "*.md", "*.smt2")
 
 

@@ -65,7 +65,7 @@ def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
     """
     data = contents(wanted.model, repr(str(wanted.model)))
     model, digest = read(data, repr(str(wanted.model))), hashlib.sha256(data).hexdigest()
-    report = judge(model, digest, wanted.asked, wanted.name)
+    report = judge(model, digest, wanted.asked, wanted.name, drawn=True)
     if wanted.deviations is not None and wanted.date is not None:
         [report] = deviations.apply((report,), deviations.read(wanted.deviations), wanted.date)
     code = report.exit_code(wanted.accept_assumptions)
@@ -79,7 +79,7 @@ def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
     found = theorems.relied_on(report.rules.values(), versions, report.edition)
     certificates, questions = theorems.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
-    about = _audit(wanted, report, code, used, certificates)
+    about = _audit(wanted, report, code, used, found, certificates)
     about["model"] = identity.about_model(model, wanted.name, digest, len(data), wanted.model.parent)
     files[AUDIT] = as_bytes(about)
     files["index.html"] = page.page(about, report).encode("ascii")
@@ -109,11 +109,17 @@ def _configuration(wanted: Wanted, report: Report) -> dict[str, bytes]:
 
 
 def _audit(
-    wanted: Wanted, report: Report, code: int, used: Sequence[str], certificates: list[dict[str, Any]]
+    wanted: Wanted,
+    report: Report,
+    code: int,
+    used: Sequence[str],
+    theorems_used: Sequence[Any],
+    certificates: list[dict[str, Any]],
 ) -> dict[str, Any]:
     edition = catalogue.editions().editions[report.edition]
     rules = _known(report, used)
-    matrix = list(traces(rules, [each["id"] for each in certificates]))
+    traced = traces(theorems_used, {rule.slug: rule for rule in rules})
+    matrix = list(traced.values())
     return {
         "format": FORMAT,
         "report_format": REPORT_FORMAT,
@@ -172,21 +178,23 @@ def _known(report: Report, used: Iterable[str]) -> list[Rule]:
 
 def _row(trace: Trace, report: Report) -> dict[str, Any]:
     """One line of the matrix: where the rule comes from, what shows it, and what it says of this model."""
-    answers = {count.verdict.value: 0 for count in report.counts if count.rule == trace.rule}
+    rule = trace.rule
+    answers = {count.verdict.value: 0 for count in report.counts if count.rule == rule.slug}
     for count in report.counts:
-        if count.rule == trace.rule:
+        if count.rule == rule.slug:
             answers[count.verdict.value] += count.number
     return {
-        "rule": trace.rule,
-        "class": trace.kind,
-        "statement": trace.statement,
-        "source": trace.source,
-        "tags": [f"{tag.label}@{tag.text}" for tag in trace.tags],
-        "decided_by": trace.decided or None,
+        "rule": rule.slug,
+        "class": rule.kind,
+        "statement": rule.statement,
+        "source": rule.source,
+        "tags": [f"{tag.label}@{tag.text}" for tag in rule.tags],
+        "decided_by": rule.require.text if rule.require else None,
+        "code": list(trace.code),
         "conforming_cases": list(trace.conforming),
         "violating_cases": list(trace.violating),
         "theorems": list(trace.theorems),
-        "errata": list(trace.errata),
+        "errata": list(rule.errata),
         "answers": answers,
     }
 
@@ -196,9 +204,9 @@ def _without(matrix: Iterable[Trace], used: Iterable[str]) -> dict[str, Any]:
     listed = list(matrix)
     described = {name: catalogue.operator(name) for name in used}
     return {
-        "rules_without_conforming_case": [each.rule for each in listed if not each.conforming],
-        "rules_without_violating_case": [each.rule for each in listed if not each.violating],
-        "rules_without_theorem": [each.rule for each in listed if not each.theorems],
+        "rules_without_conforming_case": [each.rule.slug for each in listed if not each.conforming],
+        "rules_without_violating_case": [each.rule.slug for each in listed if not each.violating],
+        "rules_without_theorem": [each.rule.slug for each in listed if not each.theorems],
         "operators_without_rules": [name for name, found in described.items() if found is None],
         "operators_without_theorems": {
             name: found.unproved for name, found in described.items() if found is not None and found.unproved

@@ -5,16 +5,18 @@ The solvers are not asked: a status is that of the record that comes with the to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from sonnx import proving, words
+from sonnx import proving, record
 from sonnx.asking import questions
-from sonnx.audit.record import certificate, recorded
+from sonnx.bearing import bears_on
 from sonnx.profile import Rule
-from sonnx.traceability import operator_of, used_words
+from sonnx.traceability import of_operator
 
+NOT_ASKED = "not asked here"
 STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
 
 
@@ -23,17 +25,13 @@ KEYS = ("everything", "but_types", "types", "conditions", "shapes", "against_onn
 
 
 def relied_on(rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str) -> list[Any]:
-    """The theorems derived from the operators in the versions used, and those about the words of the rules."""
-    wanted = {name for rule in rules for name in used_words(rule)}
+    """The theorems derived from the operators in the versions used, and those that bear on the rules."""
+    wanted = {rule.slug for rule in rules}
     labels = set(_labels(used, edition))
     return [
         theorem
         for theorem in proving.theorems()
-        if (
-            theorem.id.split(".")[1] in labels
-            if operator_of(theorem.id)
-            else any(_word(source) in wanted for source in theorem.sources)
-        )
+        if (theorem.id.split(".")[1] in labels if of_operator(theorem) else not wanted.isdisjoint(bears_on(theorem)))
     ]
 
 
@@ -48,15 +46,9 @@ def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
                     yield each.label
 
 
-def _word(source: Any) -> str:
-    """The word a source text is of, "" for another source."""
-    module, name = getattr(source, "__module__", ""), getattr(source, "__name__", "")
-    return name if module == words.__name__ else ""
-
-
 def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """What is known of each theorem, and the files with its questions by name."""
-    known = recorded()
+    known = record.read(record.usual_path())
     certificates: list[dict[str, Any]] = []
     files: dict[str, str] = {}
     for theorem in found:
@@ -64,10 +56,31 @@ def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]
         names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(asked) + 1)]
         files |= dict(_texts(names, asked))
         said = certificate(theorem, asked, known)
-        said["obligations"] = [{**each, "file": name} for each, name in zip(said["obligations"], names, strict=True)]
+        said["obligations"] = [
+            {"name": each.name, "smt2_sha256": _hash(each), "file": name}
+            for each, name in zip(asked, names, strict=True)
+        ]
         stated = {name: getattr(theorem, name) for name in STATED}
         certificates.append({**stated, "source_sha256": proving.source_hash(theorem), **said})
     return certificates, files
+
+
+def certificate(theorem: Any, asked: Sequence[Any], known: Mapping[str, record.Entry]) -> dict[str, Any]:
+    """What the record says of a theorem; not asked where its questions are other ones than those recorded."""
+    entry = known.get(theorem.id)
+    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, _hash(each)) for each in asked):
+        return {"status": NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
+    status = entry["status"]
+    return {
+        "status": status,
+        "as_stated": status == theorem.expected,
+        "confirmed": entry["confirmed"],
+        "answers": dict(entry["answers"]),
+    }
+
+
+def _hash(question: Any) -> str:
+    return hashlib.sha256(question.text.encode()).hexdigest()
 
 
 def _texts(names: Iterable[str], asked: Iterable[Any]) -> Iterator[tuple[str, str]]:

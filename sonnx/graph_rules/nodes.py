@@ -76,12 +76,13 @@ def operator_version(call: Call) -> Iterator[Defect]:
         return
     if call.version is None:
         yield Defect(f"operator set {call.operator_set} has no {known.name}")
-    elif call.version in known.refused:
-        yield Defect(
-            f"version {call.version} is in force, the text specifies {known.specified}: {known.refused[call.version]}"
-        )
-    elif call.strict and known.specified not in (None, call.version):
-        yield Defect(f"version {call.version} is in force; the text specifies {known.specified}")
+        return
+    specified = known.specified_by(call.signature.text if call.signature else "")
+    if call.version in known.refused:
+        reason = known.refused[call.version]
+        yield Defect(f"version {call.version} is in force, the text specifies {specified}: {reason}")
+    elif call.strict and specified not in (None, call.version):
+        yield Defect(f"version {call.version} is in force; the text specifies {specified}")
 
 
 def known_attribute(call: Call) -> Iterator[Defect]:

@@ -13,7 +13,7 @@ from sonnx.expression import words
 from sonnx.misuse import Misuse
 from sonnx.profile import Edition, Erratum, Operator, Rule
 from sonnx.quoting import escape
-from sonnx.selecting import every, matches_rule
+from sonnx.selecting import Label, every, labels, matches_rule, matches_tag
 from sonnx.signature import demanded, every_rule, signature
 from sonnx.typeset import formula
 
@@ -36,7 +36,9 @@ def explain(wanted: str) -> str:
         blocks = [_erratum(catalogue.errata()[wanted])]
     else:
         named = [rule for rule in rules.values() if matches_rule(wanted, rule)]
-        blocks = [*map(_rule, named), *_errata(named)] or [_listed(wanted)]
+        parts = [label for label in labels() if label.subject and matches_tag(wanted, label.tag)]
+        said = ["\n".join(_parts(parts))] if parts else []
+        blocks = [*map(_rule, named), *said, *_errata(named)] or [_listed(wanted)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -50,6 +52,12 @@ def _rule(rule: Rule) -> str:
     lines += _variants(rule)
     lines += _examples(rule.slug)
     return "\n".join(lines)
+
+
+def _parts(parts: Iterable[Label]) -> Iterator[str]:
+    """Labels that stand on a parameter, an input or a type: what decides them is a rule about all of these."""
+    for tag, slug, subject in parts:
+        yield f"{tag.label} in {tag.text}, origin {tag.origin}: {subject}, decided by {slug}"
 
 
 def _errata(rules: Iterable[Rule]) -> list[str]:
@@ -179,7 +187,8 @@ def _operator(described: Operator) -> str:
 def _specified(described: Operator) -> str:
     if described.specified is None:
         return f"{', '.join(map(str, described.versions))}: none is specified, only what ONNX demands is asked"
-    return f"{described.specified} is specified"
+    others = "".join(f", {version} in {text}" for text, version in described.specified_in.items())
+    return f"{described.specified} is specified{others}"
 
 
 def _table(rules: Iterable[Rule]) -> Iterator[str]:

@@ -25,6 +25,9 @@ FORMATS = {
 HASHED = frozenset({"json", "sarif", "markdown", "html", "deviations"})
 """The formats that state the SHA-256 of what was judged; for the others no weight is read."""
 
+DRAWN = frozenset({"html"})
+"""The formats that draw the graph."""
+
 
 def render(
     name: str,

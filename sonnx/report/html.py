@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.quoting import escape
+from sonnx.report.drawing import anchors, drawing
 from sonnx.report.html_findings import OPENED, by_node, by_rule, operands, places
 from sonnx.report.html_parts import Markup, badge, code, colour, document, element, folding, join, plain, table, terms
 from sonnx.report.json import tool_version
@@ -67,15 +68,16 @@ def _unreadable(name: str, reason: str) -> Markup:
 
 
 def _model(report: Report, anchor: str) -> Markup:
-    return element("section", join(_parts(report)), class_="model", id=anchor)
+    return element("section", join(_parts(report, anchor)), class_="model", id=anchor)
 
 
-def _parts(report: Report) -> Iterator[Markup]:
+def _parts(report: Report, anchor: str) -> Iterator[Markup]:
     yield _banner(report)
     yield _tiles(report)
     yield _part("Not checked, not decided", list(_gaps(report)), "Every applicable rule was evaluated everywhere.")
     yield _part("Findings by rule", list(by_rule(report)), "No rule fails and none is open.")
-    nodes = list(by_node(report))
+    yield from drawing(report, anchor)
+    nodes = list(by_node(report, anchors(report, anchor) if report.outline else {}))
     if nodes:
         yield element("h3", "Findings by node")
         few = len(nodes) <= OPENED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.identifier import show_tags
 from sonnx.report.html_parts import Markup, badge, code, element, folding, join, plain, table, terms
@@ -77,17 +77,18 @@ def operands(finding: Finding) -> Markup:
     return element("div", join(pairs, ", "), class_="soft")
 
 
-def by_node(report: Report) -> Iterator[Markup]:
-    """One part for each place in the file with everything said there, folded answers included."""
+def by_node(report: Report, anchors: Mapping[str, str]) -> Iterator[Markup]:
+    """One part for each place in the file with everything said there, folded answers included; some with an anchor."""
     found_at: dict[str, list[Finding]] = {}
     for finding in report.findings:
         found_at.setdefault(finding.where.place, []).append(finding)
-    for found in found_at.values():
+    for at, found in found_at.items():
         node = next((each for each in found if each.where.kind == "node"), found[0])
         rules = ", ".join(dict.fromkeys(each.rule for each in found))
         summary = join((_place(node), element("span", f": {rules}", class_="soft")), "")
         rows = ((badge(each.verdict), each.rule, _stated(each)) for each in found)
-        yield folding(summary, table(("answer", "rule", "what the model states"), rows))
+        listed = table(("answer", "rule", "what the model states"), rows)
+        yield folding(summary, listed, id_=anchors.get(at, ""))
 
 
 def _stated(finding: Finding) -> Markup:

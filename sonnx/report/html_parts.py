@@ -62,12 +62,11 @@ def terms(pairs: Iterable[tuple[str, str]]) -> Markup:
     return element("dl", *(join((element("dt", term), element("dd", text)), "") for term, text in pairs if text))
 
 
-def folding(summary: str, *inside: str, class_: str = "", start: bool = False) -> Markup:
+def folding(summary: str, *inside: str, class_: str = "", start: bool = False, id_: str = "") -> Markup:
     """A part that opens and closes without a script."""
     shown = element("summary", summary) + element("div", *inside, class_="inside")
-    return Markup(
-        f"<details{f' class={chr(34)}{class_}{chr(34)}' if class_ else ''}{' open' if start else ''}>{shown}</details>"
-    )
+    named = "".join(f' {key}="{value}"' for key, value in (("class", class_), ("id", id_)) if value)
+    return Markup(f"<details{named}{' open' if start else ''}>{shown}</details>")
 
 
 def colour(verdict: Verdict) -> str:

@@ -34,8 +34,14 @@ def render(
     """All reports of one run as one document, ending in a line feed."""
     suites = [(report.name, _properties(report), list(_cases(report, accept_assumptions))) for report in reports]
     suites += [(name, "", [_unreadable(name, reason)]) for name, reason in unreadable.items()]
+    return document("sonnx check", suites)
+
+
+def document(title: str, suites: Iterable[tuple[str, str, list[Case]]]) -> str:
+    """Suites with their properties and cases as one document, ending in a line feed."""
+    suites = list(suites)
     every = [case for _, _, cases in suites for case in cases]
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="sonnx check" {_numbers(every)}>']
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="{title}" {_numbers(every)}>']
     for name, properties, cases in suites:
         lines += [f'<testsuite name="{_safe(name)}" {_numbers(cases)}>', *filter(None, [properties])]
         lines += [*(text for _, _, text in cases), "</testsuite>"]
@@ -79,7 +85,7 @@ def _cases(report: Report, accept_assumptions: bool) -> Iterator[Case]:
         accepted = verdict is Verdict.ASSUMED and accept_assumptions
         element = "" if accepted else OUTCOMES.get(verdict, "")
         message = ", ".join(f"{answer.number} {answer.verdict}{_reason(answer)}" for answer in answers)
-        yield _case(report.name, slug, element, verdict, message, map(_line, found.get(slug, ())))
+        yield case_of(report.name, slug, element, verdict, message, map(_line, found.get(slug, ())))
 
 
 def _worst(answers: Iterable[Count]) -> Verdict:
@@ -98,7 +104,8 @@ def _line(finding: Finding) -> str:
     return f"{finding.verdict}{by}: {place(finding.where)}: {finding.actual}{requires}"
 
 
-def _case(model: str, name: str, element: str, kind: str, message: str, lines: Iterable[str]) -> Case:
+def case_of(model: str, name: str, element: str, kind: str, message: str, lines: Iterable[str]) -> Case:
+    """A case of a suite; `element` is failure, error, skipped or "" where it passes."""
     start = f'<testcase classname="{_safe(model)}" name="{_safe(name)}"'
     body = "\n".join(map(entities, lines))
     if element:
@@ -109,4 +116,4 @@ def _case(model: str, name: str, element: str, kind: str, message: str, lines: I
 
 
 def _unreadable(model: str, reason: str) -> Case:
-    return _case(model, "readable", "error", why(reason).word, escape(reason), ())
+    return case_of(model, "readable", "error", why(reason).word, escape(reason), ())

@@ -15,7 +15,7 @@ import numpy as np
 from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import each, elements, whole
 from sonnx.semantics.formats import ELEMENTS, Array, format_of
-from sonnx.semantics.reals import is_infinite, is_nan, number
+from sonnx.semantics.reals import number
 from sonnx.stops import NotExecutable
 
 OPERATOR = "Cast"
@@ -59,7 +59,8 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         return (each(truth, X, kind=kind),)
     if format_of(X.dtype) is None:
         return (whole([int(x) for x in elements(X)], kind, X.shape),)
-    return (each(lambda x: truncated(x, np.iinfo(kind)), X, kind=kind),)
+    require_range(X, kind)
+    return (each(truncated, X, kind=kind),)
 
 
 def rounded(x: Any, once: Any) -> Any:
@@ -72,9 +73,20 @@ def truth(x: Any) -> bool:
     return bool(x != 0)
 
 
-def truncated(x: Any, limits: Any) -> int:
-    """X without its fractional part."""
-    found = None if is_nan(x) or is_infinite(x) else int(float(x))  # the int of an mpfr number is rounded
-    if found is None or not limits.min <= found <= limits.max:
-        raise NotExecutable(f"the element {float(x)} has no value in {limits.dtype.name}, and no text gives one")
-    return found
+def truncated(x: Any) -> int:
+    """X without its fractional part; the int of an mpfr number would be rounded."""
+    return int(float(x))
+
+
+def require_range(X: Array, kind: np.dtype[Any]) -> None:
+    """Every element, without its fractional part, is a number of an integer type.
+
+    Raises:
+        NotExecutable: one is not.
+    """
+    limits, whole = np.iinfo(kind), np.trunc(X.astype(np.float64))
+    inside = (whole >= float(limits.min)) & (whole < float(limits.max) + 1)
+    if not inside.all():
+        index = np.argwhere(~np.atleast_1d(inside))[0].tolist() if X.ndim else ""
+        element = float(X[tuple(index)])
+        raise NotExecutable(f"input{index} is {element}, which has no value in {kind.name}, and no text gives one")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.semantics.application import Application
+from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Clip"
@@ -22,16 +22,23 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     """Y, of the type and shape of X."""
     X, L, M = (*inputs, None, None)[:3]
     assert X is not None  # noqa: S101  a required input
-    Y = X
+    bounds_crossed, Y = crossed(L, M), X
     if L is not None:
         Y = np.where(X < L, L, Y)
     if M is not None:
         Y = np.where(X > M, M, Y)
-    if crossed(L, M):
+    if bounds_crossed:
         Y = np.broadcast_to(M, X.shape)  # type: ignore[arg-type]
     return (Y,)
 
 
 def crossed(L: Array | None, M: Array | None) -> bool:
-    """Whether the lower bound is above the upper one."""
+    """Whether the lower bound is above the upper one.
+
+    Raises:
+        NoValue: a bound is no single number (Clip.lower-bound-scalar, Clip.upper-bound-scalar).
+    """
+    for bound, which in ((L, "lower"), (M, "upper")):
+        if bound is not None and bound.ndim:
+            raise NoValue(f"Clip.{which}-bound-scalar", f"the {which} bound has the shape {list(bound.shape)}")
     return L is not None and M is not None and bool(L > M)

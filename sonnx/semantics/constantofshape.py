@@ -12,12 +12,15 @@ import numpy as np
 from sonnx.constants import decode
 from sonnx.model import Tensor
 from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import whole_list
 from sonnx.semantics.formats import Array
 from sonnx.stops import NotExecutable
 
 OPERATOR = "ConstantOfShape"
 INPUTS = 1
 ATTRIBUTES = {"value": "tensor"}
+EARLY = True
+"""Where the input is known before the first node runs the output is too, as a view of one element."""
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -28,7 +31,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """
     value = application.attribute("value", None)
     one = decode(value, None) if isinstance(value, Tensor) else np.zeros(1, np.float32)
-    extents = inputs[0].tolist()
+    extents = whole_list(inputs[0], "input")
     if one.size != 1 or min(extents, default=0) < 0:
         raise NotExecutable(f"its extents are {extents} and its value has {one.size} elements")
-    return (np.full(extents, one.reshape(())),)
+    return (np.broadcast_to(one.reshape(()), extents),)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.semantics.application import NoValue
-from sonnx.semantics.formats import Array, format_of
+from sonnx.semantics.application import Application, NoValue
+from sonnx.semantics.formats import NAMES, Array, format_of
 from sonnx.semantics.reals import array, nearest, numbers
+from sonnx.stops import NotExecutable
 
 Element = Callable[..., Any]
 
@@ -52,7 +53,7 @@ def broadcast(operator: str, *tensors: Array) -> list[Array]:
     """The tensors in their common shape, by the rules of NumPy.
 
     Raises:
-        NoValue: there is none.
+        NotExecutable: there is none.
     """
     shape = common_shape(operator, [each.shape for each in tensors])
     return [np.broadcast_to(each, shape) for each in tensors]
@@ -62,13 +63,13 @@ def common_shape(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
     """The shape tensors of these shapes broadcast to.
 
     Raises:
-        NoValue: there is none.
+        NotExecutable: there is none.
     """
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        listed = ", ".join(map(str, dict.fromkeys(shapes)))
-        raise NoValue(f"{operator}.broadcastable", f"the shapes {listed} are not broadcastable") from None
+        listed = ", ".join(str(list(each)) for each in dict.fromkeys(shapes))
+        raise NotExecutable(f"the shapes {listed} are not broadcastable, as {operator} needs") from None
 
 
 def refuse(rule: str, bad: Array, values: Array, letter: str, why: str) -> None:
@@ -91,11 +92,60 @@ def refuse(rule: str, bad: Array, values: Array, letter: str, why: str) -> None:
         raise NoValue(rule, f"{letter}{list(index) if index else ''} is {element}, {why}")
 
 
-def same_type(_: Any, inputs: Sequence[Any]) -> tuple[tuple[tuple[int, ...], np.dtype[Any]]]:
-    """The one output of an operator without a data file: the common shape, the type of the first input."""
-    return ((np.broadcast_shapes(*[shape for shape, _ in inputs]), inputs[0][1]),)
+# ------------------------------------------------------------------ operators without a data file
+
+Expected = tuple[tuple[int, ...], np.dtype[Any]]
 
 
-def truths(_: Any, inputs: Sequence[Any]) -> tuple[tuple[tuple[int, ...], np.dtype[Any]]]:
-    """The one output of a comparison without a data file."""
-    return ((np.broadcast_shapes(*[shape for shape, _ in inputs]), np.dtype(np.bool_)),)
+def numbers_alike(application: Application, inputs: Sequence[Expected]) -> tuple[Expected]:
+    """The output of an operator on numbers of one type: the common shape, their type."""
+    kind = one_type(application, inputs)
+    if kind == np.bool_:
+        raise NotExecutable(f"{application.operator} is not defined for bool")
+    return ((common_shape(application.operator, [shape for shape, _ in inputs]), kind),)
+
+
+def floats_alike(application: Application, inputs: Sequence[Expected]) -> tuple[Expected]:
+    """The output of an operator on floating-point numbers of one type: the common shape, their type."""
+    if format_of(one_type(application, inputs)) is None:
+        raise NotExecutable(f"{application.operator} is not defined for {NAMES[inputs[0][1]]}")
+    return numbers_alike(application, inputs)
+
+
+def comparison(application: Application, inputs: Sequence[Expected]) -> tuple[Expected]:
+    """The output of a comparison of elements of one type: the common shape, bool."""
+    one_type(application, inputs)
+    return ((common_shape(application.operator, [shape for shape, _ in inputs]), np.dtype(np.bool_)),)
+
+
+def truths(application: Application, inputs: Sequence[Expected]) -> tuple[Expected]:
+    """The output of an operator on truths."""
+    if one_type(application, inputs) != np.bool_:
+        raise NotExecutable(f"{application.operator} is defined for bool only")
+    return comparison(application, inputs)
+
+
+def one_type(application: Application, inputs: Sequence[Expected]) -> np.dtype[Any]:
+    """The element type that all inputs have.
+
+    Raises:
+        NotExecutable: they have several.
+    """
+    kinds = list(dict.fromkeys(kind for _, kind in inputs))
+    if len(kinds) > 1:
+        listed = " and ".join(NAMES[kind] for kind in kinds)
+        raise NotExecutable(f"the inputs of {application.operator} are of types {listed}; ONNX wants one")
+    return kinds[0]
+
+
+def whole_list(values: Array, letter: str) -> list[int]:
+    """The elements of an input that is a list of whole numbers.
+
+    Raises:
+        NotExecutable: it is none.
+    """
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        what = f"of type {NAMES[values.dtype]} and rank {values.ndim}"
+        raise NotExecutable(f"{letter} is {what}, no list of whole numbers")
+    made: list[int] = values.tolist()
+    return made

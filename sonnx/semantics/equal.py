@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import broadcast, each, truths
+from sonnx.semantics.elementwise import broadcast, comparison, each
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Equal"
 INPUTS = 2
-outputs = truths
+outputs = comparison
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

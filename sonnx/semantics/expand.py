@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import common_shape
+from sonnx.semantics.elementwise import common_shape, whole_list
 from sonnx.semantics.formats import Array
 from sonnx.stops import NotExecutable
 
@@ -24,7 +24,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     Raises:
         NotExecutable: the shapes are not broadcastable.
     """
-    wanted = tuple(inputs[1].tolist())
+    wanted = tuple(whole_list(inputs[1], "shape"))
     if min(wanted, default=0) < 0:
         raise NotExecutable(f"the shape {list(wanted)} has a negative extent")
     return (np.broadcast_to(inputs[0], common_shape(OPERATOR, [inputs[0].shape, wanted])),)

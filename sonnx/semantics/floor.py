@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import each, same_type
+from sonnx.semantics.elementwise import each, floats_alike
 from sonnx.semantics.formats import Array
 from sonnx.semantics.reals import is_infinite, is_nan, is_zero
 
 OPERATOR = "Floor"
 INPUTS = 1
-outputs = same_type
+outputs = floats_alike
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

@@ -29,6 +29,8 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     axis = application.attribute("axis", 0)
     if not -data.ndim <= axis < data.ndim:
         raise NotExecutable(f"the axis {axis} is none of a tensor of rank {data.ndim}")
+    if indices.dtype.kind != "i":
+        raise NotExecutable("the indices are no whole numbers")
     extent = data.shape[axis]
     if np.any((indices < -extent) | (indices >= extent)):
         raise NotExecutable(f"an index lies outside [-{extent}, {extent - 1}]")

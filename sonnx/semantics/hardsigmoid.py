@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import Element, each, same_type
+from sonnx.semantics.elementwise import Element, each, floats_alike
 from sonnx.semantics.formats import Array
 from sonnx.semantics.reals import ONE, ZERO, certain, is_nan, number
 
 OPERATOR = "HardSigmoid"
 INPUTS = 1
 ATTRIBUTES = {"alpha": "float", "beta": "float"}
-outputs = same_type
+outputs = floats_alike
 
 ALPHA, BETA = float(np.float32(0.2)), 0.5
 """What the absence of the attributes means; they are of type float."""

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import each, same_type
+from sonnx.semantics.elementwise import each, floats_alike
 from sonnx.semantics.formats import Array
 from sonnx.semantics.reals import NAN, ZERO, certain, is_infinite, is_zero
 
 OPERATOR = "HardSwish"
 INPUTS = 1
-outputs = same_type
+outputs = floats_alike
 
 LOW, HIGH = -3, 3
 """Where the second factor becomes 0 and 1."""

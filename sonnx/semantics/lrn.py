@@ -16,14 +16,14 @@ import numpy as np
 
 from sonnx.semantics import reals
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import same_type
+from sonnx.semantics.elementwise import floats_alike
 from sonnx.semantics.formats import Array
 from sonnx.stops import NotExecutable
 
 OPERATOR = "LRN"
 INPUTS = 1
 ATTRIBUTES = {"alpha": "float", "beta": "float", "bias": "float", "size": "int"}
-outputs = same_type
+outputs = floats_alike
 
 ABSENT = {name: float(np.float32(value)) for name, value in (("alpha", 0.0001), ("beta", 0.75), ("bias", 1.0))}
 """What the absence of an attribute means: the float nearest to it."""

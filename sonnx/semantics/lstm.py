@@ -80,7 +80,8 @@ def _step(application: Application, weights: Sequence[Array | None], activations
 
         i = steps.activate(first, gate(INPUT, c))
         g = steps.activate(second, gate(CELL, None))
-        c = steps.rest(i, c, g) if coupled else steps.mix(steps.activate(first, gate(FORGET, c)), c, i, g)
+        f = None if coupled else steps.activate(first, gate(FORGET, c))
+        c = steps.rest(i, c, g) if f is None else steps.mix(f, c, i, g)
         o = steps.activate(first, gate(OUTPUT, c))
         return steps.scale(o, steps.activate(third, c)), c
 

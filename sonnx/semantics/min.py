@@ -12,12 +12,12 @@ from functools import reduce
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import broadcast, same_type
+from sonnx.semantics.elementwise import broadcast, numbers_alike
 from sonnx.semantics.formats import Array, format_of, patterns, place
 
 OPERATOR = "Min"
 INPUTS = (1, 2**31 - 1)
-outputs = same_type
+outputs = numbers_alike
 
 
 def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:

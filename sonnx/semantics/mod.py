@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import broadcast, each, same_type
+from sonnx.semantics.elementwise import broadcast, each, numbers_alike
 from sonnx.semantics.formats import Array, format_of
 from sonnx.semantics.reals import ZERO, is_negative
 from sonnx.stops import NotExecutable
@@ -22,7 +22,7 @@ from sonnx.stops import NotExecutable
 OPERATOR = "Mod"
 INPUTS = 2
 ATTRIBUTES = {"fmod": "int"}
-outputs = same_type
+outputs = numbers_alike
 
 FLOATS_SINCE = 28
 """The version from which fmod = 0 has a meaning for floats."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.semantics.application import Application
+from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array, patterns
 
 OPERATOR = "Pad"
@@ -41,7 +41,11 @@ def constant(application: Application, inputs: Sequence[Array | None], kind: np.
 
 
 def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Array) -> Array:
-    """data, padded along one axis."""
+    """data, padded along one axis.
+
+    Raises:
+        NoValue: the mode has not enough elements to take from (Pad.padding-has-source).
+    """
     extent = data.shape[axis]
     places = np.arange(-amounts[0], extent + amounts[1])
     outside = (places < 0) | (places >= extent)
@@ -55,6 +59,10 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
         patterns(moved)[outside] = patterns(value)
         moved[~outside] = source[places[~outside]]
         return output
+    source = extent > 0 if mode != "reflect" else max(amounts) < extent
+    if max(amounts) > 0 and not source:
+        said = f"{max(amounts)} elements are added by mode {mode} to an axis of {extent}"
+        raise NoValue("Pad.padding-has-source", said)
     if mode == "reflect":
         places = extent - 1 - np.abs(extent - 1 - np.abs(places))
     elif mode == "edge":

@@ -54,11 +54,22 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
 
 
 def of_elements(application: Application, shape: Sequence[int], values: Array) -> Array:
-    """One value for the tensor, for each index of the axis, or for each block along it, brought to a shape."""
+    """One value for the tensor, for each index of the axis, or for each block along it, brought to a shape.
+
+    Raises:
+        NotExecutable: there are more or fewer values than that.
+    """
     names, rank = application.names, len(shape)
     if values.ndim == 0 or values.size == 1:
         return np.broadcast_to(values.reshape(()), shape)
-    axis, block = names["axis"] % rank, names.get("block_size", 0)
+    axis, block = names.get("axis", 0), names.get("block_size", 0)
+    wanted = list(shape)
+    if -rank <= axis < rank:
+        axis %= rank
+        wanted = [-(-d // block) if i == axis else d for i, d in enumerate(shape)] if block > 0 else [shape[axis]]
+    if list(values.shape) != wanted or not -rank <= axis < rank:
+        what = f"axis {axis} of {list(shape)}{f', in blocks of {block}' if block else ''}"
+        raise NotExecutable(f"scales or zero points of shape {list(values.shape)} do not fit {what}")
     if values.ndim == 1 and not block:
         return np.broadcast_to(values.reshape([-1 if i == axis else 1 for i in range(rank)]), shape)
     places = np.arange(shape[axis]) // max(block, 1)

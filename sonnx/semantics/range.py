@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.elementwise import elements, whole
 from sonnx.semantics.formats import Array, format_of
 from sonnx.semantics.reals import array, is_infinite, is_nan, nearest, number
 
 OPERATOR = "Range"
-RAISES = ("Range.delta-not-zero", "Range.numbers-finite")
+RULES = ("Range.delta-not-zero", "Range.numbers-finite")
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -26,16 +28,30 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         NoValue: Range.delta-not-zero, Range.numbers-finite.
     """
     kind = inputs[0].dtype
-    S, L, D = ends = [elements(each)[0] for each in inputs]
-    if format_of(kind) is not None and any(is_nan(each) or is_infinite(each) for each in ends):
-        raise NoValue(RAISES[1], f"start, limit and step are {S}, {L}, {D}")
-    if D == 0:
-        raise NoValue(RAISES[0], "the step is 0")
+    S, L, D = parameters(inputs)
     K = length(S, L, D)
     if format_of(kind) is None:
         return (whole([S + i * D for i in range(K)], kind, (K,)),)
-    once = nearest(kind)
-    return (array([once.fma(number(i), D, S) for i in range(K)], kind, (K,)),)
+    return (np.array([item(i, S, D, kind) for i in range(K)], kind),)
+
+
+def parameters(inputs: Sequence[Array]) -> list[Any]:
+    """S, L and D.
+
+    Raises:
+        NoValue: Range.delta-not-zero, Range.numbers-finite.
+    """
+    S, L, D = ends = [elements(each)[0] for each in inputs]
+    if format_of(inputs[0].dtype) is not None and any(is_nan(each) or is_infinite(each) for each in ends):
+        raise NoValue(RULES[1], f"start, limit and step are {S}, {L}, {D}")
+    if D == 0:
+        raise NoValue(RULES[0], "the step is 0")
+    return ends
+
+
+def item(i: int, S: Any, D: Any, kind: np.dtype[Any]) -> Any:
+    """Element i of floats."""
+    return array([nearest(kind).fma(number(i), D, S)], kind, [1])[0]
 
 
 def length(S: Any, L: Any, D: Any) -> int:

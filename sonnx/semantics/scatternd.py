@@ -47,7 +47,12 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         raise NotExecutable(f"reduction is {reduction!r}, none of {', '.join(REDUCTIONS)}")
     if updates.dtype == np.bool_ and reduction != "none":
         raise NotExecutable("truths are not combined")
+    if indices.ndim == 0 or indices.dtype.kind != "i" or updates.dtype != data.dtype:
+        raise NotExecutable("the indices are no list of whole numbers, or the updates are not of the type of data")
     depth = indices.shape[-1]
+    if depth > data.ndim or updates.shape != (*indices.shape[:-1], *data.shape[depth:]):
+        shapes = [list(each.shape) for each in (data, indices, updates)]
+        raise NotExecutable(f"the shapes of data, indices and updates are {shapes}, which do not fit")
     rows = updates.reshape(-1, *updates.shape[indices.ndim - 1 :])
     found: dict[tuple[int, ...], list[Array]] = {}
     for place, row in zip(indices.reshape(-1, depth).tolist(), rows, strict=True):

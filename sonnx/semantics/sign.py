@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import each, same_type
+from sonnx.semantics.elementwise import each, numbers_alike
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Sign"
 INPUTS = 1
-outputs = same_type
+outputs = numbers_alike
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

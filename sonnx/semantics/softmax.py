@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.semantics.application import Application
+from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array
 from sonnx.semantics.reals import INFINITY, NAN, ZERO, array, certain, is_infinite, is_nan, nearest, numbers
 
@@ -33,8 +33,14 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 
 def rows(application: Application, X: Array) -> Array:
-    """The slices, one in each row."""
+    """The slices, one in each row.
+
+    Raises:
+        NoValue: X has no such axis (Softmax.axis-range).
+    """
     axis = application.names["axis"]
+    if not -X.ndim <= axis < X.ndim:
+        raise NoValue("Softmax.axis-range", f"the axis {axis} is none of a tensor of rank {X.ndim}")
     if application.version >= ONE_AXIS_SINCE:
         moved = np.moveaxis(X, axis, -1)
         return moved.reshape(_count(moved.shape[:-1]), moved.shape[-1])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import whole_list
 from sonnx.semantics.formats import Array
 from sonnx.stops import NotExecutable
 
@@ -33,7 +34,7 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     axis = application.attribute("axis", 0)
     if not -data.ndim <= axis < data.ndim:
         raise NotExecutable(f"the axis {axis} is none of a tensor of rank {data.ndim}")
-    stated = given.tolist() if given is not None else application.attribute("split", None)
+    stated = whole_list(given, "split") if given is not None else application.attribute("split", None)
     extents = list(stated) if stated is not None else _equal(application, data.shape[axis])
     if len(extents) != application.outputs or min(extents) < 0 or sum(extents) != data.shape[axis]:
         text = f"{application.outputs} outputs of extents {extents}, from an axis of extent {data.shape[axis]}"

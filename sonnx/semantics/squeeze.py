@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.semantics.application import Application
+from sonnx.semantics.elementwise import whole_list
 from sonnx.semantics.formats import Array
 from sonnx.stops import NotExecutable
 
@@ -27,7 +28,7 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     """
     data, given = (*inputs, None)[:2]
     assert data is not None  # noqa: S101  a required input
-    stated = given.tolist() if given is not None else application.attribute("axes", None)
+    stated = whole_list(given, "axes") if given is not None else application.attribute("axes", None)
     if stated is None:
         return (np.squeeze(data),)
     inside = [axis for axis in stated if -data.ndim <= axis < data.ndim]

@@ -11,13 +11,13 @@ from functools import reduce
 from typing import Any
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.elementwise import broadcast, each, same_type
+from sonnx.semantics.elementwise import broadcast, each, floats_alike
 from sonnx.semantics.formats import Array
 from sonnx.semantics.reals import certain
 
 OPERATOR = "Sum"
 INPUTS = (1, 2**31 - 1)
-outputs = same_type
+outputs = floats_alike
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

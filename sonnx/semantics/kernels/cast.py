@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.cast import evaluate, wanted
+from sonnx.semantics.cast import evaluate, require_range, wanted
 from sonnx.semantics.formats import ELEMENTS, Array, format_of
 from sonnx.semantics.kernels.elementwise import Kernel, one_nan_in_blocks
 from sonnx.semantics.rounding import narrow
@@ -27,7 +27,7 @@ def kernel(application: Application) -> Kernel:
         if kind == np.bool_:
             np.not_equal(X, np.zeros((), X.dtype), out=out)
         elif format_of(kind) is None:
-            _to_integers(application, X, out)
+            _to_integers(X, out)
         elif format_of(X.dtype) is None and kind.itemsize > 2:
             np.copyto(out, X, casting="unsafe")
         elif X.dtype in (ELEMENTS["int64"], ELEMENTS["uint64"]):
@@ -40,13 +40,9 @@ def kernel(application: Application) -> Kernel:
     return cast
 
 
-def _to_integers(application: Application, X: Array, out: Array) -> None:
+def _to_integers(X: Array, out: Array) -> None:
     if format_of(X.dtype) is None:
         np.copyto(out, X, casting="unsafe")
-        return
-    limits, wide = np.iinfo(out.dtype), X.astype(np.float64)
-    whole = np.trunc(wide)
-    if np.all((whole >= float(limits.min)) & (whole < float(limits.max) + 1)) and limits.bits < 64:
-        np.copyto(out, whole, casting="unsafe")
-    else:  # names the element that has no value, or is exact beyond 53 digits
-        np.copyto(out, evaluate(application, [X])[0])
+    else:
+        require_range(X, out.dtype)
+        np.copyto(out, np.trunc(X.astype(np.float64)), casting="unsafe")

@@ -25,6 +25,9 @@ import numpy as np
 from sonnx.semantics.formats import Array
 from sonnx.semantics.rounding import grid_of, nan_of, narrow
 
+UNIT = 2.0**-53
+"""The relative error of a rounding to float64."""
+
 WIDTH, SLACK, LEAST = 1 + 2.0**-50, 2.0**-51, 2.0**-1074
 
 
@@ -57,24 +60,28 @@ def decided(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
     return low, undecided
 
 
-def certain(approximation: Array, bound: Array | float, spare: tuple[Array, Array, Array]) -> Array:
-    """As `decided`, for finite approximations, bounds above 0 and float32, in memory that is given.
+def certain(
+    approximation: Array, bound: Array | float, out: Array, spare: tuple[Array, Array], relative: float = 0.0
+) -> Array:
+    """As `decided`, for finite approximations and float32, in memory that is given.
 
     Args:
         approximation: float64, finite.
         bound: the absolute error, finite; where it is 0 nothing is decided about a zero.
-        spare: three arrays of the same shape, C-contiguous: float64, float32 for the values, float32.
+        out: float32, for the values; its last axis is contiguous.
+        spare: two arrays of the same shape, float64 and float32.
+        relative: an error beside the bound, relative to the approximation.
 
     Returns:
         The flat numbers of the elements that stay open.
     """
-    half_width, low, high = spare
+    half_width, high = spare
     np.abs(approximation, out=half_width)
-    half_width *= SLACK
+    half_width *= SLACK + relative * WIDTH
     half_width += np.multiply(bound, WIDTH) + LEAST
-    np.subtract(approximation, half_width, out=low, casting="same_kind")
+    np.subtract(approximation, half_width, out=out, casting="same_kind")
     np.add(approximation, half_width, out=high, casting="same_kind")
-    differ = low.view(np.uint32) != high.view(np.uint32)
+    differ = out.view(np.uint32) != high.view(np.uint32)
     return np.flatnonzero(differ) if differ.any() else _NONE
 
 

@@ -35,7 +35,7 @@ def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: A
     if out.size == 0:
         return 0
     group = patches.group
-    kernels = np.ones((group, len(W) // group, patches.height))
+    kernels = np.empty((group, len(W) // group, patches.height))
     kernels[:, :, : patches.height - patches.ones] = W.reshape(*kernels.shape[:2], -1)
     if bias is not None:
         kernels[:, :, -1] = bias.reshape(group, -1)

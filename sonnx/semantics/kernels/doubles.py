@@ -18,13 +18,13 @@ import numpy as np
 
 from sonnx.semantics.formats import Array
 from sonnx.semantics.kernels.infinite import special_sums
+from sonnx.semantics.kernels.two import two_product, two_sum
 from sonnx.semantics.sums import numbers, products, store, total
 
 SLICES = 4
 LOST = 2.0**-96
 """More than the error of the second float64: ten sums, each with 2^-53 of at most 2^-53 times twice K, K being 1."""
 
-SPLITTER = 2.0**27 + 1
 RANGE = 400
 """Binary exponents in whose range below 1 a product of two scaled elements has an exact error term."""
 
@@ -95,27 +95,6 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
     _, own = np.frexp(made)
     normal = (own + exponents > -1000) & (own + exponents < 1000)
     return np.ldexp(made, exponents), (made != other) | ~normal | (made == 0)
-
-
-def two_sum(x: Array, y: Array) -> tuple[Array, Array]:
-    """The sum rounded, and exactly what that cuts off (Knuth)."""
-    made = x + y
-    part = made - x
-    return made, (x - (made - part)) + (y - part)
-
-
-def two_product(x: Array, y: Array) -> tuple[Array, Array]:
-    """The product rounded, and exactly what that cuts off (Dekker), where nothing overflows or underflows."""
-    made = x * y
-    x_high, x_low = _halves(x)
-    y_high, y_low = _halves(y)
-    return made, x_low * y_low - (((made - x_high * y_high) - x_low * y_high) - x_high * y_low)
-
-
-def _halves(x: Array) -> tuple[Array, Array]:
-    spread = x * SPLITTER
-    high = spread - (spread - x)
-    return high, x - high
 
 
 def _exactly(A: Array, B: Array, out: Array, i: Array, j: Array) -> None:

@@ -85,7 +85,10 @@ def into(X: Array, out: Array, exact: Element, approximate: Approximate, bound: 
 
 
 def in_type(bound: Bound, wide: np.dtype[Any]) -> Bound:
-    """A bound stated for float64, in a type of more digits: as many units of its own."""
+    """A bound stated for float64, in a type of more digits, as LONG stands to NUMPY: 2^-14 of it, for 2^-11 of a unit.
+
+    So a bound that counts roundings must leave room for eight times as many.
+    """
     if wide == np.float64:
         return bound
     narrower = LONG.relative / NUMPY.relative

@@ -15,8 +15,8 @@ from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array, format_of
 from sonnx.semantics.gemm import factors_of, operands, store_element
 from sonnx.semantics.kernels import doubles, integers, products
-from sonnx.semantics.kernels.certified import decided
-from sonnx.semantics.kernels.settled import UNIT, bound_factor
+from sonnx.semantics.kernels.certified import UNIT, decided
+from sonnx.semantics.kernels.settled import bound_factor
 from sonnx.semantics.sums import numbers
 
 
@@ -64,9 +64,11 @@ def _in_general(application: Application, A: Array, B: Array, C: Array | None, o
 def _approximation(A: Array, B: Array, C: Array | None, alpha: float, beta: float) -> tuple[Array, Array]:
     """The value in float64, and a bound of its error that is never 0, because the sign of a zero is not known."""
     left, right = A.astype(np.float64), B.astype(np.float64)
-    made = alpha * products.in_parts(left[None], right[None], (1, len(left), right.shape[1]))[0]
+    made = alpha * products.in_parts(left[None], right[None], (1, len(left), right.shape[1]), A.shape[1])[0]
     norms = np.sqrt(np.einsum("ik,ik->i", left, left)), np.sqrt(np.einsum("kj,kj->j", right, right))
-    bound = np.multiply.outer(norms[0] * (abs(alpha) * bound_factor(A.shape[1])), norms[1]) + 4 * UNIT * np.abs(made)
+    bound = np.multiply.outer(
+        norms[0] * (abs(alpha) * bound_factor(A.shape[1], A.shape[1])), norms[1]
+    ) + 4 * UNIT * np.abs(made)
     if C is not None:
         added = beta * C.astype(np.float64)
         made, bound = made + added, bound + 4 * UNIT * np.abs(added)

@@ -14,8 +14,7 @@ import numpy as np
 from sonnx.semantics import lrn, reals
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array
-from sonnx.semantics.kernels.certified import decided
-from sonnx.semantics.kernels.settled import UNIT
+from sonnx.semantics.kernels.certified import UNIT, decided
 
 BETA = 0.75
 

@@ -15,7 +15,7 @@ from sonnx.semantics.pow import evaluate, power
 
 def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
-    approximated = function_of_two(application, power, np.power)
+    approximated = function_of_two(application, power, approximate)
 
     def powers(inputs: Sequence[Any], out: Array) -> Array:
         if format_of(out.dtype) is not None:
@@ -24,3 +24,11 @@ def kernel(application: Application) -> Kernel:
         return out
 
     return powers
+
+
+def approximate(x: Array, y: Array, out: Array) -> None:
+    """x^y.  For a single exponent of 0.5 numpy takes the root, which is wrong for -0 and -Inf; so it gets two."""
+    if x.size == 1:
+        out[...] = np.power(np.repeat(x, 2), np.repeat(y, 2))[:1]
+    else:
+        np.power(x, y, out=out)

@@ -21,14 +21,17 @@ from sonnx.semantics.formats import Array
 from sonnx.semantics.kernels.certified import certain, decided
 from sonnx.semantics.kernels.infinite import special_sums
 from sonnx.semantics.kernels.scratch import scratch
-from sonnx.semantics.kernels.settled import PART, bound_factor, settle
+from sonnx.semantics.kernels.settled import bound_factor, settle
+
+PART, FEW = 256, 16
+"""Products that are added up at a time, for a small bound; of so few rows all, because there BLAS takes its time."""
 
 COLUMNS, SMALL = 1 << 20, 1 << 22
 """Elements of a block of B, and of a matrix A up to which it is converted at once."""
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
-RIGHT, MADE, SPARE, LOW, HIGH = range(20, 25)
+RIGHT, MADE, SPARE, HIGH = range(20, 24)
 """Numbers of scratch memory."""
 
 
@@ -68,7 +71,7 @@ def wide(B: Array, row: Array | None) -> Array:
     stack, inner, columns = B.shape
     height = inner + (row is not None)
     flat = scratch(RIGHT, stack * height * columns, DOUBLE)
-    if B.strides[1] < B.strides[2]:
+    if B.strides[1] <= B.strides[2]:
         made = flat.reshape(stack, columns, height).transpose(0, 2, 1)
     else:
         made = flat.reshape(stack, height, columns)
@@ -85,7 +88,8 @@ class Left:
         self.values = A if A.dtype == DOUBLE else A.astype(DOUBLE)
         if one:
             self.values = np.concatenate([self.values, np.ones((*A.shape[:2], 1))], axis=2)
-        self.norms = np.sqrt(np.einsum("sik,sik->si", self.values, self.values))
+        self.norms = np.sqrt(np.vecdot(self.values, self.values))
+        self.part = PART if A.shape[1] >= FEW else self.values.shape[2]
         self.finite = bool(np.isfinite(self.norms).all())
 
 
@@ -102,35 +106,40 @@ def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> 
         How many elements were added up exactly.
     """
     A, kind = left.values, out.dtype
-    made = in_parts(A, B, out.shape)
-    norms = np.sqrt(np.einsum("skj,skj->sj", B, B)) if norms is None else norms
+    made, factor = in_parts(A, B, out.shape, left.part), bound_factor(A.shape[2], left.part)
+    norms = column_norms(B) if norms is None else norms
     largest = norms.max(axis=1, keepdims=True)
     if not (left.finite and np.isfinite(largest).all()):
         return sum(_with_specials(A[s], B[s], left.norms[s], norms[s], out[s]) for s in range(len(A)))
-    width = (left.norms * (largest * bound_factor(A.shape[2])))[:, :, None]
+    width = (left.norms * (largest * factor))[:, :, None]
     if kind == SINGLE:
-        spare, low, high = (scratch(n, out.size, k) for n, k in ((SPARE, DOUBLE), (LOW, SINGLE), (HIGH, SINGLE)))
-        low = low.reshape(out.shape)
-        open_ = certain(made, width, (spare.reshape(out.shape), low, high.reshape(out.shape)))
-        np.copyto(out, low)
+        spare, high = (scratch(n, out.size, k).reshape(out.shape) for n, k in ((SPARE, DOUBLE), (HIGH, SINGLE)))
+        open_ = certain(made, width, out, (spare, high))
     else:
         out[...], undecided = decided(made, width + np.finfo(DOUBLE).smallest_subnormal, kind)
         open_ = np.flatnonzero(undecided)
     if not len(open_):
         return 0
     s, place = np.divmod(open_, out[0].size)
-    return sum(settle(A[t], B[t], made[t], place[s == t], out[t]) for t in np.unique(s))
+    return sum(settle(A[t], B[t], made[t], factor, place[s == t], out[t]) for t in np.unique(s))
 
 
-def in_parts(A: Array, B: Array, shape: tuple[int, ...]) -> Array:
-    """A B in float64, `PART` products at a time, in memory that is used again.
+def column_norms(B: Array) -> Array:
+    """The norm of each column of a stack of matrices; BLAS is the faster where a column stands in one piece."""
+    whole = B.strides[1] == B.itemsize
+    norms: Array = np.sqrt(np.vecdot(B.mT, B.mT) if whole else np.einsum("skj,skj->sj", B, B))
+    return norms
 
-    No product goes through more additions than `PART` and the number of parts: K may be that number in the bound.
+
+def in_parts(A: Array, B: Array, shape: tuple[int, ...], part: int) -> Array:
+    """A B in float64, `part` products at a time, in memory that is used again.
+
+    No product goes through more additions than `part` and the number of parts: K may be that number in the bound.
     """
-    made, part = (scratch(number, prod(shape), DOUBLE).reshape(shape) for number in (MADE, SPARE))
-    np.matmul(A[:, :, :PART], B[:, :PART], out=made)
-    for k in range(PART, A.shape[2], PART):
-        made += np.matmul(A[:, :, k : k + PART], B[:, k : k + PART], out=part)
+    made, spare = (scratch(number, prod(shape), DOUBLE).reshape(shape) for number in (MADE, SPARE))
+    np.matmul(A[:, :, :part], B[:, :part], out=made)
+    for k in range(part, A.shape[2], part):
+        made += np.matmul(A[:, :, k : k + part], B[:, k : k + part], out=spare)
     return made
 
 

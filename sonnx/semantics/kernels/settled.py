@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.formats import Array
-from sonnx.semantics.kernels.certified import decided, nearest
-
-UNIT = 2.0**-53
+from sonnx.semantics.kernels.certified import UNIT, decided, nearest
+from sonnx.semantics.kernels.totals import to_odd, total_along_first
+from sonnx.semantics.kernels.two import two_sum
 
 SLACK = 1 + 2.0**-20
 """More than what is lost when norms, sums of absolute values and bounds are computed in float64, for K up to 2^31."""
@@ -22,23 +22,25 @@ MANY, GATHERED = 32, 1 << 20
 """Open elements from which the tighter bound pays, and products that are added up exactly at a time."""
 
 
-PART = 256
-"""Products that are added up at a time, so that no product goes through more additions than these and the parts."""
+def bound_factor(count: int, part: int) -> float:
+    """The error of a sum in float64 relative to the sum of absolute values.
 
-
-def bound_factor(count: int) -> float:
-    """The error of a sum of `count` products in float64, in parts, relative to the sum of absolute values."""
-    additions = min(count, PART) + -(-count // PART)
+    Args:
+        count: how many products there are.
+        part: how many of them are added up at a time: none goes through more additions than these and the parts.
+    """
+    additions = min(count, part) + -(-count // part)
     return additions * UNIT / (1 - additions * UNIT) * SLACK
 
 
-def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
+def settle(A: Array, B: Array, made: Array, factor: float, open_: Array, out: Array) -> int:
     """Give the elements with these flat numbers their values.
 
     Args:
         A: a matrix, float64, finite, its products with B exact.
         B: a matrix, the same.
         made: A B in float64.
+        factor: its error relative to |A| |B|.
         open_: which elements are open.
         out: A B, rounded once, but for these.
 
@@ -47,7 +49,7 @@ def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
     """
     i, j = np.divmod(open_, out.shape[1])
     if len(i) > MANY:
-        values, still = _by_absolute_values(A, B, made, i, j, out.dtype)
+        values, still = _by_absolute_values(A, B, made, factor, i, j, out.dtype)
         out[i, j] = values
         i, j = i[still], j[still]
     step = max(1, GATHERED // A.shape[1])
@@ -58,14 +60,14 @@ def settle(A: Array, B: Array, made: Array, open_: Array, out: Array) -> int:
 
 
 def _by_absolute_values(
-    A: Array, B: Array, made: Array, i: Array, j: Array, kind: np.dtype[Any]
+    A: Array, B: Array, made: Array, factor: float, i: Array, j: Array, kind: np.dtype[Any]
 ) -> tuple[Array, Array]:
     """Elements rounded by the bound of their own |A| |B|, and which stay open; 0 there says that all products are 0."""
     rows, columns = np.unique(i), np.unique(j)
     at = np.searchsorted(rows, i), np.searchsorted(columns, j)
     A, B = A[rows], B[:, columns]
     sums = np.matmul(np.abs(A), np.abs(B))[at]
-    values, still = decided(made[i, j], sums * bound_factor(A.shape[1]), kind)
+    values, still = decided(made[i, j], sums * factor, kind)
     zero = sums == 0
     if zero.any():
         values[zero] = _zeros(A, B)[at][zero]
@@ -84,20 +86,24 @@ def _zeros(A: Array, B: Array) -> Array:
 def exact_sums(addends: Array, kind: np.dtype[Any]) -> Array:
     """The exact sum of each row of finite float64 numbers, rounded once.
 
-    math.fsum rounds the exact sum once to float64.  The sum rounds as that double does unless the double lies halfway
-    between two elements of the type; then the sign of what was cut off, that of another exact sum, decides.
+    A sum in two doubles and a bound of its error say on which side of the first double the exact sum lies, mostly.
     """
-    rows = addends.tolist()
-    sums = np.array([math.fsum(row) for row in rows])
-    beside = [nearest(np.nextafter(sums, end), kind) for end in (-np.inf, np.inf)]
-    values = nearest(sums, kind)
-    below, above = (each.astype(np.float64) for each in beside)
-    for k in np.flatnonzero(below != above).tolist():
-        rest = math.fsum([*rows[k], -float(sums[k])])
-        if rest:
-            values[k] = beside[rest > 0][k]
-    zero = sums == 0
-    if zero.any():
-        negative = (addends[zero] == 0) & np.signbit(addends[zero])
-        values[zero] = np.where(negative.all(axis=1), -0.0, 0.0)
+    made, cut, size = total_along_first(addends.T)
+    whole, rest = two_sum(made, cut)
+    whole = np.where(size == 0, made, whole)  # nothing was cut off; a zero keeps its sign
+    values = nearest(to_odd(whole, rest), kind)
+    for k in np.flatnonzero((np.abs(rest) <= size * (2 * addends.shape[1] * UNIT)) & (size != 0)).tolist():
+        values[k] = _exact_sum(addends[k], kind)
     return values
+
+
+def _exact_sum(addends: Array, kind: np.dtype[Any]) -> Any:
+    """The exact sum of finite float64 numbers, rounded once.
+
+    math.fsum rounds the exact sum once to float64; the sign of what that cut off is the sign of another exact sum.  If
+    the exact sum is 0 it is +0: some addends are not 0.
+    """
+    row = addends.tolist()
+    made = math.fsum(row)
+    pair = np.array([made]), np.array([math.fsum([*row, -made])])
+    return nearest(to_odd(*pair) + 0.0, kind)[0]

@@ -4,8 +4,7 @@
 16 bits go through `certified.py`.  For float, the pattern of the float64 y tells at once: 29 of its 52 digits are cut
 off, and y rounds like v unless the middle 2^28 of what is cut off lies within relative * 2^53 units in the last place.
 (v in the binade below has its nearest middle 2^27 units away.)  Where the result is subnormal or zero, or an absolute
-error counts, `certified.py` decides.  For double, y is of the wider long double, and both ends of the interval must
-round alike.
+error counts, `certified.py` decides.  For a y of long double both ends of the interval must round alike.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from sonnx.semantics.kernels.certified import decided
 from sonnx.semantics.kernels.scratch import scratch
 from sonnx.semantics.rounding import nan_of
 
-BLOCK = 1 << 14
-"""Elements of a block: float64 of a few of them stay in the first- and second-level cache."""
+BLOCK = 1 << 16
+"""Elements of a block: larger ones leave the second-level cache, smaller ones pay for numpy's calls."""
 
 WIDE, LONG = np.dtype(np.float64), np.dtype(np.longdouble)
 
@@ -58,14 +57,14 @@ def settle(y: Array, bound: Bound, out: Array) -> Array | None:
     """Round approximations of at most a block into `out`; a mask of the elements that are not certain, or None.
 
     Args:
-        y: flat, of the `wide_type` of `out`.
+        y: flat, of the `wide_type` of `out`, or of long double for float.
         bound: of its error.
         out: flat; what the mask marks has no meaning.
     """
+    if y.dtype != WIDE:
+        return _interval(y, bound, out)
     if out.dtype == SINGLE:
         return _single(y, bound, out)
-    if y.dtype == LONG:
-        return _double(y, bound, out)
     values, undecided = decided(y, bound.of(y), out.dtype)
     out[...] = values
     special = ~np.isfinite(y)
@@ -105,12 +104,14 @@ def _small(y: Array, bound: Bound, out: Array, magnitude: Array, undecided: Arra
     return undecided if undecided.any() else None
 
 
-def _double(y: Array, bound: Bound, out: Array) -> Array | None:
+def _interval(y: Array, bound: Bound, out: Array) -> Array | None:
     width = bound.of(y)
     width += np.abs(y) * LONG.type(2.0**-62)  # what the sums below may lose
     np.copyto(out, y - width, casting="unsafe")
     high = (y + width).astype(out.dtype)
-    undecided = (out.view(np.uint64) != high.view(np.uint64)) | ~np.isfinite(width)
+    made = format_of(out.dtype)
+    assert made is not None  # noqa: S101  float or double
+    undecided = (out.view(made.unsigned) != high.view(made.unsigned)) | ~np.isfinite(width)
     undecided &= np.isfinite(y)
     special = ~np.isfinite(y)
     if special.any():

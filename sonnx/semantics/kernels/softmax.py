@@ -16,7 +16,8 @@ import numpy as np
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array
 from sonnx.semantics.kernels.elementwise import LONG, NUMPY, Kernel
-from sonnx.semantics.kernels.settling import WIDE, Bound, settle, wide_type
+from sonnx.semantics.kernels.settling import LONG as LONG_TYPE
+from sonnx.semantics.kernels.settling import SINGLE, WIDE, Bound, settle, wide_type
 from sonnx.semantics.reals import array, nearest, numbers
 from sonnx.semantics.softmax import back, rows, share, shares
 
@@ -61,22 +62,39 @@ def _some(X: Array, Y: Array) -> int:
     if wide is None:
         Y[...] = np.stack([shares(row) for row in X])
         return Y.size
+    usual = np.isfinite(np.maximum.reduce(X, axis=1))
+    for k in np.nonzero(~usual)[0]:
+        Y[k] = shares(X[k])
+    uncertain = _approximated(X, Y, usual, wide)
+    if wide == WIDE and Y.dtype == SINGLE and wide_type(WIDE) is not None:  # once more, with more digits
+        again = np.nonzero(uncertain.any(axis=1))[0]
+        if len(again):
+            values = Y[again]
+            uncertain[again] = _approximated(X[again], values, usual[again], LONG_TYPE)
+            Y[again] = values
+    for k in np.nonzero(uncertain.any(axis=1))[0]:
+        _exactly(X[k], Y[k], np.nonzero(uncertain[k])[0])
+    return int(np.count_nonzero(uncertain))
+
+
+def _approximated(X: Array, Y: Array, usual: Array, wide: np.dtype[Any]) -> Array:
+    """The shares of slices that are `usual`, through a wider type; a mask of those that are not certain."""
     x = X.astype(wide)
-    M = np.maximum.reduce(x, axis=1, keepdims=True)
-    usual = np.isfinite(M[:, 0])
-    np.subtract(x, M, out=x)
+    np.subtract(x, np.maximum.reduce(x, axis=1, keepdims=True), out=x)
     error = bound(x)
     np.exp(x, out=x)
     np.divide(x, np.add.reduce(x, axis=1, keepdims=True), out=x)
-    undecided = settle(x.reshape(-1), error, Y.reshape(-1))
-    for k in np.nonzero(~usual)[0]:
-        Y[k] = shares(X[k])
+    made = Y if usual.all() else Y.copy()
+    undecided = settle(x.reshape(-1), error, made.reshape(-1))
+    if made is not Y:
+        Y[usual] = made[usual]
     if undecided is None:
-        return 0
-    uncertain = undecided.reshape(Y.shape) & usual[:, None]
-    for k in np.nonzero(uncertain.any(axis=1))[0]:
-        places, values = np.nonzero(uncertain[k])[0], numbers(X[k])
-        sums: dict[int, tuple[Any, Any]] = {}
-        once = nearest(Y.dtype)
-        Y[k, places] = array([share(values, int(i), once, sums) for i in places], Y.dtype, [len(places)])
-    return int(np.count_nonzero(uncertain))
+        return np.zeros(Y.shape, np.bool_)
+    return undecided.reshape(Y.shape) & usual[:, None]
+
+
+def _exactly(x: Array, y: Array, places: Array) -> None:
+    """The shares of one slice at some places, by the definition."""
+    values, once = numbers(x), nearest(y.dtype)
+    sums: dict[int, tuple[Any, Any]] = {}
+    y[places] = array([share(values, int(i), once, sums) for i in places], y.dtype, [len(places)])

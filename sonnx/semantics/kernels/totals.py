@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.formats import Array
-from sonnx.semantics.kernels.certified import decided, nearest
-from sonnx.semantics.kernels.doubles import two_product, two_sum
-from sonnx.semantics.kernels.settled import UNIT
+from sonnx.semantics.kernels.certified import UNIT, decided, nearest
+from sonnx.semantics.kernels.two import two_product, two_sum
 
 Total = tuple[Array, Array, Array]
 """Sums in float64, the sum of what was cut off, and of its absolute values."""
@@ -65,7 +64,7 @@ def rounded(total: Total, count: int, divisor: Array | float, kind: np.dtype[Any
     quotient = np.divide(made, divisor)
     product, error = two_product(quotient, np.asarray(divisor, np.float64))
     remainder = (made - product) - error
-    odd = _odd(quotient, remainder)
+    odd = to_odd(quotient, remainder)
     exact = (size == 0) | ~np.isfinite(made)
     if exact.all():
         return nearest(odd, kind), np.zeros(made.shape, np.bool_)
@@ -74,8 +73,8 @@ def rounded(total: Total, count: int, divisor: Array | float, kind: np.dtype[Any
     return decided(np.where(exact, odd, quotient), bound, kind)
 
 
-def _odd(quotient: Array, remainder: Array) -> Array:
-    """The quotient rounded to odd: itself if exact, else the double beside the exact one whose last digit is 1."""
+def to_odd(quotient: Array, remainder: Array) -> Array:
+    """A double and what it lacks, rounded to odd: itself if exact, else the double beside it whose last digit is 1."""
     even = quotient.view(np.int64) & 1 == 0
     move = even & (remainder != 0) & np.isfinite(quotient)
     if not move.any():

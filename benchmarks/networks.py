@@ -1,0 +1,187 @@
+"""Whole networks against onnx.reference and onnxruntime: time in turns in one process, memory in a process of its own.
+
+    python benchmarks/networks.py [--rounds 5] [--only NAME] [--models DIR] [--write]
+
+The networks are the nine convolutional ones of the onnx package, and the .onnx files of DIR.  Inputs are normally
+distributed.  BLAS has one thread.  Targets: at most 0.15 of the evaluator's time in the median over the nine and at
+most 0.5 each, and less memory at the peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
+MEDIAN, EACH = 0.15, 0.5
+
+Run = Callable[[], Any]
+
+RUNNERS = ("ours", "reference", "onnxruntime")
+
+
+def light() -> list[Path]:
+    """The networks of the onnx package."""
+    found = importlib.util.find_spec("onnx")
+    assert found is not None and found.origin is not None
+    return sorted((Path(found.origin).parent / "backend/test/data/light").glob("light_*.onnx"))
+
+
+def inputs(path: Path) -> dict[str, Any]:
+    """Normally distributed values for what a model asks for."""
+    from sonnx.parse import read
+    from sonnx.running import asked
+
+    draw = np.random.default_rng(0)
+    shapes = {
+        value.name: [d if isinstance(d, int) else 1 for d in value.type.shape or ()] for value in asked(read(path))
+    }
+    return {name: draw.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def runner(which: str, path: Path) -> Run | None:
+    """What one of RUNNERS does with a model, loaded; None where it cannot be asked."""
+    given = inputs(path)
+    if which == "ours":
+        from sonnx.parse import read
+        from sonnx.running import run_model
+
+        model = read(path)
+        return lambda: run_model(model, given, path, unchecked=True)
+    if which == "reference":
+        from onnx.reference import ReferenceEvaluator
+
+        evaluator = ReferenceEvaluator(str(path))
+        return lambda: evaluator.run(None, given)
+    if importlib.util.find_spec("onnxruntime") is None:
+        return None
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, given)
+
+
+PEAK = "VmHWM:"
+"""The line of /proc/self/status with the peak of this process; getrusage counts its parent before it began, too."""
+
+
+def peak(which: str, path: Path) -> float | None:
+    """Megabytes at the peak of a process that runs a model once."""
+    order = [sys.executable, __file__, "--peak", which, str(path)]
+    done = subprocess.run(order, capture_output=True, text=True, check=False)
+    return float(done.stdout) if done.returncode == 0 else None
+
+
+def print_peak(which: str, path: Path) -> None:
+    act = runner(which, path)
+    if act is None:
+        sys.exit(1)
+    act()
+    [line] = [each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith(PEAK)]
+    print(int(line.split()[1]) / 1024)
+
+
+@dataclass
+class Measured:
+    """One network: seconds and megabytes by runner, and the share of elements that took the exact path."""
+
+    name: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    memory: dict[str, float] = field(default_factory=dict)
+    exact: tuple[int, int] = (0, 0)
+
+    def ratio(self, peer: str) -> float | None:
+        return self.seconds["ours"] / self.seconds[peer] if peer in self.seconds else None
+
+
+def measure(path: Path, rounds: int) -> Measured:
+    made = Measured(path.stem.removeprefix("light_"))
+    acts = {which: act for which in RUNNERS if (act := runner(which, path)) is not None}
+    taken: dict[str, list[float]] = {which: [] for which in acts}
+    for _ in range(rounds + 1):
+        for which, act in acts.items():
+            start = time.thread_time()
+            found = act()
+            taken[which].append(time.thread_time() - start)
+            if which == "ours":
+                counts = found.tally.by_operator.values()
+                made.exact = sum(all_ for all_, _ in counts), sum(exact for _, exact in counts)
+    made.seconds = {which: statistics.median(times[1:]) for which, times in taken.items()}
+    made.memory = {which: found for which in acts if (found := peak(which, path)) is not None}
+    return made
+
+
+HEAD = """| network | ms | /onnx.reference | /onnxruntime | peak MB | of onnx.reference | elements | exact path |
+|---|---|---|---|---|---|---|---|"""
+
+
+def line(each: Measured) -> str:
+    reference, runtime = (each.ratio(peer) for peer in RUNNERS[1:])
+    cells = [each.name, f"{each.seconds['ours'] * 1e3:.0f}", "–" if reference is None else f"{reference:.3f}"]
+    cells += ["–" if runtime is None else f"{runtime:.1f}"]
+    cells += [f"{each.memory[which]:.0f}" if which in each.memory else "–" for which in RUNNERS[:2]]
+    cells += [str(each.exact[0]), f"{each.exact[1]} ({each.exact[1] / max(1, each.exact[0]):.1e})"]
+    return f"| {' | '.join(cells)} |"
+
+
+def verdict(measured: list[Measured]) -> str:
+    ratios = [r for each in measured if (r := each.ratio("reference")) is not None]
+    less = sum(each.memory.get("ours", 0) < each.memory.get("reference", 0) for each in measured)
+    said = f"{len(measured)} networks of the onnx package: {statistics.median(ratios):.3f} of onnx.reference's time in "
+    said += f"the median (target ≤ {MEDIAN}), at most {max(ratios):.3f} (target ≤ {EACH}); less memory at the peak for "
+    return said + f"{less} of {len(measured)}."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="networks whose name contains this")
+    parser.add_argument("--models", type=Path, help="a folder with more networks")
+    parser.add_argument("--write", action="store_true", help="renew the table in docs/values.md")
+    parser.add_argument("--peak", nargs=2, metavar=("RUNNER", "MODEL"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.peak:
+        print_peak(options.peak[0], Path(options.peak[1]))
+        return
+    of_package = [path for path in light() if options.only in path.stem]
+    others = (
+        [path for path in sorted(options.models.glob("*.onnx")) if options.only in path.stem] if options.models else []
+    )
+    print(HEAD)
+    measured = []
+    for path in [*of_package, *others]:
+        measured.append(measure(path, options.rounds))
+        print(line(measured[-1]), flush=True)
+    said = verdict(measured[: len(of_package)]) if of_package else ""
+    print(said)
+    if options.write:
+        write("\n".join(["", said, "", HEAD, *map(line, measured), "", ""]))
+
+
+def write(text: str) -> None:
+    """Put the table between its two marks."""
+    begin, end = "<!-- networks.py -->\n", "<!-- end of networks.py -->"
+    before, _, rest = DOCUMENT.read_text("utf-8").partition(begin)
+    DOCUMENT.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Divisions as quotient and remainder: what is true of them stays provable, what is false stays refuted."""
+
+import pytest
+import z3
+from sonnx.proofs import solving
+from sonnx.proofs.division import euclid
+from sonnx.proofs.theorem import Obligation
+
+A, D = z3.Ints("a d")
+
+
+def answer(goal, *hypotheses):
+    (asked,) = euclid([Obligation("asked", hypotheses, goal)])
+    text = solving.export(asked)
+    assert "(div " not in text
+    assert "(mod " not in text
+    return solving.ask_z3(text)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        (A / D) * D + A % D == A,
+        A % D < D,
+        z3.Implies(A >= 0, A / D >= 0),
+        z3.Implies(z3.And(A == 7, D == 2), A / D == 3),
+    ],
+)
+def test_true(goal):
+    assert answer(goal, D > 0).result == "unsat"
+
+
+def test_false_with_a_counterexample_that_python_shows():
+    found = dict(answer(A / D <= 3, D > 0, A >= 0).values)
+    assert found["a"] // found["d"] > 3
+
+
+def test_a_divisor_that_is_not_positive_is_left_open():
+    assert answer((A / D) * D + A % D == A).result == "sat"
+
+
+def test_constant_divisors_stay():
+    asked = Obligation("asked", (), A / 2 <= A)
+    assert list(euclid([asked])) == [asked]
+
+
+def test_a_division_inside_a_division():
+    assert answer(z3.Implies(z3.And(A == 9, D == 2), (A / D) / D == 2), D > 0).result == "unsat"
