@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test lint proofs theorems docs pages node-verdicts bench campaign clean
+.PHONY: demo test lint proofs theorems docs pages node-verdicts bench campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -55,10 +55,16 @@ docs: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/values.py
 
 campaign: $(VENV)/installed
 	$(BIN)/pytest -m campaign
+
+# Changed models against check, prove, run and the rule language, guided by coverage; failures and figures in fuzz/.
+fuzz: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check "atheris>=2.3"
+	nice -n 19 $(BIN)/python tests/fuzz/campaign.py --runs 200000 --folder fuzz
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

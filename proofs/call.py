@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from sonnx.proofs.encoding import Condition, Encoding, NotStated
@@ -11,7 +12,7 @@ from sonnx.proofs.leaves import constants_in, names_in
 from sonnx.proofs.lists import listing
 from sonnx.proofs.symbols import Symbols
 from sonnx.proofs.truths import Truth, both, formula, implies
-from sonnx.proofs.z3_values import Listing, Number, Partial, Record, Value, same, variable
+from sonnx.proofs.z3_values import Listing, Number, Partial, Record, Value, real, same, variable
 
 from sonnx.catalogue import editions
 from sonnx.facts import Cause, Unknown
@@ -81,12 +82,15 @@ class CallProof:
             return Record({
                 "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
                 "holds_sparse": value.holds_sparse,
+                "values": self._value(value.values.read() if hasattr(value.values, "read") else value.values),
             })  # fmt: skip
         if isinstance(value, Unknown) and value.symbol:
             return self.symbols.number(value.symbol)
         if isinstance(value, tuple):
             unknown = next((each for each in value if isinstance(each, Unknown) and not each.symbol), None)
             return listing([self._value(each) for each in value]) if unknown is None else unknown
+        if isinstance(value, float):
+            return real(value) if isfinite(value) else Unknown(Cause.NOT_STATED, f"{value} is no real number")
         return value
 
     def _shape(self, shape: Any) -> Value:

@@ -101,11 +101,15 @@ class Functions(Obliged):
         return total
 
     def _max(self, known: Listing) -> Value:
+        if _undefined(known):
+            return NOTHING
         found = self._extreme(known, lambda item, best: less(best, item))
         lows = [low for low in (bounds(item)[0] for item in _surely(known)) if low is not None]
         return replace(found, low=max(lows)) if isinstance(found, Number) and lows else found
 
     def _min(self, known: Listing) -> Value:
+        if _undefined(known):
+            return NOTHING
         found = self._extreme(known, less)
         highs = [high for high in (bounds(item)[1] for item in _surely(known)) if high is not None]
         return replace(found, high=min(highs)) if isinstance(found, Number) and highs else found
@@ -119,6 +123,11 @@ class Functions(Obliged):
             best = item if best is NOTHING else merge(takes, item, best)
             found = either([found, present])
         return best
+
+
+def _undefined(known: Listing) -> bool:
+    """Whether an item has no value; an obligation says already that it is never asked for."""
+    return any(item is NOTHING for _, item in known.items)
 
 
 def _surely(known: Listing) -> list[int | Number]:

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import PurePath
 
 from sonnx.asked import Asked, judge, opened
+from sonnx.limits import DEFAULT, Allowed
 from sonnx.misuse import Misuse
 from sonnx.verdict import Report
 
@@ -27,6 +28,7 @@ def check(
     deviations: str | os.PathLike[str] | None = None,
     date: date | None = None,
     hashed: bool = False,
+    limits: Allowed = DEFAULT,
     name: str | None = None,
 ) -> Report:
     """The verdict on a model under an edition of the profile (the default one if none is named).
@@ -42,6 +44,7 @@ def check(
         deviations: a file of justified failures (docs/deviations.md), each of them of this model.
         date: the day on which deviations must not have expired; needed with them.
         hashed: read the whole file once, judge these bytes and state their SHA-256; always so with deviations.
+        limits: how many of everything a model may have, see `sonnx.limits`.
         name: what the report calls the model; by default the base name of the file.
 
     Raises:
@@ -58,8 +61,8 @@ def check(
         from sonnx import tailoring as tailored  # most checks have none
 
         own = tailored.read(tailoring)
-    asked = Asked(edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, own).checked()
-    model, digest = opened(source, hashed or deviations is not None)
+    asked = Asked(edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, own, limits).checked()
+    model, digest = opened(source, hashed or deviations is not None, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     report = judge(model, digest, asked, called)
     if deviations is None or date is None:

@@ -11,6 +11,7 @@ from sonnx import catalogue
 from sonnx.binding import bind
 from sonnx.checking import judge_model
 from sonnx.files import sha256
+from sonnx.limits import DEFAULT, Allowed
 from sonnx.misuse import Misuse
 from sonnx.model import Model
 from sonnx.parse import contents, read
@@ -31,6 +32,7 @@ class Asked:
     ignore: tuple[str, ...] = ()
     strict_versions: bool = False
     tailoring: Tailoring | None = None
+    limits: Allowed = field(default_factory=lambda: DEFAULT)
 
     def checked(self) -> Asked:
         """The same with the edition it means.
@@ -54,19 +56,19 @@ class Asked:
         return replace(self, edition=edition)
 
 
-def opened(source: str | os.PathLike[str] | bytes, hashed: bool) -> tuple[Model, str]:
+def opened(source: str | os.PathLike[str] | bytes, hashed: bool, limits: Allowed = DEFAULT) -> tuple[Model, str]:
     """The model, and the SHA-256 of the very bytes it was read from, "" where nobody wants it.
 
     Raises:
         Unreadable: the source is no readable ONNX model.
     """
     if isinstance(source, bytes):
-        return read(source), sha256(source) if hashed else ""
+        return read(source, limits=limits), sha256(source) if hashed else ""
     if not hashed:
-        return read(source), ""
+        return read(source, limits=limits), ""
     name = repr(os.fspath(source))
     data = contents(source, name)
-    return read(data, name), sha256(data)
+    return read(data, name, limits), sha256(data)
 
 
 def judge(model: Model, digest: str, asked: Asked, name: str, drawn: bool = False) -> Report:

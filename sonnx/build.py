@@ -6,11 +6,13 @@ iterating over them takes twice the time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
 
+from sonnx.limits import DEFAULT, Allowed, enforce
 from sonnx.model import (
     Attribute,
     AttributeValue,
@@ -57,6 +59,8 @@ def _decoded_node(node: Node) -> Node:
 @dataclass(slots=True)
 class _Tally:
     configurations: int = 0
+    depth: int = 0
+    numbers: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,13 @@ class Builder:
     kinds: Mapping[int, str]
     reader: Reader
     types: Types
+    limits: Allowed = field(default_factory=lambda: DEFAULT)
     attributes: dict[bytes, Attribute] = field(default_factory=dict)
     tally: _Tally = field(default_factory=_Tally)
 
     def model(self, message: Message, unknown: tuple[Unknown, ...]) -> Model:
         """The whole file."""
+        self._count("entries", message.functions, message.training_info, message.configuration, message.metadata_props)
         graph = self.graph(message.graph)
         functions = tuple(map(self.function, message.functions[:]))
         training = tuple(
@@ -97,11 +103,16 @@ class Builder:
 
     def imports(self, messages: Sequence[Message]) -> tuple[Import, ...]:
         """Operator sets, in the order of the file."""
+        self._count("entries", messages)
         return tuple(Import(decoded(one.domain), one.version if one.HasField("version") else None) for one in messages)
 
     def graph(self, message: Message) -> Graph:
         """A graph with all graphs below it."""
-        return Graph(
+        declared = message.input, message.output, message.value_info
+        self._count("values", *declared, message.initializer, message.sparse_initializer)
+        self.tally.depth += 1
+        enforce(self.limits, "depth", self.tally.depth)
+        made = Graph(
             name=decoded(message.name),
             inputs=self.types.values(message.input),
             outputs=self.types.values(message.output),
@@ -111,9 +122,22 @@ class Builder:
             nodes=self.nodes(message.node),
             annotations=len(message.quantization_annotation),
         )
+        self.tally.depth -= 1
+        return made
+
+    def _count(self, name: str, *parts: Sequence[Message]) -> None:
+        """Add to what the file has of something, before it is copied.
+
+        Raises:
+            Exceeded: it is more than allowed.
+        """
+        self.tally.numbers[name] += sum(map(len, parts))
+        enforce(self.limits, name, self.tally.numbers[name])
 
     def function(self, message: Message) -> Function:
         """A model-local function."""
+        self._count("values", message.input, message.output, message.value_info)
+        self._count("entries", message.attribute, message.attribute_proto)
         return Function(
             name=decoded(message.name),
             domain=decoded(message.domain),
@@ -129,6 +153,7 @@ class Builder:
 
     def nodes(self, messages: Sequence[Message]) -> tuple[Node, ...]:
         """Nodes in the order of the file."""
+        self._count("nodes", messages)
         nodes = tuple(map(self.node, messages[:]))
         parts = chain(map(_OWN_TEXTS, nodes), map(_INPUTS, nodes), map(_OUTPUTS, nodes))
         return nodes if is_text(chain.from_iterable(parts)) else tuple(map(_decoded_node, nodes))
@@ -143,11 +168,17 @@ class Builder:
             message.overload,
             tuple(message.input[:]),
             tuple(message.output[:]),
-            tuple(map(self.attribute, message.attribute[:])) if message.attribute else (),
+            self.attributes_of(message.attribute) if message.attribute else (),
         )
+
+    def attributes_of(self, messages: Sequence[Message]) -> tuple[Attribute, ...]:
+        """The attributes of one node."""
+        enforce(self.limits, "attributes", len(messages))
+        return tuple(map(self.attribute, messages[:]))
 
     def sparse(self, message: Message) -> SparseTensor:
         """A sparse tensor; its name is that of its values."""
+        enforce(self.limits, "dimensions", len(message.dims))
         element = element_name(self.reader.elements, message.values.data_type)
         return SparseTensor(decoded(message.values.name), element, tuple(message.dims[:]))
 

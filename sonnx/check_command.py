@@ -1,10 +1,10 @@
-"""`sonnx check`: its arguments, the files one after the other, and what it prints."""
+"""`sonnx check`: its arguments, and what it prints."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from sonnx import request
@@ -12,16 +12,18 @@ from sonnx.api import WHOLE
 from sonnx.asked import Asked, judge, opened
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
+from sonnx.model_files import STANDARD_INPUT, is_one, models_of
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
-from sonnx.stops import USAGE, worst
-from sonnx.verdict import Report
+from sonnx.results import Results, Unjudged
+
+SEVERAL = "a model file, a folder or a pattern; - is standard input"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="a model file; - is standard input")
+    parser.add_argument("models", nargs="+", metavar="MODEL", help=SEVERAL)
     request.add_arguments(parser)
     for option, what in (("--select", "only these"), ("--ignore", "without these")):
         parser.add_argument(
@@ -33,7 +35,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--format", choices=tuple(FORMATS), default="text", help="the format of the report")
     parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    add = parser.add_argument
+    add("--jobs", type=_whole, default=None, metavar="N",
+        help="processes that judge several models (default: the cores); 0: judge in this process")  # fmt: skip
+    add("--timeout", type=_positive, default=None, metavar="SECONDS", help="how long one model may take")
+    add("--memory", type=_positive, default=None, metavar="MB", help="how much memory one model may take")
+    add("--resume", type=Path, default=None, metavar="FILE", help="keep answers in FILE and take those it has")
     parser.set_defaults(command=check_command)
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of nine digits at most")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    number = _whole(text)
+    if not number:
+        raise argparse.ArgumentTypeError("0 is not allowed")
+    return number
 
 
 def check_command(options: argparse.Namespace) -> int:
@@ -47,46 +68,48 @@ def check_command(options: argparse.Namespace) -> int:
         raise Misuse(WHOLE)
     asked, justified = request.asked(options, select, ignore), request.deviations(options)
     hashed = justified is not None or options.format in HASHED
-    reports, unreadable = _judged(options, asked, hashed)
+    models = models_of(options.models)
+    if _isolated(options, models):
+        from sonnx import many_command  # processes and threads: a single model needs none
+
+        results = many_command.run(models, options, asked, hashed, options.format in DRAWN)
+    else:
+        results = _in_this_process(models, asked, hashed, options.format in DRAWN)
+    if options.format == "text":
+        for sentence in results.unjudged.values():
+            print(f"sonnx: {escape(sentence)}", file=sys.stderr)
     if justified is not None:
         from sonnx import deviations  # most runs have none
 
-        reports = list(deviations.apply(reports, *justified))
-    code = worst(
-        {report.exit_code(options.accept_assumptions) for report in reports} | ({USAGE} if unreadable else set())
-    )
-    text = render(options.format, reports, unreadable, code, options.accept_assumptions)
+        results.reports = list(deviations.apply(results.reports, *justified))
+    code = results.exit_code(options.accept_assumptions)
+    text = render(options.format, results.reports, results.unjudged, code, options.accept_assumptions)
     if options.output is None:
         sys.stdout.write(text)
     else:
         write_whole(options.output, text)
+    if results.interrupted:
+        raise KeyboardInterrupt
     return code
 
 
-def _judged(options: argparse.Namespace, asked: Asked, hashed: bool) -> tuple[list[Report], dict[str, str]]:
-    """The report on each model, and why others cannot be read."""
-    reports: list[Report] = []
-    unreadable: dict[str, str] = {}
-    for name in _with_progress(options.models):
+def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
+    """Whether models are judged in child processes: several are, and one where that is asked for."""
+    asked = [name for name in ("timeout", "memory", "resume") if getattr(options, name) is not None]
+    if options.jobs == 0 and asked:
+        raise Misuse(f"--{asked[0]} needs a child process, and --jobs 0 asks for none")
+    if options.jobs is not None:
+        return bool(options.jobs)
+    return bool(asked) or len(models) > 1 or not all(map(is_one, options.models))
+
+
+def _in_this_process(models: Sequence[str], asked: Asked, hashed: bool, drawn: bool) -> Results:
+    results = Results()
+    for name in models:
         try:
-            source = sys.stdin.buffer.read() if name == "-" else name
-            model, digest = opened(source, hashed)
-            reports.append(
-                judge(model, digest, asked, "standard input" if name == "-" else name, options.format in DRAWN)
-            )
+            model, digest = opened(sys.stdin.buffer.read() if name == "-" else name, hashed, asked.limits)
         except Unreadable as reason:
-            unreadable[name] = str(reason)
-            if options.format == "text":
-                print(f"sonnx: {escape(str(reason))}", file=sys.stderr)
-    return reports, unreadable
-
-
-def _with_progress(models: Sequence[str]) -> Iterator[str]:
-    """The models, with a line on the terminal that says how far the run is."""
-    shown = len(models) > 1 and sys.stderr.isatty()
-    for number, model in enumerate(models, 1):
-        if shown:
-            print(f"\r\x1b[K{number}/{len(models)} {escape(model)[:60]}", end="", file=sys.stderr, flush=True)
-        yield model
-    if shown:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            results.unjudged[name] = Unjudged(str(reason))
+        else:
+            results.reports.append(judge(model, digest, asked, STANDARD_INPUT if name == "-" else name, drawn))
+    return results

@@ -13,7 +13,7 @@ import numpy as np
 from sonnx.external import Elsewhere, inside
 from sonnx.model import External, Tensor
 from sonnx.parse import Unreadable, mapped
-from sonnx.quoting import quote
+from sonnx.quoting import number, quote
 from sonnx.semantics.formats import ELEMENTS, Array
 from sonnx.stops import NotExecutable
 
@@ -40,7 +40,7 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
     if data is None and wanted:
         raise NotExecutable(f"{called} has no values where its element type has them")
     if data is not None and len(data) != wanted:
-        raise NotExecutable(f"{called} has {len(data)} bytes of values; its type and shape take {wanted}")
+        raise NotExecutable(f"{called} has {len(data)} bytes of values; its type and shape take {number(wanted)}")
     values = np.frombuffer(data or b"", np.uint8)
     if kind == np.bool_ and bool((values > 1).any()):
         raise NotExecutable(f"{called} is of type bool and has a byte that is neither 0 nor 1")
@@ -69,6 +69,6 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
         raise NotExecutable(f"{called} states an offset or a length that is no number")
     length = len(data) - offset if length is None else length
     if length != wanted or offset + length > len(data):
-        text = f"{called} takes {wanted} bytes; the file states {length} from byte {offset} of {len(data)}"
+        text = f"{called} takes {number(wanted)} bytes; the file states {length} from byte {offset} of {len(data)}"
         raise NotExecutable(text)
     return data[offset : offset + length]

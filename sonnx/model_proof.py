@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import PurePath
 
 from sonnx import catalogue
+from sonnx.limits import DEFAULT, Allowed
 from sonnx.misuse import Misuse
 from sonnx.parse import read
 from sonnx.verdict import Where
@@ -94,6 +95,7 @@ def prove_model(
     edition: str | None = None,
     assume: Collection[str] = (),
     *,
+    limits: Allowed = DEFAULT,
     name: str | None = None,
 ) -> ModelProof:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
@@ -103,6 +105,7 @@ def prove_model(
         edition: a name of restrictions/editions.toml; the default one if none is named.
         assume: conditions on the symbols in the rule language, several in one text separated by commas: "N>=1, N<=64".
             A symbol without an assumption that bounds it from below is at least 1.
+        limits: how many of everything a model may have, see `sonnx.limits`.
         name: what the proof calls the model; by default the base name of the file.
 
     Raises:
@@ -114,7 +117,7 @@ def prove_model(
     chosen = edition or editions.default
     if chosen not in editions.editions:
         raise Misuse(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
-    model = read(source)
+    model = read(source, limits=limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     proof: ModelProof = import_module("sonnx.proofs.models").prove(model, called, chosen, tuple(assume))
     return proof

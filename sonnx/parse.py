@@ -25,10 +25,14 @@ from google.protobuf.message import DecodeError
 from sonnx import wire
 from sonnx.build import Builder
 from sonnx.likeness import likeness
+from sonnx.limits import DEFAULT, Allowed, Exceeded
 from sonnx.model import Model, Unknown
 from sonnx.tensors import Reader
 from sonnx.value_types import Types
 from sonnx.wire import Message
+
+WHOLE = 1 << 24
+"""Bytes of a file that is read at once; whatever happens to it afterwards does not matter."""
 
 _GENERATED = "onnx.onnx_ml_pb2"
 
@@ -37,35 +41,41 @@ class Unreadable(Exception):
     """The bytes are no model: one sentence that says what is wrong and where."""
 
 
-def read(source: str | os.PathLike[str] | bytes, name: str = "the model") -> Model:
+def read(source: str | os.PathLike[str] | bytes, name: str = "the model", limits: Allowed = DEFAULT) -> Model:
     """The model in a file or in bytes, which messages call by `name`.
 
-    A file is mapped and must not be shortened while the model is in use: its weights are read from it on demand.
+    A file of more than `WHOLE` bytes is mapped and must not be changed while the model is in use: its weights are read
+    from it on demand, and where it was shortened the system ends the process.
 
     Raises:
-        Unreadable: if there is no such file, if it does not parse, or if it has no graph.
+        Unreadable: if there is no such file, if it does not parse, if it has no graph, or if it exceeds a limit.
     """
     if isinstance(source, bytes):
-        return _read(memoryview(source), name)
-    name = repr(os.fspath(source))
-    return _read(mapped(source, name), name)
+        content = memoryview(source)
+    else:
+        name = repr(os.fspath(source))
+        content = mapped(source, name)
+    try:
+        return _read(content, name, limits)
+    except Exceeded as error:
+        raise Unreadable(f"{name} {error}") from None
 
 
-def _read(source: memoryview, name: str) -> Model:
+def _read(source: memoryview, name: str, limits: Allowed) -> Model:
     if not source:
         raise Unreadable(f"{name} is empty")
-    short = _cut(source, name)
+    short = _cut(source, name, limits)
     message = _parsed(short, source, name)
     if not message.HasField("graph"):
         raise Unreadable(f"{name} {_likeness(source) or 'has no graph'}")
     unknown = _unknown(message, short)
     with _no_collection():
-        return _builder(source).model(message, unknown)
+        return _builder(source, limits).model(message, unknown)
 
 
-def _builder(source: memoryview) -> Builder:
+def _builder(source: memoryview, limits: Allowed) -> Builder:
     elements = element_names()
-    return Builder(attribute_kinds(), Reader(source, elements), Types(elements))
+    return Builder(attribute_kinds(), Reader(source, elements, limits), Types(elements, limits), limits)
 
 
 # ------------------------------------------------------------------ bytes
@@ -74,6 +84,9 @@ def _builder(source: memoryview) -> Builder:
 def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
     """The bytes of a file, read only when they are looked at."""
     with _opened(path, name) as descriptor:
+        if os.fstat(descriptor).st_size <= WHOLE:
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return memoryview(file.read())
         return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
 
 
@@ -166,9 +179,9 @@ def attribute_kinds() -> MappingProxyType[int, str]:
     return MappingProxyType({number: name.lower() for name, number in kinds})
 
 
-def _cut(source: memoryview, name: str) -> bytes:
+def _cut(source: memoryview, name: str, limits: Allowed) -> bytes:
     try:
-        return wire.cut(source, _layout())
+        return wire.cut(source, _layout(), limits)
     except wire.Malformed as error:
         raise Unreadable(f"{name} {_likeness(source) or error}") from None
 

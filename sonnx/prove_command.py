@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sonnx import limits
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
 
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where answers are kept (default: the user's cache)")
     parser.add_argument("--no-cache", action="store_true", help="ask every question again and keep no answer")
+    limits.add_argument(parser)
     parser.set_defaults(command=prove_command)
 
 
@@ -122,7 +124,13 @@ def _prove_model(arguments: argparse.Namespace) -> int:
     from sonnx.model_proof import prove_model
     from sonnx.report import proof as report
 
-    proof = prove_model(arguments.model, arguments.edition, assume=arguments.assume, name=arguments.model)
+    proof = prove_model(
+        arguments.model,
+        arguments.edition,
+        assume=arguments.assume,
+        limits=limits.limits_of(arguments.limit),
+        name=arguments.model,
+    )
     formats = {
         "text": report.render,
         "json": lambda proof: json.dumps(report.as_data(proof), indent=1) + "\n",

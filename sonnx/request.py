@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sonnx import catalogue
+from sonnx import catalogue, limits
 from sonnx.asked import Asked
 from sonnx.binding import bindings
 from sonnx.misuse import Misuse
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict-versions", action="store_true", help="admit only the operator version a text specifies"
     )
+    limits.add_argument(parser)
 
 
 def _day(text: str) -> date:
@@ -66,7 +67,13 @@ def asked(options: argparse.Namespace, select: Sequence[str] = (), ignore: Seque
 
         own = tailoring.read(options.tailoring)
     return Asked(
-        options.edition, bindings(options.bind), tuple(select), tuple(ignore), options.strict_versions, own
+        options.edition,
+        bindings(options.bind),
+        tuple(select),
+        tuple(ignore),
+        options.strict_versions,
+        own,
+        limits.limits_of(options.limit),
     ).checked()
 
 

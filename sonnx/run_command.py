@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from sonnx import limits
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
@@ -21,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--bits", action="store_true", help="compare every bit of NaNs, too")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="run a model that does not conform")
+    limits.add_argument(parser)
     parser.set_defaults(command=run)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sonnx.agreement import first_difference
+from sonnx.limits import limits_of
 from sonnx.model import Model, Value
 from sonnx.parse import read
 from sonnx.quoting import escape, quote
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    model = read(options.model)
+    model = read(options.model, limits=limits_of(options.limit))
     inputs = given_inputs(model, options.input, options.test_data)
     expected = expected_outputs(model, options.test_data) if options.test_data else {}
     outcome = run_model(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -27,7 +28,7 @@ from sonnx.quoting import quote
 from sonnx.scope import imports_of
 from sonnx.semantics.application import Tally
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array
-from sonnx.stops import BadInput, NotConforming, NotExecutable
+from sonnx.stops import BadInput, NotConforming, NotExecutable, Stop
 from sonnx.verdict import Report, Verdict
 
 RUNS = (Verdict.PASS, Verdict.ASSUMED)
@@ -208,7 +209,7 @@ def execute(made: Program) -> dict[str, Array]:
             if step.fast is None:
                 _slowly(step, made, values)
             else:
-                _quickly(step, step.fast, values, buffers)
+                _quickly(step, step.fast, made, buffers)
             for place in step.dead_values:
                 values[place] = None
             for buffer in step.dead_buffers:
@@ -216,9 +217,9 @@ def execute(made: Program) -> dict[str, Array]:
     return _outputs(made, values, foreign)
 
 
-def _quickly(step: Step, fast: tuple[Kernel, Expected], values: list[Any], buffers: list[Any]) -> None:
+def _quickly(step: Step, fast: tuple[Kernel, Expected], made: Program, buffers: list[Any]) -> None:
     """One kernel into one buffer."""
-    kernel, (shape, kind) = fast
+    (kernel, (shape, kind)), values = fast, made.values
     if step.buffer is None:
         out = np.empty(shape, kind)
     else:
@@ -228,17 +229,31 @@ def _quickly(step: Step, fast: tuple[Kernel, Expected], values: list[Any], buffe
     try:
         result = kernel([values[place] for place in step.inputs], out)
     except Exception:
-        with at(step.node, step.index):
+        with _meant(made, step):
             raise
     if result.shape != shape or result.dtype != kind:
         raise AssertionError(f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {kind}{shape}")
     values[step.outputs[0]] = result
 
 
+@contextmanager
+def _meant(made: Program, step: Step) -> Iterator[None]:
+    """Outside the profile a definition may be given what it has no meaning for; inside it that is a defect of ours."""
+    with at(step.node, step.index):
+        try:
+            yield
+        except Stop:
+            raise
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            if made.applier.conforming:
+                raise
+            raise NotExecutable("its operator has no meaning for inputs of these types and shapes") from error
+
+
 def _slowly(step: Step, made: Program, values: list[Any]) -> None:
     """A node by its definition, or one whose shapes depend on values."""
     inputs = [values[place] for place in step.inputs]
-    with at(step.node, step.index):
+    with _meant(made, step):
         prepared = step.prepared
         if prepared is None:
             facts = tuple(None if each is None else facts_of(each) for each in inputs)
@@ -250,6 +265,8 @@ def _slowly(step: Step, made: Program, values: list[Any]) -> None:
             results = (prepared.kernel(inputs, np.empty(*prepared.expected[0])),)
         else:
             results = tuple([_own(each, inputs) for each in prepared.definition(prepared.application, inputs)])
+    if len(results) != len(step.outputs) and not made.applier.conforming:
+        raise NotExecutable(f"{place_of(step.node, step.index)}: its operator gives {len(results)} outputs")
     for place, result, expected in zip(step.outputs, results, prepared.expected or [None] * len(results), strict=True):
         if expected is not None and (result.shape, result.dtype) != expected:
             raise AssertionError(f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {expected}")

@@ -9,9 +9,10 @@ import re
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sonnx import wire
+from sonnx.limits import DEFAULT, Allowed, enforce
 from sonnx.model import DATA_FIELD, WIDTH, External, Tensor
 from sonnx.value_types import decoded, element_name
 from sonnx.wire import Message
@@ -37,9 +38,13 @@ class Reader:
 
     source: memoryview
     elements: Mapping[int, str | None]
+    limits: Allowed = field(default_factory=lambda: DEFAULT)
+    locations: set[str] = field(default_factory=set)
+    """The files of external data so far."""
 
     def tensor(self, message: Message) -> Tensor:
         """The tensor a TensorProto describes."""
+        enforce(self.limits, "dimensions", len(message.dims))
         element, away = element_name(self.elements, message.data_type), message.data_location == EXTERNAL
         stored = tuple(name for name in _FIELDS if getattr(message, name))
         data, count, misfit, strings = None, None, None, ()
@@ -67,6 +72,8 @@ class Reader:
     def _external(self, message: Message) -> External:
         entries = tuple((decoded(entry.key), decoded(entry.value)) for entry in message.external_data)
         last = dict(entries)  # of several entries with one key ONNX takes the last
+        self.locations.add(last.get("location", ""))
+        enforce(self.limits, "external", len(self.locations))
         return External(last.get("location", ""), number(last.get("offset")), number(last.get("length")), entries)
 
 

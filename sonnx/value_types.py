@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sonnx.limits import DEFAULT, Allowed, enforce
 from sonnx.model import NOT_STATED, Dimension, Shape, Type, Value
 from sonnx.quick import maker
 from sonnx.wire import Message
@@ -57,9 +58,10 @@ def dimension(message: Message) -> Dimension:
     return decoded(message.dim_param) or None if which else None
 
 
-def _shape(message: Message) -> Shape | None:
+def _shape(message: Message, limits: Allowed) -> Shape | None:
     if not message.HasField("shape"):
         return None
+    enforce(limits, "dimensions", len(message.shape.dim))
     return tuple(one.dim_value or dimension(one) for one in message.shape.dim[:])  # 0 may be an absent number
 
 
@@ -68,6 +70,7 @@ class Types:
     """Reads the types of one file, equal ones once; `elements` names the element types by number."""
 
     elements: Mapping[int, str | None]
+    limits: Allowed = field(default_factory=lambda: DEFAULT)
     known: dict[bytes, Type] = field(default_factory=lambda: {b"": NOT_STATED})
     same: dict[Type, Type] = field(default_factory=dict)
     rests: dict[bytes, Type] = field(default_factory=dict)
@@ -105,6 +108,6 @@ class Types:
         kind, inner = _TYPE_KIND.get(which, which), getattr(message, which)
         if which in ("tensor_type", "sparse_tensor_type"):
             element = element_name(self.elements, inner.elem_type)
-            return _make_type(kind, element, _shape(inner), which == "sparse_tensor_type")
+            return _make_type(kind, element, _shape(inner, self.limits), which == "sparse_tensor_type")
         within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
         return Type(kind, holds_sparse=within.holds_sparse)

@@ -15,7 +15,9 @@ from __future__ import annotations
 import mmap
 import struct
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+from sonnx.limits import Allowed, Exceeded, enforce, exceeded
 
 Message: TypeAlias = Any
 """A protobuf message or descriptor; their classes are made at run time, so no type checker knows them."""
@@ -31,6 +33,9 @@ LIMIT = 2**31
 
 LARGE = 1 << 18
 """A payload of this many bytes is worth a system call, so that reading a file takes no memory for its weights."""
+
+_PROSE = ("doc_string", "value", "string_data")
+"""Texts that may be long."""
 
 _VARINT, _EIGHT_BYTES, _BYTES, _GROUP, _GROUP_END, _FOUR_BYTES = range(6)
 
@@ -49,6 +54,15 @@ class Layout:
 
     name: str
     fields: dict[int, Layout | None] = field(default_factory=dict, repr=False)
+    names: set[int] = field(default_factory=set, repr=False)
+    """The tags of its texts that are no prose and no value."""
+
+
+class Bounds(NamedTuple):
+    """Submessages shorter than `least` are copied unread, and no name is longer than `name`."""
+
+    least: int = TOKEN_LENGTH
+    name: int = LIMIT
 
 
 def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layout:
@@ -61,17 +75,23 @@ def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layou
                 made.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
             elif one.full_name == "onnx.TensorProto.raw_data":
                 made.fields[one.number << 3 | _BYTES] = None
+            elif one.type == one.TYPE_STRING and one.name not in _PROSE:
+                made.names.add(one.number << 3 | _BYTES)
     return known[descriptor.full_name]
 
 
-def cut(buffer: memoryview, message: Layout) -> bytes:
+def cut(buffer: memoryview, message: Layout, allowed: Allowed | None = None) -> bytes:
     """A copy of the message with a token in place of each long payload.
 
     Raises:
         Malformed: where the bytes cannot be a message, or the copy exceeds what protobuf reads.
+        Exceeded: the copy, or a name in it, is longer than allowed.
     """
-    pieces = _guarded(buffer, message, TOKEN_LENGTH) or [buffer]
+    bounds = Bounds(name=allowed["name"]) if allowed else Bounds()
+    pieces = _guarded(buffer, message, bounds) or [buffer]
     size = _size(pieces)
+    if allowed:
+        enforce(allowed, "structure", size)
     if size >= LIMIT:
         raise Malformed(f"holds {size} bytes besides its raw_data, more than the {LIMIT} protobuf reads,", 0)
     return b"".join(pieces)
@@ -83,7 +103,7 @@ def check(buffer: memoryview, message: Layout) -> None:
     Raises:
         Malformed: at the first byte that cannot be.
     """
-    _guarded(buffer, message, 0)
+    _guarded(buffer, message, Bounds(least=0))
 
 
 def resolve(payload: bytes, source: memoryview) -> memoryview:
@@ -106,15 +126,15 @@ def find(buffer: memoryview, number: int) -> memoryview:
     return buffer[:0]
 
 
-def _guarded(buffer: memoryview, message: Layout, least: int) -> list[memoryview | bytes]:
+def _guarded(buffer: memoryview, message: Layout, bounds: Bounds) -> list[memoryview | bytes]:
     try:
-        return _rewritten(buffer, 0, len(buffer), message, 0, least)
+        return _rewritten(buffer, 0, len(buffer), message, 0, bounds)
     except IndexError:  # reading past the buffer: not checked byte by byte, because that would double the time
         raise Malformed("ends inside a field", len(buffer)) from None
 
 
 def _rewritten(
-    buffer: memoryview, position: int, end: int, message: Layout, depth: int, least: int
+    buffer: memoryview, position: int, end: int, message: Layout, depth: int, bounds: Bounds
 ) -> list[memoryview | bytes]:
     """The pieces of one message with its payloads cut; none if there was nothing to cut.
 
@@ -123,7 +143,7 @@ def _rewritten(
     if depth > DEPTH:
         raise Malformed(f"is nested deeper than {DEPTH} levels", position)
     pieces: list[memoryview | bytes] = []
-    kept, fields = position, message.fields
+    kept, fields, least = position, message.fields, bounds.least
     while position < end:
         start = position
         tag = buffer[position]
@@ -141,14 +161,19 @@ def _rewritten(
         after = position + size
         if after > end:
             raise Malformed(_beyond(message, size, after - end), start)
-        if size >= least and tag in fields:
-            inner = fields[tag]
-            changed = _rewritten(buffer, position, after, inner, depth + 1, least) if inner else _token(position, size)
-            if changed:
-                pieces += bytes(buffer[kept:head]), _written(_size(changed)), *changed
-                kept = after
-                if inner is None and size >= LARGE:
-                    _forget(buffer)
+        if size >= least:
+            if tag in fields:
+                inner = fields[tag]
+                changed = (
+                    _rewritten(buffer, position, after, inner, depth + 1, bounds) if inner else _token(position, size)
+                )
+                if changed:
+                    pieces += bytes(buffer[kept:head]), _written(_size(changed)), *changed
+                    kept = after
+                    if inner is None and size >= LARGE:
+                        _forget(buffer)
+            elif size > bounds.name and tag in message.names:
+                raise Exceeded(exceeded({"name": bounds.name}, "name", size))
         position = after
     if position > end:
         raise Malformed(_beyond(message, None, position - end), end)

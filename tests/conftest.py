@@ -70,7 +70,7 @@ def printed(capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
 
     def said(name: str, *arguments: str) -> str:
         capsysbinary.readouterr()
-        run(["check", "--format", name, *arguments])
+        run(["check", "--jobs", "0", "--format", name, *arguments])
         return capsysbinary.readouterr().out.decode("utf-8")
 
     return said

@@ -10,6 +10,7 @@ from pathlib import PurePath
 
 from sonnx.quoting import escape
 from sonnx.report.text import answers, given, grouped, headline, justified, place
+from sonnx.results import why
 from sonnx.verdict import Finding, Report, Verdict
 
 PLACES = 20
@@ -23,7 +24,9 @@ def render(
     accept_assumptions: bool = False,
 ) -> str:
     """All reports of one run, a command on each line: first the verdicts on the models, then the rules."""
-    lines = [command("error", name, "sonnx: unreadable", [escape(reason)]) for name, reason in unreadable.items()]
+    lines = [
+        command("error", name, f"sonnx: {why(reason).word}", [escape(reason)]) for name, reason in unreadable.items()
+    ]
     lines += [command("notice", each.name, "sonnx: verdict", list(_summary(each))) for each in reports]
     lines += [line for each in reports for line in _rules(each)]
     return "\n".join(lines) + "\n"

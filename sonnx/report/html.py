@@ -14,6 +14,7 @@ from sonnx.report.html_findings import OPENED, by_node, by_rule, operands, place
 from sonnx.report.html_parts import Markup, badge, code, colour, document, element, folding, join, plain, table, terms
 from sonnx.report.json import tool_version
 from sonnx.report.text import answers, given, place, said
+from sonnx.results import why
 from sonnx.verdict import Count, Report, Verdict
 
 
@@ -55,13 +56,14 @@ def _contents(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Marku
         for number, report in enumerate(reports)
     ]
     rows += [
-        (Markup(plain(escape(name))), element("span", "unreadable", class_="badge fail"), "", "") for name in unreadable
+        (Markup(plain(escape(name))), element("span", why(reason).word, class_="badge fail"), "", "")
+        for name, reason in unreadable.items()
     ]
     return table(("model", "verdict", "#rules evaluated", "#failures"), rows)
 
 
 def _unreadable(name: str, reason: str) -> Markup:
-    answer = element("p", "cannot be read: nothing was checked", class_="answer")
+    answer = element("p", f"{why(reason).word}: nothing was checked", class_="answer")
     return element("section", element("div", element("h2", name), answer, element("p", reason), class_="banner fail"))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sonnx.identifier import Tag
 from sonnx.profile import Rule
+from sonnx.results import why
 from sonnx.verdict import Finding, Report
 
 FORMAT = 1
@@ -25,7 +26,9 @@ def render(
         "tool": {"name": "sonnx", "version": tool_version()},
         "exit": code,
         "reports": [whole(report, accept_assumptions) for report in reports],
-        "unreadable": [{"model": name, "reason": reason} for name, reason in unreadable.items()],
+        "unreadable": [
+            {"model": name, "reason": reason, "exit": int(why(reason))} for name, reason in unreadable.items()
+        ],
     }
     return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
 

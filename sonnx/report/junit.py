@@ -10,6 +10,7 @@ from html import escape as entities
 
 from sonnx.quoting import escape
 from sonnx.report.text import given, headline, place
+from sonnx.results import why
 from sonnx.verdict import Count, Finding, Report, Verdict, overall
 
 OUTCOMES = {
@@ -115,4 +116,4 @@ def case_of(model: str, name: str, element: str, kind: str, message: str, lines:
 
 
 def _unreadable(model: str, reason: str) -> Case:
-    return case_of(model, "readable", "error", "unreadable", escape(reason), ())
+    return case_of(model, "readable", "error", why(reason).word, escape(reason), ())

@@ -12,6 +12,7 @@ from sonnx.identifier import show_tags
 from sonnx.quoting import escape
 from sonnx.report.json import tool_version
 from sonnx.report.text import answers, given, grouped, justified, meaning, place, said
+from sonnx.results import why
 from sonnx.verdict import Finding, Report, Verdict
 
 PLACES = 100
@@ -28,11 +29,16 @@ def render(
     lines = [f"# sonnx {tool_version()}: {len(reports) + len(unreadable)} file(s), exit code {code}", ""]
     lines += ["| model | verdict | edition | rules evaluated | fail | open | not checked | nodes in the profile |"]
     lines += ["|---|---|---|---|---|---|---|---|", *map(_row, reports)]
-    lines += [f"| {_cell(name)} | **unreadable** | | | | | | |" for name in unreadable]
+    lines += [f"| {_cell(name)} | **{why(reason).word}** | | | | | | |" for name, reason in unreadable.items()]
     for report in reports:
         lines += ["", *_model(report)]
     for name, reason in unreadable.items():
-        lines += ["", f"## {code_span(escape(name))}", "", f"Unreadable: {code_span(escape(reason))}"]
+        lines += [
+            "",
+            f"## {code_span(escape(name))}",
+            "",
+            f"{why(reason).word.capitalize()}: {code_span(escape(reason))}",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sonnx.identifier import show_tags
 from sonnx.profile import Rule
 from sonnx.quoting import escape, quote
+from sonnx.results import Why, why
 from sonnx.verdict import Finding, Report, Verdict, Where
 
 PLACES = 3
@@ -30,7 +31,7 @@ def render(
 ) -> str:
     """All reports of one run, and a line of totals where there are several files; unreadable ones are only counted."""
     text = "\n".join(map(one, reports))
-    return text + "\n" + total(reports, len(unreadable)) if len(reports) + len(unreadable) > 1 else text
+    return text + "\n" + total(reports, unreadable.values()) if len(reports) + len(unreadable) > 1 else text
 
 
 def one(report: Report) -> str:
@@ -161,9 +162,9 @@ def answers(report: Report) -> str:
     return ", ".join(f"{number} {verdict}" for number, verdict in numbers if number)
 
 
-def total(reports: Sequence[Report], unreadable: int) -> str:
+def total(reports: Sequence[Report], unjudged: Collection[str]) -> str:
     """The last line for several models."""
-    verdicts = [report.verdict for report in reports]
-    numbers = [f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts]
-    numbers += [f"{unreadable} unreadable"] if unreadable else []
-    return f"{len(reports) + unreadable} files: {', '.join(numbers)}\n"
+    words = [*(str(report.verdict) for report in reports), *(why(sentence).word for sentence in unjudged)]
+    order = (*Verdict, *(each.word for each in Why))
+    numbers = [f"{words.count(word)} {word}" for word in order if word in words]
+    return f"{len(words)} files: {', '.join(numbers)}\n"

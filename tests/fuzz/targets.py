@@ -1,0 +1,123 @@
+"""What is run on a changed model or rule text, and what must hold of it: one function for each way in.
+
+A target returns nothing.  Whatever it raises is a defect of the tool: the errors the tool documents are caught here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from mutation import Draw, model, rule_text
+
+import sonnx
+from sonnx.domain import RuleError
+from sonnx.expression import parse as parse_rule
+from sonnx.facts import Cause, Tensor, Unknown
+from sonnx.judging import judge
+from sonnx.kinds import SHAPE, TENSOR, kind_of
+from sonnx.misuse import Misuse
+from sonnx.model_proof import prove_model
+from sonnx.parse import read
+from sonnx.profile import Rule
+from sonnx.report import proof as proof_report
+from sonnx.report.formats import FORMATS, render
+from sonnx.running import asked
+from sonnx.semantics.formats import ELEMENTS
+
+REFUSALS = (sonnx.Unreadable, Misuse)
+SHOWN = (*["text"] * 6, *["json", "github", "markdown"] * 3, *["junit"] * 2, "html", "sarif")
+"""The longest documents seldom."""
+
+assert set(SHOWN) | {"deviations"} == set(FORMATS)
+LARGEST = 1000
+"""Elements of an input that is made up for a run."""
+
+UNKNOWN = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+KINDS = {"x": TENSOR, "s": SHAPE, "a": "int", "written(a)": "bool", "given(x)": "bool", "constant(x)": "bool"}
+LISTS = ((), (2, 0, -1, UNKNOWN, 2**70), (1,) * 50, (UNKNOWN,), UNKNOWN)
+FACTS = {
+    "x": (Tensor("float", (2, UNKNOWN, 0), (1, 2, -3)), Tensor(UNKNOWN, UNKNOWN), Tensor("int8", (), (0.5, 2**60))),
+    "s": LISTS, "a": (0, -3, 2**64, UNKNOWN),
+}  # fmt: skip
+TRUTHS = (True, False, UNKNOWN)
+RULE = Rule("fuzz", "value", "restriction", "", "", "", "")
+
+
+_ACTING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_SIGNS = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in _ACTING)
+ACTS = re.compile(f"[{''.join(re.escape(sign) for sign in _SIGNS if sign != chr(10))}]")
+"""Characters that act on a terminal, apart from the ends of lines."""
+
+
+def harmless(text: str) -> None:
+    found = ACTS.search(text)
+    assert not found, f"a raw {found[0]!a} in {text[max(0, found.start() - 40) : found.end()]!a}"
+
+
+def check(data: bytes) -> None:
+    """`sonnx check` in every edition and format, one of them at a time."""
+    draw = Draw(data[::-1])
+    form, edition = draw.one(SHOWN), draw.one((None, "2025-10", "2026-08"))
+    source = model(data)
+    try:
+        report = sonnx.check(source, edition)
+    except REFUSALS as error:
+        harmless(str(error))
+        return
+    harmless(render(form, [report], {}, report.exit_code()))
+    answered = sum(count.number for count in report.counts)
+    assert answered, "a report without an answer"
+
+
+def prove(data: bytes) -> None:
+    """`sonnx prove MODEL`."""
+    try:
+        proof = prove_model(model(data))
+    except REFUSALS as error:
+        harmless(str(error))
+        return
+    harmless(proof_report.render(proof))
+
+
+def run(data: bytes) -> None:
+    """`sonnx run`, of models that conform and of others; equal inputs give equal values."""
+    source = model(data)
+    try:
+        read_model = read(source)
+        given = {value.name: _array(value.type, Draw(data[::-1])) for value in asked(read_model)}
+        values = sonnx.run(source, given, unchecked=bool(data[:1] < b"\xd0"))
+    except (*REFUSALS, sonnx.Stop) as error:
+        harmless(str(error))
+        return
+    again = sonnx.run(source, given, unchecked=True)
+    assert all(values[name].tobytes() == again[name].tobytes() for name in values)
+
+
+def _array(declared: object, draw: Draw) -> np.ndarray:
+    shape = [size if isinstance(size, int) and 0 <= size <= 10 else 2 for size in declared.shape or ()][:6]
+    while np.prod(shape, dtype=object) > LARGEST:
+        shape.pop()
+    kind = ELEMENTS.get(declared.element or "", ELEMENTS["float"])
+    numbers = [draw.one((0, 1, 2, 1, 3)) for _ in range(int(np.prod(shape)))]
+    return np.array(numbers).reshape(shape).astype(kind)
+
+
+def language(data: bytes) -> None:
+    """A rule text: refused with a sentence, or judged on facts of the kinds it asks for."""
+    text, draw = rule_text(data), Draw(data[::-1])
+    try:
+        rule = parse_rule(text)
+        kind = kind_of(rule, KINDS)
+    except RuleError as error:
+        assert str(error)
+        return
+    if kind == "bool":
+        names = {name: draw.one(FACTS.get(name, TRUTHS)) for name in sorted(rule.names)}
+        assert judge(RULE, rule, names).verdict
+
+
+TARGETS: Mapping[str, Callable[[bytes], None]] = {"check": check, "prove": prove, "run": run, "language": language}
