@@ -64,7 +64,8 @@ def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
         Misuse: options that cannot be met, or files of the project that are malformed or change while they are read.
     """
     data = contents(wanted.model, repr(str(wanted.model)))
-    model, digest = read(data, repr(str(wanted.model))), hashlib.sha256(data).hexdigest()
+    model = read(data, repr(str(wanted.model)), wanted.asked.limits)
+    digest = hashlib.sha256(data).hexdigest()
     report = judge(model, digest, wanted.asked, wanted.name, drawn=True)
     if wanted.deviations is not None and wanted.date is not None:
         [report] = deviations.apply((report,), deviations.read(wanted.deviations), wanted.date)

@@ -13,7 +13,6 @@ from sonnx.cli import parser
 from sonnx.selecting import every
 from sonnx.stops import EXIT_CODES, TOOL_FAILED
 
-
 APART = "fix"
 """It writes models, so it is no part of the tool that is verified here; what it writes is judged like any file."""
 
