@@ -121,7 +121,7 @@ class Applier:
         outputs = made.outputs[: len(node.outputs)]
         if any(output.constant for output in outputs):  # the node holds the value itself, type and shape included
             return self._prepared(application, module, None)
-        expected = tuple(_expected(made, output, names, described, module) for output in outputs)
+        expected = tuple(each for output in outputs for each in _expected(made, output, names, described, module))
         return self._prepared(application, module, expected)
 
     def _application(
@@ -263,7 +263,8 @@ def _count(node: Node, made: Signature) -> None:
         formal = made.inputs[min(index, len(made.inputs) - 1)]
         if not name and not formal.optional:
             raise NotExecutable(f"the input {formal.name} is left out")
-    if not 1 <= len(node.outputs) <= len(made.outputs):
+    repeated = bool(made.outputs) and made.outputs[-1].variadic
+    if not node.outputs or (len(node.outputs) > len(made.outputs) and not repeated):
         raise NotExecutable(f"{made.operator}-{made.version} has {len(made.outputs)} outputs, not {len(node.outputs)}")
     if unknown:
         raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
@@ -271,7 +272,8 @@ def _count(node: Node, made: Signature) -> None:
 
 def _expected(
     made: Signature, output: Output, names: Mapping[str, Any], described: Operator, module: ModuleType
-) -> Expected:
+) -> list[Expected]:
+    """The shape and type of an output; of one that stands any number of times, of each."""
     shape = evaluate(made.shapes[output.name], Facts(), names)
     unknown = first_unknown(shape)
     if unknown is not None:
@@ -286,7 +288,8 @@ def _expected(
         element = element or (module.result_type(names) if hasattr(module, "result_type") else "unknown")
     if element not in ELEMENTS:
         raise NotExecutable(f"{output.name} has the element type {element}, which the executor does not know")
-    return shape, ELEMENTS[element]
+    shapes = shape if output.variadic else [shape]
+    return [(each, ELEMENTS[element]) for each in shapes]
 
 
 def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
