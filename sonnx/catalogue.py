@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from sonnx.data import folder
-from sonnx.domain import Expression, RuleError
-from sonnx.expression import parse
-from sonnx.identifier import Tag
+from sonnx.domain import Expression
 from sonnx.profile import (
     Edition,
     Editions,
@@ -32,127 +29,7 @@ from sonnx.profile import (
     at,
     expand,
 )
-
-T = TypeVar("T")
-
-
-class CatalogueError(ValueError):
-    """The data in restrictions/ are not of the format; the message names file and key."""
-
-
-class Table:
-    """One TOML table, from which every key must be taken."""
-
-    def __init__(self, data: Mapping[str, Any], place: str) -> None:
-        if not isinstance(data, Mapping):
-            raise CatalogueError(f"{place} is no table")
-        self.data, self.place = dict(data), place
-
-    def take(self, key: str, kind: type[T], default: T | None = None) -> T:
-        """The value of a key, which must be of a kind; without a default it must be there."""
-        value = self.data.pop(key, default)
-        if value is None:
-            raise CatalogueError(f"{self.place} lacks {key}")
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise CatalogueError(f"{self.place}.{key} is {value!r}, not of kind {kind.__name__}")
-        return value
-
-    def maybe(self, key: str, kind: type[T]) -> T | None:
-        """The value of a key, None where it is absent."""
-        return self.take(key, kind) if key in self.data else None
-
-    def names(self, key: str) -> tuple[str, ...]:
-        """A list of strings, empty where the key is absent."""
-        return _strings(self.data.pop(key, []), f"{self.place}.{key}")
-
-    def expression(self, key: str) -> Expression | None:
-        """A text of the rule language, None where the key is absent."""
-        return _parsed(self.data.pop(key), f"{self.place}.{key}") if key in self.data else None
-
-    def tags(self, key: str = "tags") -> tuple[Tag, ...]:
-        """A list of tags, empty where the key is absent."""
-        return tuple(_simple(Tag, Table(tag, f"{self.place}.{key}")) for tag in self.take(key, list, []))
-
-    def tables(self, key: str) -> Iterator[tuple[str, Table]]:
-        """The named tables below a key, in the order of the file."""
-        for name, data in self.take(key, dict, {}).items():
-            yield name, Table(data, f"{self.place}.{key}.{name}")
-
-    def versioned(self, key: str) -> dict[int, Any]:
-        """A value that may stand alone (from version 1 on) or by version."""
-        value = self.data.pop(key, {})
-        return _by_version(value, f"{self.place}.{key}") if isinstance(value, Mapping) else {1: value}
-
-    def expressions(self, key: str) -> dict[int, Expression]:
-        """Texts of the rule language by version."""
-        place = f"{self.place}.{key}"
-        return {version: _parsed(text, place) for version, text in self.versioned(key).items()}
-
-    def implied_by(self) -> dict[int, tuple[str, ...]]:
-        """Names of rules, by version where they differ."""
-        place = f"{self.place}.implied_by"
-        return {version: _strings(names, place) for version, names in self.versioned("implied_by").items()}
-
-    def end(self) -> None:
-        """Every key must have been taken."""
-        if self.data:
-            raise CatalogueError(f"{self.place} has unknown {', '.join(sorted(self.data))}")
-
-
-def _strings(values: object, place: str) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise CatalogueError(f"{place} is no list of strings")
-    return tuple(values)
-
-
-def _parsed(text: object, place: str) -> Expression:
-    if not isinstance(text, str):
-        raise CatalogueError(f"{place} is {text!r}, no text of the rule language")
-    try:
-        return parse(text)
-    except RuleError as error:
-        raise CatalogueError(f"{place}: {error}") from error
-
-
-def _reasons(table: Table, key: str) -> dict[int, str]:
-    reasons = _by_version(table.take(key, dict, {}), f"{table.place}.{key}")
-    if not all(isinstance(reason, str) for reason in reasons.values()):
-        raise CatalogueError(f"{table.place}.{key} gives a version something else than its reason")
-    return reasons
-
-
-def _numbers(table: Table, key: str) -> tuple[int, ...]:
-    numbers = table.take(key, list, [])
-    if not all(type(number) is int for number in numbers):
-        raise CatalogueError(f"{table.place}.{key} is no list of version numbers")
-    return tuple(numbers)
-
-
-def _by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
-    if not all(key.isdecimal() for key in data):
-        raise CatalogueError(f"{place} is keyed by version numbers, not by {', '.join(data)}")
-    return {int(key): data[key] for key in sorted(data, key=int)}
-
-
-def _simple(made: type[T], table: Table, **given: Any) -> T:
-    """A dataclass of strings, numbers, truths, lists of strings and tags, each field under its own key."""
-    values = dict(given)
-    for each in fields(made):  # type: ignore[arg-type]
-        if each.name in values or each.name not in table.data:
-            continue
-        if str(each.type) == "tuple[Tag, ...]":
-            values[each.name] = table.tags(each.name)
-        elif str(each.type) == "tuple[str, ...]":
-            values[each.name] = table.names(each.name)
-        else:
-            kinds: dict[str, type] = {"int": int, "bool": bool}
-            values[each.name] = table.take(each.name, kinds.get(str(each.type).removesuffix(" | None"), str))
-    missing = [each.name for each in fields(made) if each.default is MISSING and each.name not in values]  # type: ignore[arg-type]
-    if missing:
-        raise CatalogueError(f"{table.place} lacks {', '.join(missing)}")
-    table.end()
-    return made(**values)
-
+from sonnx.table import CatalogueError, Table, by_version, numbers, parsed, reasons, simple, strings
 
 _OF_OPERATORS = frozenset({"since", "before", "relies", "implied_by"})
 """Keys that only a rule of an operator has."""
@@ -164,7 +41,7 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
     table.place = slug
     for key in () if operator else _OF_OPERATORS & table.data.keys():
         raise CatalogueError(f"{slug} is no rule of an operator and has {key}")
-    return _simple(
+    return simple(
         Rule,
         table,
         slug=slug,
@@ -179,14 +56,14 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
 
 def _inputs(name: str, table: Table) -> Iterator[Input]:
     for span in _spans(name, table):
-        yield _simple(Input, Table(table.data, table.place), name=name, **span)
+        yield simple(Input, Table(table.data, table.place), name=name, **span)
 
 
 def _outputs(name: str, table: Table) -> Iterator[Output]:
     texts = {key: table.expressions(key) for key in ("shape", "element")}
     given = {**texts, "implied_by": table.implied_by()}
     for span in _spans(name, table):
-        yield _simple(Output, Table(table.data, table.place), name=name, **given, **span)
+        yield simple(Output, Table(table.data, table.place), name=name, **given, **span)
 
 
 def _spans(name: str, table: Table) -> list[dict[str, Any]]:
@@ -211,21 +88,21 @@ def _parameters(name: str, table: Table) -> Iterator[Parameter]:
     """One parameter for each span of versions in which ONNX gives it one kind."""
     place = f"{table.place}.absent"
     texts = table.versioned("absent")
-    absent = {version: None if text == "none" else _parsed(text, place) for version, text in texts.items()}
+    absent = {version: None if text == "none" else parsed(text, place) for version, text in texts.items()}
     since, before, kinds = table.take("since", int, 1), table.maybe("before", int), table.versioned("kind")
     if not kinds:
         raise CatalogueError(f"{table.place} lacks kind")
     starts = sorted({max(since, min(kinds)), *(start for start in kinds if start > since)})
     for start, end in zip(starts, [*starts[1:], before], strict=True):
         span = {"kind": at(kinds, start), "since": start, "before": end}
-        yield _simple(Parameter, Table(table.data, table.place), name=name, absent=absent, **span)
+        yield simple(Parameter, Table(table.data, table.place), name=name, absent=absent, **span)
 
 
 def _operator(data: Mapping[str, Any], place: str) -> Operator:
     table = Table(data, place)
     name = table.take("operator", str)
     versions = Table(table.take("versions", dict), f"{place}.versions")
-    known = _numbers(versions, "known")
+    known = numbers(versions, "known")
     operator = Operator(
         name=name,
         summary=table.take("summary", str),
@@ -234,17 +111,17 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         specified=None if known else versions.take("specified", int),
         known=known,
         instead=table.take("instead", str, ""),
-        equivalent=_reasons(versions, "equivalent"),
-        refused=_reasons(versions, "refused"),
+        equivalent=reasons(versions, "equivalent"),
+        refused=reasons(versions, "refused"),
         types={
             variable: {
-                since: _strings(names, f"{each.place}.{since}")
-                for since, names in _by_version(each.data, each.place).items()
+                since: strings(names, f"{each.place}.{since}")
+                for since, names in by_version(each.data, each.place).items()
             }
             for variable, each in table.tables("types")
         },
         profile={
-            variable: {text: _strings(names, f"{each.place}.{text}") for text, names in each.data.items()}
+            variable: {text: strings(names, f"{each.place}.{text}") for text, names in each.data.items()}
             for variable, each in table.tables("profile")
         },
         inputs=tuple(each for item in table.tables("inputs") for each in _inputs(*item)),
@@ -252,7 +129,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         parameters=tuple(each for item in table.tables("parameters") for each in _parameters(*item)),
         define=_defines(table),
         rounding=tuple(_rounding(table)),
-        one_type=tuple(_strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
+        one_type=tuple(strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
         errata=table.names("errata"),
         unproved=table.take("unproved", str, ""),
         specified_in=_versions_by_text(versions),
@@ -265,7 +142,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
 
 def _rounding(table: Table) -> Iterator[RoundingPoint]:
     for number, data in enumerate(table.take("rounding", list, [])):
-        yield _simple(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
+        yield simple(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
 
 
 def _versions_by_text(versions: Table) -> dict[str, int]:
@@ -297,9 +174,9 @@ def editions() -> Editions:
     """The texts and editions."""
     table = Table(_read("editions.toml"), "editions.toml")
     known = Table(table.take("onnx", dict), "editions.toml.onnx")
-    texts = [_simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
-    limits = tuple(_simple(Limit, Table(data, "editions.toml.limit")) for data in table.take("limit", list, []))
-    families = {name: _strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
+    texts = [simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
+    limits = tuple(simple(Limit, Table(data, "editions.toml.limit")) for data in table.take("limit", list, []))
+    families = {name: strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
     made: dict[str, Edition] = {}
     for data in table.take("edition", list):
         edition = _edition(Table(data, f"edition {data.get('name')}"), made, families)
@@ -343,7 +220,7 @@ def _edition(table: Table, made: Mapping[str, Edition], families: Mapping[str, t
 
 
 def _by_operator(by_text: Mapping[str, object], place: str) -> dict[str, str]:
-    listed = {text: _strings(operators, f"{place}.{text}") for text, operators in by_text.items()}
+    listed = {text: strings(operators, f"{place}.{text}") for text, operators in by_text.items()}
     return {operator: text for text, operators in listed.items() for operator in operators}
 
 
@@ -363,7 +240,7 @@ def graph_rules() -> tuple[Rule, ...]:
 def errata() -> Mapping[str, Erratum]:
     """The defects of the texts, by id."""
     table = Table(_read("errata.toml"), "errata.toml")
-    entries = [_simple(Erratum, Table(data, f"erratum {data.get('id')}")) for data in table.take("erratum", list)]
+    entries = [simple(Erratum, Table(data, f"erratum {data.get('id')}")) for data in table.take("erratum", list)]
     table.end()
     return {entry.id: entry for entry in entries}
 

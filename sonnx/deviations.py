@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from sonnx.catalogue import CatalogueError, Table
 from sonnx.profile import Rule
 from sonnx.project_files import read as read_project_file
 from sonnx.project_files import sentence
 from sonnx.selecting import every
+from sonnx.table import CatalogueError, Table
 from sonnx.verdict import Count, Coverage, Finding, Report, Verdict, Where, judged, overall
 
 PROJECT = "project"

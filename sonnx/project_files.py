@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TypeVar
 
-from sonnx.catalogue import CatalogueError, Table
 from sonnx.misuse import Misuse
+from sonnx.table import CatalogueError, Table
 
 T = TypeVar("T")
 LARGEST = 1 << 24

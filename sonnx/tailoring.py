@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sonnx.catalogue import CatalogueError, Table, editions
+from sonnx.catalogue import editions
 from sonnx.domain import Expression, RuleError
 from sonnx.expression import parse
 from sonnx.graph_rules import Call, Defect
@@ -24,6 +24,7 @@ from sonnx.project_files import sentence
 from sonnx.quoting import number as shown
 from sonnx.quoting import quote
 from sonnx.scope import STANDARD, constants, scopes
+from sonnx.table import CatalogueError, Table
 
 PROJECT = "project"
 """The class of rules that a project states."""

@@ -19,6 +19,7 @@ from sonnx.cases import cases
 from sonnx.domain import RuleError
 from sonnx.qualification.models import model_bytes
 from sonnx.report import json as json_report
+from sonnx.table import CatalogueError
 from sonnx.validation import problems
 
 ROOT = Path(__file__).parent.parent
@@ -201,7 +202,7 @@ BROKEN = [
 def test_broken_data_are_refused_twice(copy: Path, file: str, old: str, new: str, said: str) -> None:
     broken(copy, file, old, new)
     assert not validator(schema_of(file)).is_valid(load(file, copy))
-    with pytest.raises(catalogue.CatalogueError, match=said):
+    with pytest.raises(CatalogueError, match=said):
         read_all()
 
 
@@ -209,7 +210,7 @@ def test_broken_data_are_refused_twice(copy: Path, file: str, old: str, new: str
 def test_a_text_that_is_no_rule_is_refused_by_the_loader(copy: Path, text: str) -> None:
     """A schema cannot read the rule language; the loader does."""
     broken(copy, ARGMAX, 'require   = "-X.rank <= axis < X.rank"', f'require   = "{text}"')
-    with pytest.raises((catalogue.CatalogueError, RuleError)):
+    with pytest.raises((CatalogueError, RuleError)):
         read_all()
 
 

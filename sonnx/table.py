@@ -1,0 +1,138 @@
+"""One TOML table, from which every key must be taken: the reader of the catalogue and of the files of a project.
+
+An unknown key, a missing key or a value of another kind is a `CatalogueError` that names the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
+from sonnx.domain import Expression, RuleError
+from sonnx.expression import parse
+from sonnx.identifier import Tag
+
+T = TypeVar("T")
+
+
+class CatalogueError(ValueError):
+    """The data in restrictions/ are not of the format; the message names file and key."""
+
+
+class Table:
+    """One TOML table, from which every key must be taken."""
+
+    def __init__(self, data: Mapping[str, Any], place: str) -> None:
+        if not isinstance(data, Mapping):
+            raise CatalogueError(f"{place} is no table")
+        self.data, self.place = dict(data), place
+
+    def take(self, key: str, kind: type[T], default: T | None = None) -> T:
+        """The value of a key, which must be of a kind; without a default it must be there."""
+        value = self.data.pop(key, default)
+        if value is None:
+            raise CatalogueError(f"{self.place} lacks {key}")
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise CatalogueError(f"{self.place}.{key} is {value!r}, not of kind {kind.__name__}")
+        return value
+
+    def maybe(self, key: str, kind: type[T]) -> T | None:
+        """The value of a key, None where it is absent."""
+        return self.take(key, kind) if key in self.data else None
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of strings, empty where the key is absent."""
+        return strings(self.data.pop(key, []), f"{self.place}.{key}")
+
+    def expression(self, key: str) -> Expression | None:
+        """A text of the rule language, None where the key is absent."""
+        return parsed(self.data.pop(key), f"{self.place}.{key}") if key in self.data else None
+
+    def tags(self, key: str = "tags") -> tuple[Tag, ...]:
+        """A list of tags, empty where the key is absent."""
+        return tuple(simple(Tag, Table(tag, f"{self.place}.{key}")) for tag in self.take(key, list, []))
+
+    def tables(self, key: str) -> Iterator[tuple[str, Table]]:
+        """The named tables below a key, in the order of the file."""
+        for name, data in self.take(key, dict, {}).items():
+            yield name, Table(data, f"{self.place}.{key}.{name}")
+
+    def versioned(self, key: str) -> dict[int, Any]:
+        """A value that may stand alone (from version 1 on) or by version."""
+        value = self.data.pop(key, {})
+        return by_version(value, f"{self.place}.{key}") if isinstance(value, Mapping) else {1: value}
+
+    def expressions(self, key: str) -> dict[int, Expression]:
+        """Texts of the rule language by version."""
+        place = f"{self.place}.{key}"
+        return {version: parsed(text, place) for version, text in self.versioned(key).items()}
+
+    def implied_by(self) -> dict[int, tuple[str, ...]]:
+        """Names of rules, by version where they differ."""
+        place = f"{self.place}.implied_by"
+        return {version: strings(names, place) for version, names in self.versioned("implied_by").items()}
+
+    def end(self) -> None:
+        """Every key must have been taken."""
+        if self.data:
+            raise CatalogueError(f"{self.place} has unknown {', '.join(sorted(self.data))}")
+
+
+def strings(values: object, place: str) -> tuple[str, ...]:
+    """A list of strings as a tuple."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise CatalogueError(f"{place} is no list of strings")
+    return tuple(values)
+
+
+def parsed(text: object, place: str) -> Expression:
+    """A text of the rule language."""
+    if not isinstance(text, str):
+        raise CatalogueError(f"{place} is {text!r}, no text of the rule language")
+    try:
+        return parse(text)
+    except RuleError as error:
+        raise CatalogueError(f"{place}: {error}") from error
+
+
+def reasons(table: Table, key: str) -> dict[int, str]:
+    """Sentences by version."""
+    reasons = by_version(table.take(key, dict, {}), f"{table.place}.{key}")
+    if not all(isinstance(reason, str) for reason in reasons.values()):
+        raise CatalogueError(f"{table.place}.{key} gives a version something else than its reason")
+    return reasons
+
+
+def numbers(table: Table, key: str) -> tuple[int, ...]:
+    numbers = table.take(key, list, [])
+    if not all(type(number) is int for number in numbers):
+        raise CatalogueError(f"{table.place}.{key} is no list of version numbers")
+    return tuple(numbers)
+
+
+def by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
+    """A table keyed by version numbers, ascending."""
+    if not all(key.isdecimal() for key in data):
+        raise CatalogueError(f"{place} is keyed by version numbers, not by {', '.join(data)}")
+    return {int(key): data[key] for key in sorted(data, key=int)}
+
+
+def simple(made: type[T], table: Table, **given: Any) -> T:
+    """A dataclass of strings, numbers, truths, lists of strings and tags, each field under its own key."""
+    values = dict(given)
+    for each in fields(made):  # type: ignore[arg-type]
+        if each.name in values or each.name not in table.data:
+            continue
+        if str(each.type) == "tuple[Tag, ...]":
+            values[each.name] = table.tags(each.name)
+        elif str(each.type) == "tuple[str, ...]":
+            values[each.name] = table.names(each.name)
+        else:
+            kinds: dict[str, type] = {"int": int, "bool": bool}
+            values[each.name] = table.take(each.name, kinds.get(str(each.type).removesuffix(" | None"), str))
+    missing = [each.name for each in fields(made) if each.default is MISSING and each.name not in values]  # type: ignore[arg-type]
+    if missing:
+        raise CatalogueError(f"{table.place} lacks {', '.join(missing)}")
+    table.end()
+    return made(**values)
