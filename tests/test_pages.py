@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonnx import catalogue
-from sonnx.pages_command import pages
+from sonnx.commands.pages import pages
 from sonnx.proving import theorems
 from sonnx.selecting import every, labels, named
 from sonnx.traceability import concerned, errata_named, of_operator, traces, words_used

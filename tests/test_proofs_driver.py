@@ -10,8 +10,9 @@ import z3
 from sonnx.proofs import solving
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem, Unconfirmed
 
-from sonnx import asking, prove_command, proving
+from sonnx import asking, proving
 from sonnx.answers import Answers
+from sonnx.commands import prove as prove_command
 
 X = z3.Int("x")
 TRUE = Theorem("test.true", "It holds.", "x = x", lambda: [Obligation("holds", (X > 0,), X >= 1)])
@@ -205,7 +206,7 @@ def test_what_a_solver_cannot_read_it_refuses():
 
 
 def test_no_solver_is_loaded_for_the_arguments():
-    code = "import sys, argparse; from sonnx import prove_command as p; p.add_arguments(argparse.ArgumentParser());"
+    code = "import sys, argparse; from sonnx.commands import prove as p; p.add_arguments(argparse.ArgumentParser());"
     code += "assert not {'z3', 'cvc5', 'bitwuzla', 'numpy'} & sys.modules.keys()"
     subprocess = importlib.import_module("subprocess")
     subprocess.run([importlib.import_module("sys").executable, "-c", code], check=True)

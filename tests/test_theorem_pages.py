@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from proved import asked
 
-from sonnx import asking, bearing, catalogue, prove_command, proving, record
+from sonnx import asking, bearing, catalogue, proving, record
+from sonnx.commands import prove as prove_command
 from sonnx.misuse import Misuse
 from sonnx.report.theorem_pages import pages
 from sonnx.selecting import every

@@ -1,7 +1,7 @@
 """The evidence pack as files in memory: equal models, options and files of the project give equal bytes.
 
 docs/audit.md says what is in each file.  Nothing here knows a folder, a clock or a host; those stand in run.json, which
-`audit_command.py` adds.
+`commands/audit.py` adds.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from pathlib import PurePath
 from sonnx import catalogue
 from sonnx.binding import bind as bind_symbols
 from sonnx.checking import judge_model
+from sonnx.commands.fix import SAMPLES
 from sonnx.fix.record import Rewrite, every_kind, modules
 from sonnx.fix.site import World
 from sonnx.fix.validation import Validation, validate
 from sonnx.fix.walk import Walked, walk
-from sonnx.fix_command import SAMPLES
 from sonnx.inforce import InForce
 from sonnx.misuse import Misuse
 from sonnx.model import Model, Tensor

@@ -16,6 +16,8 @@ from sonnx.misuse import Misuse
 from sonnx.quoting import escape
 from sonnx.report.text import headline
 
+HELP = "write or verify an evidence pack on a model"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+HELP = "verify the tool in this environment"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+HELP = "rewrite a model without changing a value"
+
 SAMPLES = 3
 """Sets of inputs both models are run on, where nothing else is asked for: one of each kind."""
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sonnx import limits
 
+HELP = "compute the exact values of a model"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

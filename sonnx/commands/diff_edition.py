@@ -11,6 +11,8 @@ from sonnx.parse import Unreadable
 from sonnx.quoting import escape
 from sonnx.stops import USAGE
 
+HELP = "what differs between two editions, and for given models"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -17,6 +17,10 @@ from sonnx.parse import Unreadable
 from sonnx.quoting import escape
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
 from sonnx.results import Results, Unjudged
+from sonnx.stops import EXIT_CODES
+
+HELP = "judge models"
+DESCRIPTION = f"Judge models. Exit code: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
 
 SEVERAL = "a model file, a folder or a pattern; - is standard input"
 
@@ -70,9 +74,9 @@ def check_command(options: argparse.Namespace) -> int:
     hashed = justified is not None or options.format in HASHED
     models = models_of(options.models)
     if _isolated(options, models):
-        from sonnx import many_command  # processes and threads: a single model needs none
+        from sonnx import many_options  # processes and threads: a single model needs none
 
-        results = many_command.run(models, options, asked, hashed, options.format in DRAWN)
+        results = many_options.run(models, options, asked, hashed, options.format in DRAWN)
     else:
         results = _in_this_process(models, asked, hashed, options.format in DRAWN)
     if options.format == "text":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+HELP = "compare a runtime with the exact values"
+
 FORMATS = ("text", "json", "html")
 
 

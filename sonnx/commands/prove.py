@@ -14,6 +14,8 @@ from sonnx import limits
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
 
+HELP = "prove the theorems about the profile"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command; nothing of a solver is loaded for them."""

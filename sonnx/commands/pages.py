@@ -9,6 +9,8 @@ from pathlib import Path
 from sonnx import catalogue
 from sonnx.files import write_whole
 
+HELP = "write the pages of operators and of traceability"
+
 
 def pages() -> Mapping[str, str]:
     """Every generated page by its path below docs/."""
