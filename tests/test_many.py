@@ -16,9 +16,9 @@ from conftest import ROOT, TEXTS
 
 import sonnx
 from sonnx.cases import cases
+from sonnx.many.stored import decode, encode
 from sonnx.qualification.models import model_bytes
 from sonnx.report.formats import FORMATS, render
-from sonnx.stored import decode, encode
 
 FINE, OPEN = TEXTS["fine"], TEXTS["run_time"]
 WRONG = FINE.replace("float[2] y", "float[3] y")
@@ -43,7 +43,7 @@ def judge(report):
         return report(model, digest, asked, name, *more)
     return check
 
-if "sonnx.child" in " ".join(sys.orig_argv):
+if "sonnx.many.child" in " ".join(sys.orig_argv):
     sonnx.asked.judge = judge(sonnx.asked.judge)
 """
 SAID = {

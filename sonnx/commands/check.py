@@ -74,7 +74,7 @@ def check_command(options: argparse.Namespace) -> int:
     hashed = justified is not None or options.format in HASHED
     models = models_of(options.models)
     if _isolated(options, models):
-        from sonnx import many_options  # processes and threads: a single model needs none
+        from sonnx.many import options as many_options  # processes and threads: a single model needs none
 
         results = many_options.run(models, options, asked, hashed, options.format in DRAWN)
     else:

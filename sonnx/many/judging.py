@@ -12,11 +12,11 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_complete
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sonnx.isolation import INTERRUPTED, Answer, Bounds, Child, Task
+from sonnx.many.isolation import INTERRUPTED, Answer, Bounds, Child, Task
+from sonnx.many.resuming import Journal
+from sonnx.many.stored import decode
 from sonnx.misuse import Misuse
 from sonnx.results import Results, Unjudged, Why
-from sonnx.resuming import Journal
-from sonnx.stored import decode
 from sonnx.verdict import Report
 
 Result = Unjudged | Report

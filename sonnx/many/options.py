@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sonnx.asked import Asked
-from sonnx.isolation import Bounds, Task
-from sonnx.many import Progress, judge_all
+from sonnx.many.isolation import Bounds, Task
+from sonnx.many.judging import Progress, judge_all
+from sonnx.many.resuming import Journal
 from sonnx.model_files import STANDARD_INPUT
 from sonnx.quoting import escape
 from sonnx.results import Results
-from sonnx.resuming import Journal
 
 
 def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed: bool, drawn: bool) -> Results:

@@ -1,7 +1,7 @@
 """Child processes that judge models for this one: what a model does to its child is seen here and survived.
 
 A child lives as long as it answers.  It is replaced when it dies, when it takes longer than allowed, and when it ran
-out of memory.  `sonnx/child.py` is its side of the pipe.
+out of memory.  `child.py` is its side of the pipe.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonnx.asked import Asked
-from sonnx.frames import receive, send
+from sonnx.many.frames import receive, send
 from sonnx.results import Why
 
-CODE = "from sonnx.child import main; main()"
+CODE = "from sonnx.many.child import main; main()"
 MEGABYTE = 1 << 20
 
 

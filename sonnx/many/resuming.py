@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.data import folder
-from sonnx.isolation import Answer, Task
+from sonnx.many.isolation import Answer, Task
 from sonnx.misuse import Misuse
 from sonnx.results import Why
 

@@ -1,6 +1,6 @@
 """The process that judges models for another one: requests on its input, answers on its output, nothing else.
 
-It ends with its input.  `sonnx/isolation.py` is the other side.
+It ends with its input.  `isolation.py` is the other side.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sonnx.asked import Asked, judge, opened
-from sonnx.frames import receive, send
+from sonnx.many.frames import receive, send
+from sonnx.many.stored import encode
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
 from sonnx.results import Why
-from sonnx.stored import encode
 
 PATIENCE = 5
 """Seconds after its time in which the child ends itself, should its parent be gone."""
