@@ -112,7 +112,7 @@ def _tiles(report: Report) -> Markup:
     failing = len({finding.rule for finding in report.roots if finding.verdict is Verdict.FAIL})
     outside = coverage.nodes - coverage.nodes_in_profile
     tiles = (
-        (f"{failing}", f"rules fail, at {report.number(Verdict.FAIL)} places"),
+        (f"{failing}", f"{'rule fails' if failing == 1 else 'rules fail'}, at {places(report.number(Verdict.FAIL))}"),
         (
             f"{coverage.evaluated} of {coverage.applicable}",
             f"applicable rules evaluated everywhere; {coverage.known} known",
