@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,20 @@ from sonnx import catalogue
 from sonnx.cli import run
 
 ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the data that the catalogue reads instead."""
+    caches = (catalogue.editions, catalogue.general_rules, catalogue.graph_rules, catalogue.errata)
+    caches += (catalogue._files, catalogue.operator)
+    shutil.copytree(ROOT / "restrictions", tmp_path / "restrictions")
+    monkeypatch.setattr(catalogue, "folder", lambda name: tmp_path / name)
+    for cache in caches:
+        cache.cache_clear()
+    yield tmp_path / "restrictions"
+    for cache in caches:
+        cache.cache_clear()
 
 
 # ------------------------------------------------------------------ reports

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,20 +125,6 @@ def test_every_key_is_used_or_has_a_reason() -> None:
 
 
 # ------------------------------------------------------------------ broken data
-
-
-@pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the data that the catalogue reads instead."""
-    caches = (catalogue.editions, catalogue.general_rules, catalogue.graph_rules, catalogue.errata)
-    caches += (catalogue._files, catalogue.operator)
-    shutil.copytree(RESTRICTIONS, tmp_path / "restrictions")
-    monkeypatch.setattr(catalogue, "folder", lambda name: tmp_path / name)
-    for cache in caches:
-        cache.cache_clear()
-    yield tmp_path / "restrictions"
-    for cache in caches:
-        cache.cache_clear()
 
 
 def read_all() -> None:
