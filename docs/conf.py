@@ -14,6 +14,10 @@ from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
+from sonnx import catalogue
+from sonnx.signature import every_rule
+from sonnx.typeset import formula, mathml
+
 HERE = Path(__file__).parent
 ABOVE = ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")
 """Pages of the folder above; the site has them in `above/`."""
@@ -73,6 +77,23 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = re.sub(rf"\]\((?:\.\./)+{name}\.md", f"]({up}above/{name}.md", source[0])
     if page == "index":
         source[0] += "".join(_contents())
+    if page.startswith("operators/"):
+        source[0] = _typeset(source[0])
+
+
+def _typeset(text: str) -> str:
+    """The page of an operator with the formulas of its rules as MathML."""
+    name = re.search(r"^# (\w+)$", text, re.MULTILINE)
+    described = catalogue.operator(name[1]) if name else None
+    rules = every_rule(described) if described else ()
+    texts = [each for rule in rules for each in (rule.require, rule.onnx, rule.when) if each is not None]
+    known = {formula(each): mathml(each) for each in texts}
+
+    def block(found: re.Match[str]) -> str:
+        shown = known.get(found[1])
+        return f'```{{raw}} html\n<div class="formula">{shown}</div>\n```' if shown else found[0]
+
+    return re.sub(r"```text\n(.*?)\n```", block, text)
 
 
 def _contents() -> list[str]:
