@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 import rule_mutants
 from rule_mutants import mutants, score
+
+from sonnx import catalogue
 
 RECORDED = tomllib.loads(Path(__file__).with_name("rule_survivors.toml").read_text("utf-8"))
 REASONED = {tuple(row) for group in RECORDED.values() for row in group["survivors"]}
@@ -27,6 +31,43 @@ def test_every_survivor_has_a_reason() -> None:
 
 def test_reasons_are_sentences() -> None:
     assert all(group["reason"].endswith(".") and group["survivors"] for group in RECORDED.values())
+
+
+def parts(text: str) -> dict[str, tuple[str, str, str]]:
+    """The types that a text made from the table asks for: by the part of it, all or any, the tensor and the list."""
+    tree = ast.parse(text, mode="eval").body
+    together = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    found = {}
+    for part in map(ast.unparse, together):
+        match = re.fullmatch(
+            r"(?:not given\(\w+\) or )?(?P<one>\w+)\.type in (?P<types>\[[^]]*\])"
+            r"|(?P<quantifier>all|any)\(\(x\.type in (?P<each>\[[^]]*\]) for x in (?P<many>\w+)\)\)",
+            part,
+        )
+        assert match, part
+        found[part] = (match["quantifier"] or "", match["one"] or match["many"], match["types"] or match["each"])
+    return found
+
+
+def test_reason_of_one_type() -> None:
+    """A mutant leaves out one tensor, or asks one of a list; a tensor that is always there is held to the same list."""
+    for slug, text, mutant in RECORDED["one-type"]["survivors"]:
+        before, after = parts(text), parts(mutant)
+        [gone] = before.keys() - after.keys()
+        _, tensor, types = before[gone]
+        assert after.keys() - before.keys() <= {gone.replace("all(", "any(", 1)} - {gone}, slug
+        always = {part for part in after if not part.startswith("not given") and after[part][1] != tensor}
+        assert any(after[part][2] == types for part in always), (slug, mutant)
+
+
+def test_reason_of_left_out_output() -> None:
+    """A mutant asks the type of an output without asking first whether the output is there."""
+    for slug, text, mutant in RECORDED["left-out-output"]["survivors"]:
+        [before], [after] = parts(text).keys() - parts(mutant).keys(), parts(mutant).keys() - parts(text).keys()
+        operator = catalogue.operator(slug.partition(".")[0])
+        name = after.partition(".")[0]
+        assert before == f"not given({name}) or {after}", slug
+        assert operator and name in {output.name for output in operator.outputs}, slug
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,25 @@ def operator_set_imported_once(model: Model, editions: Editions) -> Iterator[Def
                 yield Defect(f"the operator set {quote(entry.domain)} is imported without a version", place)
 
 
+def imports_since_ir_version_3(model: Model, editions: Editions) -> Iterator[Defect]:
+    # An IR version that is no number or none of the known ones fails ir-version-known.
+    if model.imports and model.ir_version in (1, 2):
+        imported = plural(len(model.imports), "operator set is imported", "operator sets are imported")
+        yield Defect(f"{imported} at IR version {model.ir_version}")
+
+
+def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Defect]:
+    if model.ir_version not in (1, 2, 3):
+        return
+    for scope in scopes(model):
+        graph = scope.graph
+        inputs = {value.name for value in graph.inputs}
+        others = [each.name for each in chain(graph.initializers, graph.sparse_initializers) if each.name not in inputs]
+        if others:
+            alone = plural(len(others), "initializer is no graph input", "initializers are no graph inputs")
+            yield Defect(f"at IR version {model.ir_version} {alone}, first {quote(others[0])}", scope.place, others[0])
+
+
 def operator_set_known(model: Model, editions: Editions) -> Iterator[Defect]:
     for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
         for entry in imports:
