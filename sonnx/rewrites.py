@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sonnx.catalogue import CatalogueError, Table
 from sonnx.project_files import JSON
 from sonnx.project_files import read as read_project_file
+from sonnx.table import CatalogueError, Table
 from sonnx.verdict import Verdict
 
 FORMAT = 1
