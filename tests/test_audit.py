@@ -470,6 +470,19 @@ def test_external_data_are_hashed_or_listed_with_the_reason(tmp_path: Path) -> N
         assert [(each["sha256"], each["not_read"]) for each in about["model"]["external_data"]] == [wanted]
 
 
+def test_external_data_of_sparse_tensors_are_listed(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(TEXT)
+    sparse = model.graph.sparse_initializer.add(dims=[9])
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array([4], np.int64)))
+    sparse.values.CopyFrom(onnx.TensorProto(name="s", data_type=1, dims=[1], data_location=1))
+    sparse.values.external_data.add(key="location", value="s.bin")
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    (tmp_path / "s.bin").write_bytes(b"\0\0\0\0")
+    run(["audit", str(tmp_path / "m.onnx"), "--output", str(tmp_path / "pack")])
+    [listed] = json.loads((tmp_path / "pack" / "audit.json").read_bytes())["model"]["external_data"]
+    assert (listed["file"], listed["sha256"]) == ("s.bin", hashlib.sha256(b"\0\0\0\0").hexdigest())
+
+
 def test_the_audit_judges_as_the_check(made: Path) -> None:
     [report] = json.loads((made / "report.json").read_bytes())["reports"]
     plain = sonnx.check(EXPORTED, bind={"N": 3})
