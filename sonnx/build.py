@@ -27,7 +27,7 @@ from sonnx.model import (
 )
 from sonnx.quick import maker
 from sonnx.tensors import Reader
-from sonnx.value_types import Types, decoded, element_name, is_text
+from sonnx.value_types import Types, decoded, is_text
 from sonnx.wire import Message
 
 VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", "type_proto": "tp"}
@@ -179,8 +179,8 @@ class Builder:
     def sparse(self, message: Message) -> SparseTensor:
         """A sparse tensor; its name is that of its values."""
         enforce(self.limits, "dimensions", len(message.dims))
-        element = element_name(self.reader.elements, message.values.data_type)
-        return SparseTensor(decoded(message.values.name), element, tuple(message.dims[:]))
+        values, indices = self.reader.tensor(message.values), self.reader.tensor(message.indices)
+        return SparseTensor(values.name, values.element, tuple(message.dims[:]), values, indices)
 
     def attribute(self, message: Message) -> Attribute:
         """An attribute; equal ones are one object (a convolutional network repeats the same few)."""

@@ -113,11 +113,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class SparseTensor:
-    """A sparse tensor; only that it is there matters to the profile."""
+    """A sparse tensor; only that it is there matters to the profile.
+
+    `values` has shape [number], `indices` their places in shape [number] or [number, rank]; all else is zero.
+    """
 
     name: str
     element: str | None
     dims: tuple[int, ...]
+    values: Tensor | None = field(default=None, compare=False, repr=False)
+    indices: Tensor | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

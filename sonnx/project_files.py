@@ -1,44 +1,60 @@
-"""Files a project writes itself: TOML read with the reader of the catalogue, refused with one sentence."""
+"""Files that come with a model, TOML or JSON: read with the reader of the catalogue, refused with one sentence."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sonnx.misuse import Misuse
 from sonnx.table import CatalogueError, Table
 
 T = TypeVar("T")
-LARGEST = 1 << 24
-"""Bytes of a file that people write; a larger one is another kind of file."""
 
 
-def read(path: str | os.PathLike[str], make: Callable[[Table, str, str], T]) -> T:
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How such files are written; one of more bytes than the largest is another kind of file."""
+
+    name: str
+    writers: str
+    loads: Callable[[str], Any]
+    error: type[ValueError]
+    """What `loads` raises where a text is not of this form."""
+    largest: int
+
+
+TOML = Form("TOML", "people write", tomllib.loads, tomllib.TOMLDecodeError, 1 << 24)
+JSON = Form("JSON", "this tool writes", json.loads, json.JSONDecodeError, 1 << 28)
+
+
+def read(path: str | os.PathLike[str], make: Callable[[Table, str, str], T], form: Form = TOML) -> T:
     """What `make` makes of the table, the base name and the SHA-256 of a file; every key must be taken.
 
     Raises:
-        Misuse: where the file cannot be read, is no TOML, or is not of its format.
+        Misuse: where the file cannot be read, is not of its form, or is not of its format.
     """
     shown = os.fspath(path)
     try:
-        data = Path(path).read_bytes() if Path(path).stat().st_size <= LARGEST else b"\xff"
-        table = Table(tomllib.loads(data.decode("utf-8")), PurePath(path).name)
+        data = Path(path).read_bytes() if Path(path).stat().st_size <= form.largest else b"\xff"
+        table = Table(form.loads(data.decode("utf-8")), PurePath(path).name)
         made = make(table, PurePath(path).name, hashlib.sha256(data).hexdigest())
         table.end()
     except OSError as error:
         raise Misuse(f"{shown} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise Misuse(f"{shown} is no TOML file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise Misuse(f"{shown} is no TOML: {error}") from None
+        raise Misuse(f"{shown} is no {form.name} file") from None
+    except form.error as error:
+        raise Misuse(f"{shown} is no {form.name}: {error}") from None
     except CatalogueError as error:
         raise Misuse(f"{shown}: {error}") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
-        raise Misuse(f"{shown} is no TOML file that people write") from None
+        raise Misuse(f"{shown} is no {form.name} file that {form.writers}") from None
     return made
 
 

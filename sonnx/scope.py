@@ -162,6 +162,12 @@ def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
         yield from _tensors(function.defaults)
 
 
+def stored(model: Model) -> Iterator[Tensor]:
+    """Every tensor that holds values of constants: of a sparse one its values and its indices."""
+    for each in constants(model):
+        yield from (each,) if isinstance(each, Tensor) else filter(None, (each.values, each.indices))
+
+
 def _tensors(attributes: Iterable[Attribute]) -> Iterator[Tensor | SparseTensor]:
     for attribute in attributes:
         values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)

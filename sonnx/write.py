@@ -1,7 +1,7 @@
 """The gate outwards: a frozen `Model` as the bytes of an ONNX file.
 
 With `parse.py` the only place that knows protobuf.  It writes witnesses and converted files; a check never loads it.
-What `Model` does not keep (the values of sparse tensors, types inside sequences, training graphs) is refused with a
+What `Model` does not keep (types inside sequences, training graphs) is refused with a
 sentence; notes that change no value (documentation, quantization annotations, device configurations) are left out.
 """
 
@@ -12,7 +12,20 @@ from functools import cache
 from types import MappingProxyType
 
 from sonnx.build import VALUE_FIELD
-from sonnx.model import Attribute, AttributeValue, Function, Graph, Import, Item, Model, Node, Tensor, Type, Value
+from sonnx.model import (
+    Attribute,
+    AttributeValue,
+    Function,
+    Graph,
+    Import,
+    Item,
+    Model,
+    Node,
+    SparseTensor,
+    Tensor,
+    Type,
+    Value,
+)
 from sonnx.parse import attribute_kinds, element_names, generated
 from sonnx.quoting import quote
 from sonnx.wire import Message
@@ -26,7 +39,7 @@ def write(model: Model) -> bytes:
     """The bytes of a model.
 
     Raises:
-        Unwritable: the model has training information, unknown content, sparse tensors or types that are not kept.
+        Unwritable: the model has training information, unknown content, or tensors or types that are not kept.
     """
     if model.training_count or model.unknown:
         raise Unwritable("the model has training information or unknown content, which cannot be written")
@@ -52,8 +65,6 @@ def _imports(messages: Message, imports: Iterable[Import]) -> None:
 
 
 def _graph(message: Message, graph: Graph) -> None:
-    if graph.sparse_initializers:
-        raise Unwritable(f"the graph {quote(graph.name)} has sparse initializers, whose values are not kept")
     message.name = graph.name
     for messages, values in (
         (message.input, graph.inputs), (message.output, graph.outputs), (message.value_info, graph.value_info)
@@ -62,6 +73,8 @@ def _graph(message: Message, graph: Graph) -> None:
             _value(messages.add(), value)
     for tensor in graph.initializers:
         _tensor(message.initializer.add(), tensor)
+    for sparse in graph.sparse_initializers:
+        _sparse(message.sparse_initializer.add(), sparse)
     for node in graph.nodes:
         _node(message.node.add(), node)
 
@@ -157,8 +170,17 @@ def _fill(message: Message, item: Item, attribute: Attribute) -> None:
         _graph(message, item)
     elif isinstance(item, Type):
         _type(message, item, attribute.name)
-    else:
-        raise Unwritable(f"the attribute {quote(attribute.name)} holds a sparse tensor, whose values are not kept")
+    elif isinstance(item, SparseTensor):
+        _sparse(message, item)
+
+
+def _sparse(message: Message, sparse: SparseTensor) -> None:
+    """What stands in the typed fields is written as raw data, so what these cannot say in full is refused."""
+    message.dims.extend(sparse.dims)
+    for field, part in (("values", sparse.values), ("indices", sparse.indices)):
+        if part is None or part.data is None or part.misfit is not None or part.segment or len(part.stored) != 1:
+            raise Unwritable(f"the {field} of the sparse tensor {quote(sparse.name)} are not kept in full")
+        _tensor(getattr(message, field), part)
 
 
 def _tensor(message: Message, tensor: Tensor) -> None:

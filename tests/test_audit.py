@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import os
 import shutil
@@ -260,6 +261,96 @@ def test_a_pack_that_cannot_be_made_again_says_so(pack: Path, text: str, capsys:
     assert "cannot be made again" in said
 
 
+# ------------------------------------------------------------------ the record of rewrites
+
+REWRITTEN = ROOT / "tests" / "models" / "cnn_torchscript.onnx"
+
+
+@pytest.fixture(scope="module")
+def rewritten(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a rewritten model, its record, and the pack of both."""
+    folder = tmp_path_factory.mktemp("rewritten")
+    model, record = str(folder / "out.onnx"), str(folder / "record.json")
+    assert run(["fix", str(REWRITTEN), "--output", model, "--report", record, "--samples", "1"]) == 0
+    assert run(["audit", model, "--output", str(folder / "pack"), "--rewrites", record]) == 0
+    return folder
+
+
+def test_the_record_of_rewrites_is_in_the_pack_and_on_its_page(
+    rewritten: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record, about = (json.loads((rewritten / name).read_bytes()) for name in ("record.json", "pack/audit.json"))
+    kept = rewritten / "pack" / "configuration" / "rewrites" / "record.json"
+    assert kept.read_bytes() == (rewritten / "record.json").read_bytes()
+    assert about["rewrites"]["sha256"] == hashlib.sha256(kept.read_bytes()).hexdigest()
+    assert len(about["rewrites"]["rewrites"]) == len(record["rewrites"])
+    assert about["command"][-2:] == ["--rewrites", "record.json"]
+    page = html.unescape((rewritten / "pack" / "index.html").read_text("ascii"))
+    assert hashlib.sha256(REWRITTEN.read_bytes()).hexdigest() in page
+    assert record["validation"]["said"][1:] in page
+    assert all(each["kind"] in page and each["after"] in page for each in record["rewrites"])
+    named = {each["theorem"] for each in record["rewrites"]} - {None}
+    assert named
+    assert named <= {each["id"] for each in about["theorems"]}
+    assert verified(rewritten / "pack", capsys)[0] == 0
+
+
+def test_a_changed_record_in_a_pack_is_found(
+    rewritten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the manifest was made to fit."""
+    pack = Path(shutil.copytree(rewritten / "pack", tmp_path / "pack"))
+    path = pack / "configuration" / "rewrites" / "record.json"
+    content = path.read_bytes().replace(b'"done": true', b'"done": false')
+    path.write_bytes(content)
+    assert "record.json was changed" in verified(pack, capsys)[1]
+    manifest = json.loads((pack / "manifest.json").read_bytes())
+    manifest["files"]["configuration/rewrites/record.json"] = hashlib.sha256(content).hexdigest()
+    (pack / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert "audit.json: rewrites differs: " in said
+
+
+def test_a_record_of_another_file_or_of_no_theorem_is_misuse(
+    rewritten: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = json.loads((rewritten / "record.json").read_bytes())
+    named = [each for each in record["rewrites"] if each["theorem"]]
+    named[0]["theorem"] = "rewrite.no-such"
+    (tmp_path / "other.json").write_text(json.dumps(record))
+    before = files(tmp_path)
+    for model, path, said in (
+        (REWRITTEN, rewritten / "record.json", "'record.json' is the record of another file"),
+        (rewritten / "out.onnx", tmp_path / "other.json", "names a theorem that this tool does not have"),
+        (rewritten / "out.onnx", tmp_path / "absent.json", "absent.json cannot be read"),
+        (rewritten / "out.onnx", REWRITTEN, "is no JSON file"),
+    ):
+        capsys.readouterr()
+        assert run(["audit", str(model), "--output", str(tmp_path / "new"), "--rewrites", str(path)]) == 2
+        err = capsys.readouterr().err
+        assert said in err
+        assert err.count("\n") == 1
+    assert files(tmp_path) == before
+    assert run(["audit", "--verify", str(rewritten / "pack"), "--rewrites", str(rewritten / "record.json")]) == 2
+
+
+def test_a_hostile_record_is_no_markup(rewritten: Path, tmp_path: Path) -> None:
+    record = json.loads((rewritten / "record.json").read_bytes())
+    hostile = "<script>alert(1)</script>\u202e"
+    record["original"]["model"] = record["validation"]["said"] = hostile
+    for each in record["rewrites"]:
+        each.update(before=hostile, after=hostile, kind=hostile, changes=hostile, rules=[hostile])
+        each["where"].update(place=hostile, name=hostile)
+    left = {"rule": hostile, "verdict": "fail", "number": 1, "remedy": hostile}
+    record["left"] = [{**left, "reasons": [{"reason": hostile, "places": [hostile]}]}]
+    (tmp_path / "r.json").write_text(json.dumps(record))
+    run(["audit", str(rewritten / "out.onnx"), "--output", str(tmp_path / "p"), "--rewrites", str(tmp_path / "r.json")])
+    page = (tmp_path / "p" / "index.html").read_text("ascii")
+    assert "<script" not in page
+    assert "\u202e" not in html.unescape(page)
+
+
 # ------------------------------------------------------------------ bad folders
 
 
@@ -377,6 +468,19 @@ def test_external_data_are_hashed_or_listed_with_the_reason(tmp_path: Path) -> N
         run(["audit", str(tmp_path / "m.onnx"), "--output", str(tmp_path / name)])
         about = json.loads((tmp_path / name / "audit.json").read_bytes())
         assert [(each["sha256"], each["not_read"]) for each in about["model"]["external_data"]] == [wanted]
+
+
+def test_external_data_of_sparse_tensors_are_listed(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(TEXT)
+    sparse = model.graph.sparse_initializer.add(dims=[9])
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array([4], np.int64)))
+    sparse.values.CopyFrom(onnx.TensorProto(name="s", data_type=1, dims=[1], data_location=1))
+    sparse.values.external_data.add(key="location", value="s.bin")
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    (tmp_path / "s.bin").write_bytes(b"\0\0\0\0")
+    run(["audit", str(tmp_path / "m.onnx"), "--output", str(tmp_path / "pack")])
+    [listed] = json.loads((tmp_path / "pack" / "audit.json").read_bytes())["model"]["external_data"]
+    assert (listed["file"], listed["sha256"]) == ("s.bin", hashlib.sha256(b"\0\0\0\0").hexdigest())
 
 
 def test_the_audit_judges_as_the_check(made: Path) -> None:

@@ -11,7 +11,7 @@ import onnx
 import onnx.parser
 import onnxruntime
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from sonnx.fix.fixing import fix
@@ -36,8 +36,18 @@ def parsed(text: str) -> onnx.ModelProto:
     return model
 
 
+def original(case):
+    """The model before, with its sparse initializers, which the text format does not have."""
+    model = parsed(case["before"])
+    for name, said in case.get("sparse", {}).items():
+        numbers, places = numpy.array(said["values"], numpy.float32), numpy.array(said["indices"], numpy.int64)
+        values, indices = numpy_helper.from_array(numbers, name), numpy_helper.from_array(places)
+        model.graph.sparse_initializer.add(values=values, indices=indices, dims=said["dims"])
+    return model
+
+
 def fixed(case):
-    data = parsed(case["before"]).SerializeToString()
+    data = original(case).SerializeToString()
     return fix(data, bind=case.get("bind"), **given(case))
 
 
@@ -106,7 +116,7 @@ def test_what_is_left_over(case):
 @ALL
 def test_another_evaluator_gives_the_same_values(case):
     """Independent of the executor that validates: every bit, for generated inputs with special values."""
-    found, before = fixed(case), parsed(case["before"])
+    found, before = fixed(case), original(case)
     if "bind" in case or case.get("oracle") == "none":
         return  # an evaluator of shapes with symbols has nothing to compare but what is bound
     if "sorted-nodes" in case["kinds"]:
@@ -161,6 +171,96 @@ def test_every_rewrite_names_rules_that_exist():
         assert title(module), kind
         assert module.RULES, kind
         assert set(module.RULES) <= names, kind
+
+
+# ------------------------------------------------------------------ sparse constants
+
+
+def with_sparse(values, indices, dims, where):
+    """A model whose sparse constant stands in an initializer or a node."""
+    constant = "" if where == "initializer" else "w = Constant () "
+    text = (
+        f'<ir_version: 8, opset_import: ["" : 13]> g (float[2, 3] a) => (float[2, 3] y) {{ {constant} y = Max(a, w) }}'
+    )
+    model = onnx.parser.parse_model(text)
+    sparse = onnx.SparseTensorProto(values=values, indices=indices, dims=dims)
+    sparse.values.name, sparse.indices.name = "w", "i"
+    if where == "initializer":
+        model.graph.sparse_initializer.append(sparse)
+    else:
+        model.graph.node[0].attribute.append(helper.make_attribute("sparse_value", sparse))
+    return model
+
+
+def numbers(values, element=numpy.float32):
+    return numpy_helper.from_array(numpy.array(values, element))
+
+
+SPARSE = pytest.mark.parametrize("where", ["initializer", "node"])
+
+
+@SPARSE
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sparse_constant_becomes_the_dense_one(where, seed):
+    """Any values with every bit, at any places, in both forms of indices, in typed and raw data, against numpy."""
+    draw = numpy.random.default_rng(seed)
+    dims = [[2, 3], [1, 3], [3], [1], []][seed % 5]
+    size = int(numpy.prod(dims))
+    places = numpy.flatnonzero(draw.random(size) < 0.6)
+    bits = draw.integers(0, 1 << 32, len(places), numpy.uint32)
+    values, wanted = bits.view(numpy.float32), numpy.zeros(size, numpy.uint32)
+    for place, each in zip(places.tolist(), bits, strict=True):
+        wanted[place] = each
+    by_axis = numpy.stack(numpy.unravel_index(places, dims), 1) if seed % 2 and dims else places
+    tensor = numbers(values)
+    if seed % 3 == 0 and len(values):
+        tensor.ClearField("raw_data")
+        tensor.float_data.extend(1.5 + each for each in range(len(values)))
+        wanted[places] = (1.5 + numpy.arange(len(places))).astype(numpy.float32).view(numpy.uint32)
+    found = fix(with_sparse(tensor, numbers(by_axis, numpy.int64), dims, where).SerializeToString())
+    made = onnx.ModelProto.FromString(found.data)
+    [dense] = made.graph.initializer if where == "initializer" else [made.graph.node[0].attribute[0].t]
+    assert (list(dense.dims), dense.data_type, dense.raw_data) == (dims, 1, wanted.astype("<u4").tobytes())
+    assert not any(each.rule == "no-sparse-tensor" for each in found.after.roots)
+    assert not made.graph.sparse_initializer
+
+
+NOT_DENSE = {
+    "a place outside": ([1], [6], [2, 3]),
+    "a negative place": ([1], [-1], [2, 3]),
+    "an index outside its axis": ([1], [[0, 3]], [2, 3]),
+    "a place twice": ([1, 2], [4, 4], [2, 3]),
+    "places that descend": ([1, 2], [4, 1], [2, 3]),
+    "more values than places": ([1, 2], [4], [2, 3]),
+    "an index too many": ([1], [[0, 1, 1]], [2, 3]),
+    "a negative dimension": ([1], [0], [-2, -3]),
+    "more than 64 MiB": ([1], [0], [1 << 12, (1 << 12) + 1]),
+    "more than any memory": ([1], [0], [1 << 62, 1 << 62]),
+    "a place where nothing is": ([1], [0], [0, 1 << 62, 1 << 62]),
+}
+
+
+@SPARSE
+@pytest.mark.parametrize("why", NOT_DENSE)
+def test_a_sparse_constant_that_leaves_something_open_stays(where, why):
+    values, indices, dims = NOT_DENSE[why]
+    model = with_sparse(numbers(values), numbers(indices, numpy.int64), dims, where)
+    found = fix(model.SerializeToString(), samples=1)
+    assert "no-sparse-tensor" in {each.rule for each in found.after.roots}
+    made = onnx.ModelProto.FromString(found.data)
+    kept, before = (
+        each.graph.sparse_initializer[0] if where == "initializer" else each.graph.node[0].attribute[0].sparse_tensor
+        for each in (made, model)
+    )
+    assert kept == before
+
+
+def test_indices_of_another_type_and_a_constant_the_caller_may_give_stay():
+    wrong = with_sparse(numbers([1]), numbers([0], numpy.int32), [2, 3], "initializer")
+    given = with_sparse(numbers([1]), numbers([0], numpy.int64), [2, 3], "initializer")
+    given.graph.input.append(helper.make_tensor_value_info("w", 1, [2, 3]))
+    for model in (wrong, given):
+        assert "dense-constants" not in {each.kind for each in fix(model.SerializeToString(), samples=1).rewrites}
 
 
 # ------------------------------------------------------------------ the page

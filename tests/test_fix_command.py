@@ -196,6 +196,12 @@ def test_values_outside_the_file(model, capsys):
     model.write_bytes(made.SerializeToString())
     said = refused(capsys, "model.onnx", "--output", "out.onnx")
     assert "the values of 'w' stand in another file ('weights.bin')" in said
+    sparse = made.graph.sparse_initializer.add(dims=[9])
+    sparse.values.CopyFrom(tensor)
+    sparse.values.name = "s"
+    del made.graph.initializer[:]
+    model.write_bytes(made.SerializeToString())
+    assert "the values of 's' stand in another file" in refused(capsys, "model.onnx", "--output", "out.onnx")
 
 
 def broken(made: onnx.ModelProto, kind: str) -> None:

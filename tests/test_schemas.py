@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 import sonnx
-from sonnx import catalogue, cli
+from sonnx import catalogue, cli, rewrites
 from sonnx.cases import cases
 from sonnx.domain import RuleError
+from sonnx.misuse import Misuse
+from sonnx.qualification import procedures
 from sonnx.qualification.models import model_bytes
 from sonnx.report import json as json_report
 from sonnx.table import CatalogueError
@@ -249,3 +253,73 @@ def test_the_reports_of_all_cases_follow_the_schema() -> None:
 @pytest.mark.parametrize("edition", catalogue.editions().editions)
 def test_lists_of_rules_follow_their_schema(capsys: pytest.CaptureFixture[str], edition: str) -> None:
     validator("rules.schema.json").validate(printed(capsys, "rules", "--format", "json", "--edition", edition))
+
+
+# ------------------------------------------------------------------ the record of rewrites
+
+RECORDED = json.loads(tomllib.loads(procedures.DATA.read_text("utf-8"))["texts"]["rewrites.json"])
+RECORDED["left"] = [
+    {"rule": "explicit-shape", "verdict": "fail", "number": 2, "remedy": "Declare it.",
+     "reasons": [{"reason": "none", "places": ["graph/input[0]", "graph/output[0]"]}]}
+]  # fmt: skip
+PARTS = [(), ("tool",), ("original",), ("original", "findings", 0), ("rewritten",), ("rewrites", 0),
+         ("rewrites", 0, "where"), ("left", 0), ("left", 0, "reasons", 0), ("validation",)]  # fmt: skip
+
+
+def part_of(record: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
+    found: Any = record
+    for step in path:
+        found = found[step]
+    return found
+
+
+def wrong_records() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The record with each key left out, of another kind, and each part with a key too many."""
+    for path in PARTS:
+        shown = "/".join(map(str, path))
+        for key in part_of(RECORDED, path):
+            for what in ("absent", "other"):
+                made = deepcopy(RECORDED)
+                if what == "absent":
+                    del part_of(made, path)[key]
+                else:
+                    part_of(made, path)[key] = 7.5
+                yield f"{shown} {key} {what}", made
+        made = deepcopy(RECORDED)
+        part_of(made, path)["more"] = 1
+        yield f"{shown} more", made
+
+
+@pytest.mark.parametrize("name", ["cnn_torchscript", "lstm"])
+def test_records_of_rewrites_follow_their_schema(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
+    model, record = ROOT / "tests" / "models" / f"{name}.onnx", tmp_path / "record.json"
+    for more in (("--dry-run",), ("--output", str(tmp_path / "out.onnx"), "--report", str(record))):
+        document = printed(capsys, "fix", str(model), "--format", "json", "--samples", "1", *more)
+        validator("rewrites.schema.json").validate(document)
+        assert document["rewrites"]
+    assert json.loads(record.read_text("utf-8")) == document
+    found = rewrites.read(record)
+    assert (found.original.sha256, found.rewritten.sha256) == tuple(
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in (model, tmp_path / "out.onnx")
+    )
+    assert [(each.kind, each.place, each.before, each.after) for each in found.rewrites] == [
+        (each["kind"], each["where"]["place"], each["before"], each["after"]) for each in document["rewrites"]
+    ]
+    assert found.original.findings == sum(each["number"] for each in document["original"]["findings"])
+
+
+def test_a_wrong_record_is_refused_twice(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(RECORDED))
+    validator("rewrites.schema.json").validate(RECORDED)
+    assert rewrites.read(path).left[0].reasons == (("none", ("graph/input[0]", "graph/output[0]")),)
+    for what, record in wrong_records():
+        assert not validator("rewrites.schema.json").is_valid(record), what
+        path.write_text(json.dumps(record))
+        with pytest.raises(Misuse, match="record"):
+            rewrites.read(path)
+            pytest.fail(what)
+    for text in ("", "[]", "3", "null", "[" * 100000, '{"format": ' + "9" * 5000 + "}"):
+        path.write_text(text)
+        with pytest.raises(Misuse, match="record"):
+            rewrites.read(path)

@@ -13,10 +13,10 @@ from sonnx.canonical import canonical
 from sonnx.data import folder
 from sonnx.external import Elsewhere, inside, values
 from sonnx.files import sha256
-from sonnx.model import Model, Tensor
+from sonnx.model import Model
 from sonnx.profile import Edition
 from sonnx.report.json import tool_version
-from sonnx.scope import constants, scopes, standard
+from sonnx.scope import scopes, standard, stored
 
 PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "fast-sugiyama")
 """What the tool rests on; a check loads the first two, and the last one only draws."""
@@ -41,7 +41,7 @@ def about_model(model: Model, name: str, digest: str, size: int, beside: Path) -
 
 def _external(model: Model, beside: Path) -> Iterator[dict[str, Any]]:
     """Each file that holds values, once; what cannot be read is listed with the reason."""
-    found = {each.external.location for each in constants(model) if isinstance(each, Tensor) and each.external}
+    found = {each.external.location for each in stored(model) if each.external}
     for location in sorted(found):
         try:
             path = inside(beside, location)

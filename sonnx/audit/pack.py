@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sonnx import catalogue, deviations, tailoring
+from sonnx import catalogue, deviations, rewrites, tailoring
 from sonnx.asked import Asked, judge
 from sonnx.audit import identity, page, theorems
+from sonnx.audit import rewrites as rewritten
 from sonnx.inforce import InForce
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable, contents, read
@@ -54,6 +55,8 @@ class Wanted:
     tailoring: Path | None = None
     deviations: Path | None = None
     date: date | None = None
+    rewrites: Path | None = None
+    """The record of `sonnx fix` for the model."""
 
 
 def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
@@ -66,6 +69,9 @@ def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
     data = contents(wanted.model, repr(str(wanted.model)))
     model = read(data, repr(str(wanted.model)), wanted.asked.limits)
     digest = hashlib.sha256(data).hexdigest()
+    record = None if wanted.rewrites is None else rewrites.read(wanted.rewrites)
+    if record is not None:
+        rewritten.require_about(record, wanted.name, digest)
     report = judge(model, digest, wanted.asked, wanted.name, drawn=True)
     if wanted.deviations is not None and wanted.date is not None:
         [report] = deviations.apply((report,), deviations.read(wanted.deviations), wanted.date)
@@ -74,13 +80,14 @@ def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
         f"report.{name}": render(format_, [report], {}, code, wanted.accept_assumptions).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
-    files |= _configuration(wanted, report)
+    files |= _configuration(wanted, report, record)
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
-    found = theorems.relied_on(report.rules.values(), versions, report.edition)
+    named = rewritten.theorems(record) if record is not None else ()
+    found = theorems.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = theorems.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
-    about = _audit(wanted, report, code, used, found, certificates)
+    about = _audit(wanted, report, record, code, used, found, certificates)
     about["model"] = identity.about_model(model, wanted.name, digest, len(data), wanted.model.parent)
     files[AUDIT] = as_bytes(about)
     files["index.html"] = page.page(about, report).encode("ascii")
@@ -94,12 +101,13 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _configuration(wanted: Wanted, report: Report) -> dict[str, bytes]:
+def _configuration(wanted: Wanted, report: Report, record: rewrites.Record | None) -> dict[str, bytes]:
     """The files of the project as they were read, so that the pack can be made again from itself and the model."""
     files: dict[str, bytes] = {}
     for kind, path, read_ in (
         ("tailoring", wanted.tailoring, report.tailoring),
         ("deviations", wanted.deviations, report.deviations),
+        ("rewrites", wanted.rewrites, record),
     ):
         if path is not None and read_ is not None:
             content = path.read_bytes()
@@ -112,6 +120,7 @@ def _configuration(wanted: Wanted, report: Report) -> dict[str, bytes]:
 def _audit(
     wanted: Wanted,
     report: Report,
+    record: rewrites.Record | None,
     code: int,
     used: Sequence[str],
     theorems_used: Sequence[Any],
@@ -127,7 +136,7 @@ def _audit(
         "model": {},
         "verdict": report.verdict,
         "exit": code,
-        "command": _command(wanted, report),
+        "command": _command(wanted, report, record),
         "options": {
             "edition": report.edition,
             "bind": dict(report.bound),
@@ -136,10 +145,12 @@ def _audit(
             "tailoring": report.tailoring and report.tailoring.file,
             "deviations": report.deviations and report.deviations.file,
             "date": str(wanted.date) if report.deviations else None,
+            "rewrites": record and record.file,
         },
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
         "edition": identity.about_edition(edition, used),
+        "rewrites": record and asdict(record),
         "rules": [_row(each, report) for each in matrix],
         "without": _without(matrix, used),
         "theorems": certificates,
@@ -155,16 +166,17 @@ def _audit(
             if each.verdict is Verdict.ASSUMED
         ],
         "known_problems": _problems(rules, used),
-        "limits": list(LIMITS),
+        "limits": [*LIMITS, *([rewritten.LIMIT] if record else [])],
     }
 
 
-def _command(wanted: Wanted, report: Report) -> list[str]:
+def _command(wanted: Wanted, report: Report, record: rewrites.Record | None) -> list[str]:
     """The command that makes the pack, with base names."""
     said = ["sonnx", "audit", wanted.name, "--edition", report.edition]
     said += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
     said += ["--tailoring", report.tailoring.file] if report.tailoring else []
     said += ["--deviations", report.deviations.file, "--date", str(wanted.date)] if report.deviations else []
+    said += ["--rewrites", record.file] if record else []
     said += ["--strict-versions"] if report.strict_versions else []
     return said + (["--accept-assumptions"] if wanted.accept_assumptions else [])
 
@@ -248,7 +260,7 @@ def again(folder: Path, model: Path) -> dict[str, bytes]:
         options, name = document["options"], document["model"]["file"]
         paths = {
             kind: folder / "configuration" / kind / options[kind] if options[kind] else None
-            for kind in ("tailoring", "deviations")
+            for kind in ("tailoring", "deviations", "rewrites")
         }
         day = date.fromisoformat(options["date"]) if options["date"] else None
         asked = Asked(options["edition"], dict(options["bind"]), strict_versions=bool(options["strict_versions"]))
@@ -257,7 +269,7 @@ def again(folder: Path, model: Path) -> dict[str, bytes]:
         raise Misuse(f"{folder / AUDIT} does not say what was asked ({type(reason).__name__})") from None
     own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
     asked = Asked(asked.edition, asked.bind, strict_versions=asked.strict_versions, tailoring=own)
-    wanted = Wanted(model, name, asked, accept, paths["tailoring"], paths["deviations"], day)
+    wanted = Wanted(model, name, asked, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"])
     return pack(wanted)[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sonnx.audit import rewrites
 from sonnx.audit.theorems import totals
 from sonnx.quoting import escape
 from sonnx.report.html_findings import places
@@ -41,6 +42,9 @@ def _parts(about: Audit, report: Report) -> Iterator[Markup]:
     yield element("ul", *(element("li", each) for each in about["limits"]))
     yield element("h3", "What was judged, and by what")
     yield _identity(about)
+    if about["rewrites"] is not None:
+        yield element("h3", "How the model was rewritten")
+        yield from rewrites.section(about["rewrites"])
     yield element("h3", "Assumptions to be monitored at run time")
     yield _assumptions(about["assumptions"])
     yield element("h3", "Theorems")

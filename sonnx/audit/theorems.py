@@ -24,14 +24,17 @@ KEYS = ("everything", "but_types", "types", "conditions", "shapes", "against_onn
 """What must be equal for versions and editions of an operator to share a theorem, by sort of theorem."""
 
 
-def relied_on(rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str) -> list[Any]:
-    """The theorems derived from the operators in the versions used, and those that bear on the rules."""
+def relied_on(
+    rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str, named: Collection[str] = ()
+) -> list[Any]:
+    """The theorems derived from the operators in the versions used, those that bear on the rules, and those named."""
     wanted = {rule.slug for rule in rules}
     labels = set(_labels(used, edition))
     return [
         theorem
         for theorem in proving.theorems()
-        if (theorem.id.split(".")[1] in labels if of_operator(theorem) else not wanted.isdisjoint(bears_on(theorem)))
+        if theorem.id in named
+        or (theorem.id.split(".")[1] in labels if of_operator(theorem) else not wanted.isdisjoint(bears_on(theorem)))
     ]
 
 

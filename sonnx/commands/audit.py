@@ -26,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--output", type=Path, metavar="DIR", help="the folder to make; it must not exist or be empty")
     kind.add_argument("--verify", type=Path, metavar="DIR", help="make the pack of a folder again and compare")
     request.add_arguments(parser)
+    parser.add_argument(
+        "--rewrites",
+        type=Path,
+        default=None,
+        metavar="RECORD",
+        help="the record that sonnx fix --report wrote of MODEL",
+    )
     parser.set_defaults(command=audit_command)
 
 
@@ -43,7 +50,7 @@ def audit_command(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     from sonnx.audit.verify import differences
 
-    given = (options.edition, options.tailoring, options.deviations, options.date)
+    given = (options.edition, options.tailoring, options.deviations, options.date, options.rewrites)
     if any(each is not None for each in given) or options.bind or options.strict_versions or options.accept_assumptions:
         raise Misuse("--verify takes what was asked from the pack: leave the options out")
     found = list(dict.fromkeys(differences(options.verify, options.model)))
@@ -65,7 +72,7 @@ def _write(options: argparse.Namespace) -> int:
     day = options.date or date.today() if options.deviations is not None else None
     wanted = Wanted(
         options.model, options.model.name, request.asked(options), options.accept_assumptions, options.tailoring,
-        options.deviations, day,
+        options.deviations, day, options.rewrites,
     )  # fmt: skip
     files, report = pack(wanted)
     run = {

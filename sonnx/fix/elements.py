@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.build import VALUE_FIELD
-from sonnx.model import WIDTH, Attribute, AttributeValue, Tensor
+from sonnx.model import WIDTH, Attribute, AttributeValue, SparseTensor, Tensor
 from sonnx.parse import element_names
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array, format_of, lowest
 
@@ -70,6 +70,41 @@ def transposed(tensor: Tensor, name: str) -> Tensor | None:
     """The matrix with its axes exchanged, None where its bytes cannot be moved."""
     values = opaque(tensor)
     return None if values is None else raw(name, tensor.element, values.T.shape, values.T.tobytes())
+
+
+def dense(sparse: SparseTensor, name: str, most: int) -> Tensor | None:
+    """The constant with its zeros written, the bytes of its values moved.
+
+    None where it is of more than `most` bytes, its type has no zero or is unknown, or its indices are not as ONNX asks
+    (inside the shape, each once, ascending; one number each in row-major order, or one for each axis).
+    """
+    kind = ELEMENTS.get(sparse.element or "")
+    if kind is None or sparse.values is None or sparse.indices is None or np.zeros(1, kind)[0] != 0:
+        return None
+    values, indices = opaque(sparse.values), opaque(sparse.indices)
+    size = int(np.prod(sparse.dims, dtype=object)) if min(sparse.dims, default=0) >= 0 else most + 1
+    if values is None or indices is None or sparse.indices.element != "int64" or size * kind.itemsize > most:
+        return None
+    written = indices.view("<i8")
+    places = _row_major(written, sparse.dims) if values.size else written.reshape(-1)
+    if places is None or places.shape != values.shape or not ((places >= 0) & (places < size)).all():
+        return None
+    if (np.diff(places) <= 0).any():
+        return None
+    made = np.zeros(size, values.dtype)
+    made[places] = values
+    return raw(name, sparse.element, sparse.dims, made.tobytes())
+
+
+def _row_major(indices: Array, dims: Sequence[int]) -> Array | None:
+    """Places in row-major order, from those or from one index for each axis; None where one is outside its axis."""
+    if indices.ndim != 2:
+        return indices if indices.ndim == 1 else None
+    if indices.shape[1] != len(dims) or not ((indices >= 0) & (indices < np.array(dims, np.int64))).all():
+        return None
+    strides = [int(np.prod(dims[axis + 1 :], dtype=object)) for axis in range(len(dims))]
+    found: Array = (indices * np.array(strides, np.int64)).sum(axis=1)
+    return found
 
 
 def reshaped(tensor: Tensor, dims: Sequence[int]) -> Tensor:

@@ -17,10 +17,10 @@ from sonnx.fix.validation import Validation, validate
 from sonnx.fix.walk import Walked, walk
 from sonnx.inforce import InForce
 from sonnx.misuse import Misuse
-from sonnx.model import Model, Tensor
+from sonnx.model import Model
 from sonnx.parse import read
 from sonnx.quoting import quote
-from sonnx.scope import function_key, imports_of, scopes
+from sonnx.scope import function_key, imports_of, stored
 from sonnx.selecting import named
 from sonnx.verdict import Report, Verdict, Where
 from sonnx.write import Unwritable, write
@@ -126,21 +126,12 @@ def _rewritten(model: Model, world: World) -> tuple[Walked, list[Rewrite]]:
 
 
 def _refuse_external(model: Model) -> None:
-    for tensor in _tensors(model):
+    for tensor in stored(model):
         if tensor.external is not None:
             raise Misuse(
                 f"the values of {quote(tensor.name)} stand in another file ({quote(tensor.external.location)}); "
                 "store them in the model first, so that one file is what was validated"
             )
-
-
-def _tensors(model: Model) -> Iterator[Tensor]:
-    for scope in scopes(model):
-        yield from scope.graph.initializers
-        for node in scope.graph.nodes:
-            for attribute in node.attributes:
-                values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
-                yield from (value for value in values if isinstance(value, Tensor))
 
 
 def _written(model: Model) -> bytes:

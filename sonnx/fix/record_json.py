@@ -1,12 +1,13 @@
 """The record of a rewriting as JSON: what was done, why it changes no value, and which file came of which.
 
-`format` 1; docs/fix.md describes the keys.
+sonnx/report/rewrites.schema.json describes the keys.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import PurePath
 from typing import Any
 
 from sonnx.files import sha256
@@ -15,9 +16,8 @@ from sonnx.fix.record import Rewrite
 from sonnx.fix.text import reasons
 from sonnx.report.json import tool_version
 from sonnx.report.text import grouped
+from sonnx.rewrites import FORMAT
 from sonnx.verdict import Report
-
-FORMAT = 1
 
 
 def render(fixed: Fixed, source: str, code: int, output: str | None) -> str:
@@ -27,11 +27,12 @@ def render(fixed: Fixed, source: str, code: int, output: str | None) -> str:
         "tool": {"name": "sonnx", "version": tool_version()},
         "exit": code,
         "edition": fixed.after.edition,
-        "original": {"model": fixed.before.name, "sha256": source, **_report(fixed.before)},
-        "rewritten": {"model": output, "sha256": sha256(fixed.data), **_report(fixed.after)},
+        "original": {"model": PurePath(fixed.before.name).name, "sha256": source, **_report(fixed.before)},
+        "rewritten": {"model": output and PurePath(output).name, "sha256": sha256(fixed.data), **_report(fixed.after)},
         "rewrites": [_rewrite(each) for each in fixed.rewrites],
         "left": [_left(findings, fixed) for findings in grouped(fixed.after.roots)],
         "validation": {
+            "said": fixed.validation.sentence,
             "done": fixed.validation.done,
             "asked": fixed.validation.asked,
             "inputs": fixed.validation.inputs,

@@ -85,7 +85,7 @@ Since = Callable[[frozenset[str]], Model]
 
 Outcome = Mapping[str, Array] | ErrorCondition
 
-ORDER = ("constant-condition", "function-call", "sorted-nodes", "uncalled-functions")
+ORDER = ("constant-condition", "dense-constants", "function-call", "sorted-nodes", "uncalled-functions")
 """Rewrites that make of a model what the executor can run, without touching any operator it can."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from sonnx.misuse import Misuse
 from sonnx.qualification.case_runs import run_cases
 from sonnx.qualification.configuration import Configuration, configuration
+from sonnx.qualification.mutation import Mutation, Survivor, mutation
 from sonnx.qualification.procedures import Outcome, perform
 from sonnx.qualification.requirements import Requirement, requirements
 from sonnx.selfcheck import selfcheck
@@ -32,6 +33,7 @@ class Kit:
     covered: Mapping[str, tuple[str, ...]]
     strangers: tuple[str, ...]
     """What cases or procedures claim to verify and is no requirement."""
+    mutation: Mutation
     selfcheck: tuple[str, ...]
     sound: bool
     errors: tuple[Mapping[str, Any], ...]
@@ -56,7 +58,8 @@ class Kit:
     @property
     def passed(self) -> bool:
         """Whether everything is as it must be."""
-        return self.sound and not (self.failed or self.uncovered or self.strangers or self.changed)
+        wrong = self.failed or self.uncovered or self.strangers or self.changed
+        return self.sound and not (wrong or self.mutation.unexplained or self.mutation.gone)
 
 
 def make() -> Kit:
@@ -73,8 +76,8 @@ def make() -> Kit:
     lines, sound = selfcheck()
     return Kit(
         wanted, cases, procedures, {name: tuple(found) for name, found in covered.items()}, tuple(strangers),
-        tuple(lines), sound, _listed("tool_errors.toml", "error"), _listed("known_problems.toml", "problem"),
-        configuration(),
+        mutation(), tuple(lines), sound,
+        _listed("tool_errors.toml", "error"), _listed("known_problems.toml", "problem"), configuration(),
     )  # fmt: skip
 
 
@@ -87,9 +90,12 @@ def summary(kit: Kit) -> Iterator[str]:
     yield f"requirements {len(kit.requirements)}, of which verified {len(kit.requirements) - len(kit.uncovered)}"
     for name, outcomes in (("cases", kit.cases), ("procedures", kit.procedures)):
         yield f"{name} {len(outcomes)}, of which as expected {sum(each.passed for each in outcomes)}"
+    yield f"small changes of the rules {kit.mutation.mutants}, of which noticed by a case {kit.mutation.killed}"
     yield from (f"failed: {each.id}: {each.actual}" for each in kit.failed)
     yield from (f"not verified: {name}" for name in kit.uncovered)
     yield from (f"no requirement: {name}" for name in kit.strangers)
+    yield from (f"noticed by no case, and no reason: {_shown(each)}" for each in kit.mutation.unexplained)
+    yield from (f"a reason for what is noticed: {_shown(each)}" for each in kit.mutation.gone)
     yield from (f"not as delivered: {name}" for name in kit.changed)
     yield from (line for line in kit.selfcheck if line.startswith("problem"))
     if not kit.configuration.packaged:
@@ -140,6 +146,7 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
         "verification.md",
         _page("Procedures, cases and their results here", ("what is run", "verifies", "result"), outcomes),
     )
+    yield "mutation.md", "".join(f"{line}\n" for line in _mutation(kit.mutation))
     found = ((each["id"], each["text"], each["effect"], " ".join(each["measures"])) for each in kit.errors)
     yield "tool-errors.md", _page("Errors the tool could make", ("id", "error", "effect", "measures"), found)
     known = (
@@ -161,6 +168,7 @@ FIRST_PAGE = """\
 |---|---|---|
 | requirements.md | what the tool must do, and by how many cases each is verified | tool operational requirements |
 | verification.md | what was run here, and what came out | verification cases, procedures and results |
+| mutation.md | small changes of the rules that cases notice, and why others are not | strength of the cases |
 | tool-errors.md | what could go wrong, and the measures | tool error analysis |
 | known-problems.md | problems of this version | problem reports |
 | configuration.md | what is installed here | configuration and environment index |
@@ -169,6 +177,29 @@ FIRST_PAGE = """\
 These are data that tool qualification usually asks for (DO-330 TQL-5, ISO 26262-8 clause 11, EN 50128 class T2).
 The kit claims conformance to none of them: that is for the project and its authority.
 """
+
+
+def _mutation(found: Mutation) -> Iterator[str]:
+    yield "# Strength of the cases"
+    yield ""
+    yield "Each condition of each rule is changed in one small way: a comparison turned round, a bound moved by one, a"
+    yield "conjunct left out, all for any. A case notices the change where it gets another answer of that rule."
+    yield ""
+    yield "| changes | noticed by a case | not noticed, for a reason | without a reason | reasons for what is noticed |"
+    yield "|---|---|---|---|---|"
+    reasoned = found.alive - len(found.unexplained)
+    numbers = (found.mutants, found.killed, reasoned, len(found.unexplained), len(found.gone))
+    yield f"| {' | '.join(map(str, numbers))} |"
+    listed = [*found.reasons]
+    listed += [("no-reason", "No reason is on record.", found.unexplained)] if found.unexplained else []
+    for id_, reason, survivors in listed:
+        yield from ("", f"## {id_}: {len(survivors)}", "", reason, "")
+        yield from ("| rule | condition | changed to |", "|---|---|---|")
+        yield from (f"| {' | '.join(map(_cell, (each.rule, each.text, each.mutant)))} |" for each in survivors)
+
+
+def _shown(survivor: Survivor) -> str:
+    return f"{survivor.rule}: {survivor.mutant} for {survivor.text}"
 
 
 def _said(outcome: Outcome) -> str:

@@ -1,6 +1,6 @@
 """Mutation testing of the rules: every small change of a rule's text must be noticed by a case.
 
-    python tests/rule_mutants.py [OPERATOR or RULE …]
+    python -m sonnx.qualification.rule_mutants [OPERATOR or RULE …]
 
 Each condition a case asks is recorded with the facts it was asked of.  A mutant is *killed* when some case would get
 another answer of that rule: another word of docs/cases.md, or no pass where the case states `conforms`.  What other
@@ -139,11 +139,13 @@ def _recorded(found: dict[tuple[str, str], list[Asked]], case: Case, edition: st
         found[rule.slug, demand.text].append(asked)
         return judge(rule, demand, names)
 
-    calls.judge = checking.judge = record
+    for module in (calls, checking):  # both hold the function under its name
+        vars(module)["judge"] = record
     try:
         yield
     finally:
-        calls.judge = checking.judge = judge
+        for module in (calls, checking):
+            vars(module)["judge"] = judge
 
 
 def words(demand: Expression, those: list[Asked]) -> dict[str, frozenset[str]]:
@@ -195,14 +197,14 @@ def chosen(names: list[str]) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print what no case notices, and the score."""
+    """Write what no case notices, and the score."""
     number = alive = 0
     for slug, text in chosen(sys.argv[1:]):
         made = score(slug, text)
         number, alive = number + made.mutants, alive + len(made.alive)
         for mutant in made.alive:
-            print(f"{slug}\n    {' '.join(text.split())}\n    {mutant}")
-    print(f"{number - alive} of {number} mutants killed")
+            sys.stdout.write(f"{slug}\n    {' '.join(text.split())}\n    {mutant}\n")
+    sys.stdout.write(f"{number - alive} of {number} mutants killed\n")
 
 
 if __name__ == "__main__":
