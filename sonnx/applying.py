@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,6 +37,9 @@ from sonnx.verdict import Verdict
 Definition = Callable[[Application, Sequence[Any]], tuple[Array, ...]]
 Kernel = Callable[[Sequence[Any], Array], Array]
 Expected = tuple[tuple[int, ...], np.dtype[Any]]
+
+DIMENSIONS, BYTES = 64, 2**62
+"""What a numpy array may have at most; memory ends before that."""
 
 FEW = 2
 """Floating-point elements of a tensor that rules are asked about."""
@@ -73,8 +77,8 @@ def facts_of(values: Array) -> TensorFacts:
 class Applier:
     """What all nodes of a run share: the rules in force, the operator set, and whether the model conforms.
 
-    In a conforming model every rule of an operator must hold.  In another the ones must on which its values rest: the
-    error conditions, and what the shape expressions rely on.  `plain` leaves the kernels out.
+    In a conforming model every rule of an operator must hold.  In another what ONNX demands must, and the rules its
+    values rest on: the error conditions, and what the shape expressions rely on.  `plain` leaves the kernels out.
     """
 
     in_force: InForce
@@ -108,6 +112,13 @@ class Applier:
         made = self._signature(described)
         _count(node, made)
         names = environment(made, node.attributes, inputs, [NOTHING_STATED] * len(node.outputs))
+        if not self.conforming and hasattr(module, "written_out"):
+            unknown = first_unknown((names["X"].shape, *[names[parameter.name] for parameter in made.parameters]))
+            if unknown is not None and unknown.cause is Cause.RUN_TIME:
+                return None
+            if unknown is None:
+                attributes |= {attribute.name: attribute for attribute in module.written_out(names)}
+                names = environment(made, tuple(attributes.values()), inputs, [NOTHING_STATED] * len(node.outputs))
         if self._wait(made, names, getattr(module, "RAISES", ())):
             return None
         _types(made, described, names)
@@ -132,6 +143,9 @@ class Applier:
     def _prepared(
         self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None
     ) -> Prepared:
+        for shape, kind in expected or ():
+            if len(shape) > DIMENSIONS or prod(max(1, extent) for extent in shape) * kind.itemsize > BYTES:
+                raise NotExecutable(f"an output of shape {list(shape)} is too large for an array")
         fast = None if self.plain else _kernels().get(application.operator.lower())
         faster = import_module(fast) if fast else None
         kernel: Kernel | None = None
@@ -173,9 +187,13 @@ class Applier:
         yield from group_answers(groups, {**names, **_without_outputs(made)}, self.in_force)
         for rule in made.rules:
             demand = demanded(rule, made.text, self.in_force.editions)
-            asked = rule.slug not in raised and (self.conforming or _carries(rule, made))
-            if demand is not None and asked:
-                yield judge(rule, demand, names)
+            carried = self.conforming or _carries(rule, made)
+            if not carried and rule.kind != "validity":
+                demand = rule.onnx
+            if demand is not None and rule.slug not in raised:
+                answer = judge(rule, demand, names)
+                if carried or answer.verdict is Verdict.FAIL:  # what ONNX demands of values, the definitions decide
+                    yield answer
 
 
 def _carries(rule: Rule, made: Signature) -> bool:

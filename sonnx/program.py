@@ -65,22 +65,35 @@ def place_of(node: Node, index: int) -> str:
     return f"node {quote(node.name)} ({quote(node.operator)[1:-1]}, graph/node[{index}])"
 
 
-class at:  # noqa: N801  read as "with at(node, index):"
-    """Puts the node in front of the sentence of whatever stops inside."""
+MEANINGLESS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
+"""What a definition may raise where it is given what no text speaks of."""
 
-    def __init__(self, node: Node, index: int) -> None:
-        self.node, self.index = node, index
+
+class at:  # noqa: N801  read as "with at(node, index, conforming):"
+    """Puts the node in front of the sentence of whatever stops inside.
+
+    Outside the profile a definition may be given what it has no meaning for, and the run stops with a sentence; inside
+    it that is a defect of ours, and not caught.  What does not fit into memory stops in both.
+    """
+
+    def __init__(self, node: Node, index: int, *, conforming: bool) -> None:
+        self.node, self.index, self.conforming = node, index, conforming
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        place = place_of(self.node, self.index)
         if isinstance(error, NoValue):
-            raise ErrorCondition(error.rule, f"{place_of(self.node, self.index)}: {error} ({error.rule})") from None
+            raise ErrorCondition(error.rule, f"{place}: {error} ({error.rule})") from None
         if isinstance(error, ErrorCondition):
-            raise ErrorCondition(error.rule, f"{place_of(self.node, self.index)}: {error}") from None
+            raise ErrorCondition(error.rule, f"{place}: {error}") from None
         if isinstance(error, NotExecutable):
-            raise NotExecutable(f"{place_of(self.node, self.index)}: {error}") from None
+            raise NotExecutable(f"{place}: {error}") from None
+        if isinstance(error, MemoryError):
+            raise NotExecutable(f"{place}: its values do not fit into memory") from None
+        if isinstance(error, MEANINGLESS) and not self.conforming:
+            raise NotExecutable(f"{place}: its operator has no meaning for inputs of these types and shapes") from error
 
 
 def program(model: Model, applier: Applier, given: Mapping[str, Array], *, keep: bool = False) -> Program:
@@ -99,7 +112,7 @@ def program(model: Model, applier: Applier, given: Mapping[str, Array], *, keep:
     for name, values in given.items():
         made.define(name, facts_of(values), values)
     for index, node in enumerate(model.graph.nodes):
-        with at(node, index):
+        with at(node, index, conforming=applier.conforming):
             made.add(index, node)
     names = [value.name for value in model.graph.outputs]
     if keep:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -28,7 +27,7 @@ from sonnx.quoting import quote
 from sonnx.scope import imports_of
 from sonnx.semantics.application import Tally
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array
-from sonnx.stops import BadInput, NotConforming, NotExecutable, Stop
+from sonnx.stops import BadInput, NotConforming, NotExecutable
 from sonnx.verdict import Report, Verdict
 
 RUNS = (Verdict.PASS, Verdict.ASSUMED)
@@ -220,40 +219,26 @@ def execute(made: Program) -> dict[str, Array]:
 def _quickly(step: Step, fast: tuple[Kernel, Expected], made: Program, buffers: list[Any]) -> None:
     """One kernel into one buffer."""
     (kernel, (shape, kind)), values = fast, made.values
-    if step.buffer is None:
-        out = np.empty(shape, kind)
-    else:
-        if step.buffer_size:
-            buffers[step.buffer] = np.empty(step.buffer_size, np.uint8)
-        out = buffers[step.buffer][: step.size].view(kind).reshape(shape)
     try:
+        if step.buffer is None:
+            out = np.empty(shape, kind)
+        else:
+            if step.buffer_size:
+                buffers[step.buffer] = np.empty(step.buffer_size, np.uint8)
+            out = buffers[step.buffer][: step.size].view(kind).reshape(shape)
         result = kernel([values[place] for place in step.inputs], out)
     except Exception:
-        with _meant(made, step):
+        with at(step.node, step.index, conforming=made.applier.conforming):
             raise
     if result.shape != shape or result.dtype != kind:
-        raise AssertionError(f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {kind}{shape}")
+        raise _surprise(made, step, result, (shape, kind))
     values[step.outputs[0]] = result
-
-
-@contextmanager
-def _meant(made: Program, step: Step) -> Iterator[None]:
-    """Outside the profile a definition may be given what it has no meaning for; inside it that is a defect of ours."""
-    with at(step.node, step.index):
-        try:
-            yield
-        except Stop:
-            raise
-        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-            if made.applier.conforming:
-                raise
-            raise NotExecutable("its operator has no meaning for inputs of these types and shapes") from error
 
 
 def _slowly(step: Step, made: Program, values: list[Any]) -> None:
     """A node by its definition, or one whose shapes depend on values."""
     inputs = [values[place] for place in step.inputs]
-    with _meant(made, step):
+    with at(step.node, step.index, conforming=made.applier.conforming):
         prepared = step.prepared
         if prepared is None:
             facts = tuple(None if each is None else facts_of(each) for each in inputs)
@@ -269,8 +254,15 @@ def _slowly(step: Step, made: Program, values: list[Any]) -> None:
         raise NotExecutable(f"{place_of(step.node, step.index)}: its operator gives {len(results)} outputs")
     for place, result, expected in zip(step.outputs, results, prepared.expected or [None] * len(results), strict=True):
         if expected is not None and (result.shape, result.dtype) != expected:
-            raise AssertionError(f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {expected}")
+            raise _surprise(made, step, result, expected)
         values[place] = result
+
+
+def _surprise(made: Program, step: Step, result: Array, expected: Expected) -> Exception:
+    """A definition that makes another shape than the rules say: in a conforming model a defect of ours."""
+    shape, kind = expected
+    text = f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {kind}{shape}"
+    return AssertionError(text) if made.applier.conforming else NotExecutable(text)
 
 
 def _own(values: Array, inputs: Sequence[Array | None]) -> Array:

@@ -161,7 +161,7 @@ def test_gather_and_scatter():
         assert found[1, 1] == wanted
     with pytest.raises(sonnx.Stop, match="named 2 times"):
         slow("ScatterND", [data, twice, numpy.array([1, 2, 7], "f4")])
-    with pytest.raises(sonnx.Stop, match="outside"):
+    with pytest.raises(sonnx.Stop, match=r"Gather\.indices-in-axis"):
         slow("Gather", [data, numpy.array([4])], axis=1)
 
 
@@ -197,17 +197,17 @@ MISFITS = [
     ("Equal", [numpy.zeros(3, "f4"), numpy.zeros(3, "i4")], {}, "no-implicit-conversion"),
     ("Add", [numpy.zeros(3, "f4"), numpy.zeros(2, "f4")], {}, "Add.broadcastable"),
     ("Mul", [numpy.zeros(3, "f4"), numpy.zeros(2, "f4")], {}, "broadcast"),
-    ("Exp", [numpy.zeros(3, "i4")], {}, "Exp-13 is not defined for elements of type int32"),
-    ("Erf", [numpy.zeros(3, "i4")], {}, "Erf-13 is not defined for elements of type int32"),
+    ("Exp", [numpy.zeros(3, "i4")], {}, "Exp.T-allowed"),
+    ("Erf", [numpy.zeros(3, "i4")], {}, "Erf.T-allowed"),
     ("Sum", [numpy.zeros(3, "i4")] * 3, {}, "Sum is not defined for int32"),
     ("And", [numpy.zeros(3, "f4")] * 2, {}, "And is defined for bool only"),
-    ("Not", [numpy.zeros(3, "u1")], {}, "Not-1 is not defined for elements of type uint8"),
-    ("Min", [numpy.zeros(3, bool)] * 2, {}, "not defined for elements of type bool"),
+    ("Not", [numpy.zeros(3, "u1")], {}, "Not.T-allowed"),
+    ("Min", [numpy.zeros(3, bool)] * 2, {}, "Min.T-allowed"),
     ("Mod", [numpy.ones(3, "i4"), numpy.zeros(3, "i4")], {}, "an element of B is 0"),
-    ("Mod", [numpy.ones(3, "f4"), numpy.ones(3, "f4")], {}, "no meaning for float32"),
-    ("Expand", [numpy.zeros(3, "f4"), numpy.zeros((), "i8")], {}, "Expand.broadcastable"),
+    ("Mod", [numpy.ones(3, "f4"), numpy.ones(3, "f4")], {}, "Mod.fmod-of-floats"),
+    ("Expand", [numpy.zeros(3, "f4"), numpy.zeros((), "i8")], {}, "Expand.shape-rank"),
     ("Expand", [numpy.zeros(3, "f4"), numpy.array([-1])], {}, "Expand.extents-not-negative"),
-    ("ConstantOfShape", [numpy.array([1.5])], {}, "not defined for elements of type double"),
+    ("ConstantOfShape", [numpy.array([1.5])], {}, "ConstantOfShape.T1-allowed"),
     ("ConstantOfShape", [numpy.array([-1])], {}, "ConstantOfShape.extents-not-negative"),
     ("Split", [numpy.zeros(3, "f4"), numpy.array([1, 1])], {}, "Split.parts-fill-axis"),
     ("Squeeze", [numpy.zeros((1, 3), "f4"), numpy.array([1])], {}, "Squeeze.axes-of-one"),
@@ -215,9 +215,14 @@ MISFITS = [
     ("Transpose", [numpy.zeros((1, 3), "f4")], {"perm": [0, 0]}, "Transpose.perm-complete"),
     ("Transpose", [numpy.zeros((1, 3), "f4")], {"axis": 0}, "has no attribute 'axis'"),
     ("Transpose", [numpy.zeros((1, 3), "f4")] * 2, {}, "has 1 inputs"),
-    ("Gather", [numpy.zeros(3, "f4"), numpy.zeros(3, "f4")], {}, "Gather-13 is not defined for elements of type float"),
+    ("Gather", [numpy.zeros(3, "f4"), numpy.zeros(3, "f4")], {}, "Gather.Tind-allowed"),
     ("Gather", [numpy.zeros(3, "f4"), numpy.zeros(3, "i8")], {"axis": 1}, "Gather.axis-range"),
-    ("ScatterND", [numpy.zeros((2, 2), "f4"), numpy.zeros((1, 3), "i8"), numpy.zeros(1, "f4")], {}, "do not fit"),
+    (
+        "ScatterND",
+        [numpy.zeros((2, 2), "f4"), numpy.zeros((1, 3), "i8"), numpy.zeros(1, "f4")],
+        {},
+        "index-depth",
+    ),
     ("ScatterND", [numpy.zeros(2, "f4"), numpy.array([[5]]), numpy.zeros(1, "f4")], {}, "none of a tensor of shape"),
     ("Cast", [numpy.zeros(3, "f4")], {"to": 17}, "the element type float8e4m3fn, which the executor does not know"),
     ("Cast", [numpy.zeros(3, "f4")], {}, "to is not written"),

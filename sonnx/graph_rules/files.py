@@ -50,7 +50,8 @@ def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Defect
     for scope in scopes(model):
         graph = scope.graph
         inputs = {value.name for value in graph.inputs}
-        others = [each.name for each in chain(graph.initializers, graph.sparse_initializers) if each.name not in inputs]
+        names = [*(each.name for each in graph.initializers), *(each.name for each in graph.sparse_initializers)]
+        others = [name for name in names if name not in inputs]
         if others:
             alone = plural(len(others), "initializer is no graph input", "initializers are no graph inputs")
             yield Defect(f"at IR version {model.ir_version} {alone}, first {quote(others[0])}", scope.place, others[0])

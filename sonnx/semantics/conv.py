@@ -11,12 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.semantics import pooling
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array
 from sonnx.semantics.sums import in_units_of_products, numbers, products, store, total
 from sonnx.semantics.windows import Windows, windows
 
 OPERATOR = "Conv"
+written_out = pooling.written_out
 
 
 def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:

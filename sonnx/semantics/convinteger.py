@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.semantics import pooling
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.conv import windows_of
 from sonnx.semantics.formats import Array
@@ -19,6 +20,7 @@ from sonnx.semantics.sums import wrapped
 
 OPERATOR = "ConvInteger"
 RAISES = ("ConvInteger.padding-without-zero-point",)
+written_out = pooling.written_out
 
 
 def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:

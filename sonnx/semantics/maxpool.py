@@ -13,11 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.semantics import pooling
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array, patterns, place
 from sonnx.semantics.windows import Windows, windows
 
 OPERATOR = "MaxPool"
+written_out = pooling.written_out
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:

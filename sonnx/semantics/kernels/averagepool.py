@@ -56,10 +56,11 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array) -> int:
             total_of(_views(_padded(planes[part], slid, limits), slid)), prod(slid.kernel), number, out.dtype
         )
         made[part] = values
-        for plane, *place in np.argwhere(open_).tolist():
+        for plane in np.flatnonzero(open_.reshape(len(open_), -1).any(axis=1)).tolist():
             elements = np.array(numbers(planes[start + plane]), object).reshape(planes.shape[1:])
-            store_mean(made[start + plane][None, None], (0, 0, *place), elements, slid, limits)
-            exact += 1
+            for place in np.argwhere(open_[plane]).tolist():
+                store_mean(made[start + plane][None, None], (0, 0, *place), elements, slid, limits)
+                exact += 1
     return exact
 
 
