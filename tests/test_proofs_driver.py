@@ -65,6 +65,17 @@ def test_proved_where_refuted_is_stated(arguments, capsys):
     assert "test.true is proved, and is stated as refuted" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("number", "one_by_one"), [(24, 25), (25, 1)])
+def test_many_witnesses_are_counted_and_other_refuted_claims_are_shown(number, one_by_one, arguments, capsys):
+    said = replace(FALSE, expected="refuted", because="It is false.")
+    witnesses = [replace(said, id=f"derived.W-{i}", reason_single="A model.") for i in range(number)]
+    assert run(arguments("--no-cache", replace(said, id="printed.claim"), *witnesses)) == 0
+    out = capsys.readouterr().out
+    assert out.count("  claim    ") == one_by_one
+    assert "refuted, as stated: printed.claim" in out
+    assert (f"refuted, as stated: {number} claims" in out) == (one_by_one == 1)
+
+
 def test_a_vacuous_theorem_is_refused(arguments, capsys):
     assert run(arguments("--no-cache", VACUOUS)) == 2
     assert "test.vacuous is vacuous" in capsys.readouterr().out

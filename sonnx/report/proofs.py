@@ -15,6 +15,8 @@ from sonnx.report.json import tool_version
 FORMAT = 1
 STATUSES = ("proved", "refuted", "undecided", "vacuous")
 ANSWER = ("solver", "version", "result", "effort", "steps", "trusted")
+MODELS = 24
+"""Witness models that are shown one by one."""
 Theorem = Any
 """A theorem of proofs/, which is not imported here."""
 
@@ -76,8 +78,12 @@ def _disagreement(judged: Any) -> str:
 
 
 def _refuted(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    for outcome in outcomes:
-        if outcome.status == "refuted" and outcome.expected:
+    """What a text says and is false, one by one; models that break one rule alone are many, and then only counted."""
+    found = [outcome for outcome in outcomes if outcome.status == "refuted" and outcome.expected]
+    models = [outcome for outcome in found if outcome.theorem.reason_single]
+    folded = models if len(models) > MODELS else []
+    for outcome in found:
+        if outcome not in folded:
             theorem = outcome.theorem
             yield ""
             yield f"refuted, as stated: {theorem.id}{f'  [{theorem.erratum}]' if theorem.erratum else ''}"
@@ -85,6 +91,11 @@ def _refuted(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"  shown    {escape(outcome.replayed) or _values(outcome)}"
             if theorem.because:
                 yield f"  because  {theorem.because}"
+    if folded:
+        yield ""
+        yield f"refuted, as stated: {len(folded)} claims that a rule follows from the others or that nothing conforms"
+        yield "  shown    by a model for each, which the checker judged"
+        yield f"  more     sonnx prove --select {folded[0].theorem.id}"
 
 
 def _values(outcome: Outcome) -> str:
