@@ -29,7 +29,7 @@ def test_no_model_of_a_case_gets_worse(case):
         assert harmless(str(refusal))
         return
     before, after = (failures(report) for report in (found.before, found.after))
-    assert after.keys() <= before.keys()
+    assert after.keys() <= before.keys() | waiting(found.before)
     assert sonnx.check(found.data, name="model") == found.after
     if not found.rewrites:
         assert after == before
@@ -40,6 +40,11 @@ def test_no_model_of_a_case_gets_worse(case):
 
 def failures(report: sonnx.Report) -> Counter:
     return Counter(each.rule for each in report.findings if each.verdict is Verdict.FAIL)
+
+
+def waiting(report: sonnx.Report) -> set[str]:
+    """The rules that could not be asked because another one failed: once that is mended they may fail themselves."""
+    return {each.rule for each in report.findings if each.verdict is Verdict.UNDECIDED and each.cause}
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
