@@ -33,6 +33,8 @@ def parsed(text: str) -> onnx.ModelProto:
     model = onnx.parser.parse_model(text)
     if model.graph.name == "unnamed":
         model.graph.name = ""
+    for attribute in (each for node in model.graph.node for each in node.attribute if each.HasField("g")):
+        attribute.g.name = "" if attribute.g.name == "unnamed" else attribute.g.name
     return model
 
 
@@ -43,6 +45,8 @@ def original(case):
         numbers, places = numpy.array(said["values"], numpy.float32), numpy.array(said["indices"], numpy.int64)
         values, indices = numpy_helper.from_array(numbers, name), numpy_helper.from_array(places)
         model.graph.sparse_initializer.add(values=values, indices=indices, dims=said["dims"])
+    again = [each for each in model.graph.initializer if each.name in case.get("twice", ())]
+    model.graph.initializer.extend(again)
     return model
 
 
@@ -69,17 +73,26 @@ def shown(model: onnx.ModelProto) -> dict:
 
     def attribute(it):
         value = onnx.helper.get_attribute_value(it)
+        if it.type == onnx.AttributeProto.GRAPH:
+            return inside(value)
         return tensor(value) if it.type == onnx.AttributeProto.TENSOR else value
+
+    def nodes(it):
+        return [
+            (n.op_type, list(n.input), [o for o in n.output if o], {a.name: attribute(a) for a in n.attribute})
+            for n in it.node
+        ]
+
+    def inside(it):
+        constants = {each.name: tensor(each) for each in it.initializer}
+        return it.name, nodes(it), types(it.input), types(it.output), constants
 
     def types(values):
         return {value.name: value.type.SerializeToString() for value in values}
 
     return {
         "format": (model.ir_version, [(each.domain, each.version) for each in model.opset_import], graph.name),
-        "nodes": [
-            (n.op_type, list(n.input), [o for o in n.output if o], {a.name: attribute(a) for a in n.attribute})
-            for n in graph.node
-        ],
+        "nodes": nodes(graph),
         "inputs": types(graph.input),
         "outputs": types(graph.output),
         "value_info": types(value for value in graph.value_info),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from sonnx.model import Attribute, Graph, Item, Node, Value, subgraphs
+from sonnx.model import Attribute, Graph, Node, Value, subgraphs
+from sonnx.quoting import escape
 from sonnx.scope import captured
 
 
@@ -39,20 +40,31 @@ def renamed(node: Node, names: Mapping[str, str], *, outputs: bool = False) -> N
         made = replace(made, inputs=tuple(names.get(name, name) for name in node.inputs))
     if outputs and any(name in names for name in node.outputs):
         made = replace(made, outputs=tuple(names.get(name, name) for name in node.outputs))
-    if node.attributes and next(subgraphs(node), None) is not None:
-        made = replace(made, attributes=tuple(_attribute(each, names) for each in node.attributes))
-    return made
+    return with_graphs(made, lambda graph, _: _captures(graph, names))
 
 
-def _attribute(attribute: Attribute, names: Mapping[str, str]) -> Attribute:
-    value = attribute.value
+def with_graphs(node: Node, change: Callable[[Graph, str], Graph]) -> Node:
+    """The node with other graphs inside it, each made of what stood there and its place below the node."""
+    if not node.attributes or next(subgraphs(node), None) is None:
+        return node
+    return replace(node, attributes=tuple(_attribute(each, change) for each in node.attributes))
+
+
+def _attribute(attribute: Attribute, change: Callable[[Graph, str], Graph]) -> Attribute:
+    value, name = attribute.value, escape(attribute.name)
     if isinstance(value, tuple):
-        return replace(attribute, value=tuple(_item(each, names) for each in value))
-    return replace(attribute, value=_item(value, names)) if isinstance(value, Graph) else attribute
+        items = (
+            change(each, f"{name}[{index}]") if isinstance(each, Graph) else each for index, each in enumerate(value)
+        )
+        return replace(attribute, value=tuple(items))
+    return replace(attribute, value=change(value, name)) if isinstance(value, Graph) else attribute
 
 
-def _item(item: Item, names: Mapping[str, str]) -> Item:
-    return _captures(item, names) if isinstance(item, Graph) else item
+def defining(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with other names for outputs of its nodes."""
+    nodes = tuple(renamed(node, names, outputs=True) for node in graph.nodes)
+    info, outputs = _values(graph.value_info, names), _values(graph.outputs, names)
+    return replace(graph, outputs=outputs, value_info=info, nodes=nodes)
 
 
 def _captures(graph: Graph, names: Mapping[str, str]) -> Graph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
@@ -75,6 +75,8 @@ class Site:
     failing: frozenset[str]
     used: frozenset[str]
     declared: tuple[TensorFacts, ...]
+    visible: Collection[str] = ()
+    """The values defined before the node."""
     invalid: frozenset[str] = frozenset()
     """The slugs by which the node is no valid ONNX: it has no meaning but for what mends these."""
 
@@ -169,6 +171,7 @@ def look(
     declared: Sequence[TensorFacts],
     constants: Mapping[str, Tensor],
     used: frozenset[str],
+    visible: Collection[str],
 ) -> Site:
     """A node in its place, judged."""
     call = call_of(world, node)
@@ -181,7 +184,8 @@ def look(
     failing = frozenset(answer.rule.slug for answer in failed)
     invalid = frozenset(answer.rule.slug for answer in failed if answer.breaks_onnx)
     wanted = frozenset(filter(world.wants, failing))
-    return Site(world, node, call, tuple(inputs), tuple(computed), constants, wanted, used, tuple(declared), invalid)
+    return Site(world, node, call, tuple(inputs), tuple(computed), constants, wanted, used, tuple(declared),
+                visible, invalid)  # fmt: skip
 
 
 def _executed(

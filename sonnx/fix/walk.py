@@ -129,7 +129,7 @@ class _Visit:
     def _look(self, node: Node) -> Site:
         inputs = [self.facts.get(name, NOTHING_STATED) if name else None for name in node.inputs]
         declared = [declared_facts(self.declared.get(name, NOT_STATED)) for name in node.outputs]
-        return look(self.world, node, inputs, declared, self.constants, self.used)
+        return look(self.world, node, inputs, declared, self.constants, self.used, self.facts.keys())
 
     def _changes(self, site: Site) -> Iterator[tuple[ModuleType, Change]]:
         for module in self.rewriters:

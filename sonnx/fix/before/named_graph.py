@@ -1,13 +1,14 @@
-"""Name the graph."""
+"""Name the graphs that have no name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from sonnx.fix import naming
 from sonnx.fix.record import Rewrite
 from sonnx.fix.site import World
-from sonnx.model import Model
+from sonnx.model import Graph, Model, Node
 from sonnx.verdict import Where
 
 RULES = ("graph-named",)
@@ -15,8 +16,20 @@ NAME = "graph"
 
 
 def rewrite(model: Model, world: World) -> tuple[Model, Iterator[Rewrite]]:
-    """The model whose main graph has a name; other names that are missing or given twice leave open what is meant."""
-    if model.graph.name or not world.wants_any(RULES):
+    """The model whose main graph and the graphs nested in it have a name; nothing refers to a graph by it."""
+    if not world.wants_any(RULES):
         return model, iter(())
-    record = Rewrite("named-graph", RULES, Where("graph", "graph"), "no name", f"'{NAME}'")
-    return replace(model, graph=replace(model.graph, name=NAME)), iter((record,))
+    records: list[Rewrite] = []
+    graph = _named(model.graph, "graph", records)
+    return (replace(model, graph=graph), iter(records)) if records else (model, iter(()))
+
+
+def _named(graph: Graph, place: str, records: list[Rewrite]) -> Graph:
+    if not graph.name:
+        records.append(Rewrite("named-graph", RULES, Where(place, "graph"), "no name", f"'{NAME}'"))
+    nodes = (_inside(node, f"{place}/node[{index}]", records) for index, node in enumerate(graph.nodes))
+    return replace(graph, name=graph.name or NAME, nodes=tuple(nodes))
+
+
+def _inside(node: Node, place: str, records: list[Rewrite]) -> Node:
+    return naming.with_graphs(node, lambda graph, name: _named(graph, f"{place}/{name}", records))

@@ -1,4 +1,7 @@
-"""Put the branch that is taken in place of a choice that is constant.  About If."""
+"""Put the branch that is taken in place of a choice that is constant.  About If.
+
+Not where the branch defines a name that is defined around it: which one a user of the name gets is open.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ def rewrite(site: Site) -> Change | None:
         return None
     around = {*node.inputs, *node.outputs, *captured(node)}
     own = [name for each in branch.nodes for name in each.outputs if name] + [each.name for each in branch.initializers]
+    if any(name in site.visible for name in own):
+        return None
     names = {name: naming.fresh(name, around) for name in dict.fromkeys(own)}
     nodes = tuple(naming.renamed(each, names, outputs=True) for each in branch.nodes)
     constants = tuple(replace(each, name=names[each.name]) for each in branch.initializers)

@@ -1,4 +1,7 @@
-"""Write the starts and ends of slices inside their axes, and every axis.  About Slice."""
+"""Write the starts and ends of slices inside their axes, and every axis.  About Slice.
+
+A slice that selects nothing stays: with bounds inside the axes it would fail another rule.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from sonnx.fix import elements
 from sonnx.fix.record import Change
 from sonnx.fix.site import Site
 from sonnx.model import Tensor
-from sonnx.words import Undefined, normal
+from sonnx.words import Undefined, normal, sliced
 
 RULES = ("Slice.starts-in-axis", "Slice.ends-in-axis", "Slice.every-axis-named")
 THEOREM = "rewrite.slice-bounds"
@@ -42,7 +45,8 @@ def _rows(old: list[Row], shape: tuple[int, ...]) -> list[Row] | None:
     if len(rows) != len(old) or any(step == 0 for *_, step in old):
         return None
     inside = list(_inside(rows, shape))
-    return inside if all(0 <= start < shape[axis] for start, _, axis, _ in inside) else None
+    kept = (0 <= start < shape[axis] and sliced(shape[axis], start, end, step) > 0 for start, end, axis, step in inside)
+    return inside if all(kept) else None
 
 
 def _inside(rows: dict[int, Row], shape: tuple[int, ...]) -> Iterator[Row]:
