@@ -5,26 +5,31 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
 from sonnx.agreement import first_difference
 from sonnx.limits import limits_of
-from sonnx.model import Model, Value
+from sonnx.model import Model, Node, Value
 from sonnx.parse import read
 from sonnx.quoting import escape, quote
 from sonnx.report import text as text_report
 from sonnx.report.formats import render
 from sonnx.report.run import Summary, as_json, as_text
-from sonnx.running import asked, run_model
+from sonnx.running import Watch, asked, run_model
 from sonnx.semantics.formats import NAMES, Array
 from sonnx.stops import BadInput, NotConforming, Stop
 from sonnx.tensor_files import as_declared, read_file, write_folder
 from sonnx.verdict import Verdict
 
 DIFFERENT = 1
+QUIET, BETWEEN = 1.0, 0.01
+"""Seconds before progress is shown, and between two lines."""
+
 SHOWN = 64
 """Elements of an output that are printed."""
 
@@ -47,9 +52,16 @@ def _run(options: argparse.Namespace) -> int:
     model = read(options.model, limits=limits_of(options.limit))
     inputs = given_inputs(model, options.input, options.test_data)
     expected = expected_outputs(model, options.test_data) if options.test_data else {}
-    outcome = run_model(
-        model, inputs, options.model, options.edition, unchecked=options.unchecked, all_values=options.all_values
-    )
+    with _progress() as watch:
+        outcome = run_model(
+            model,
+            inputs,
+            options.model,
+            options.edition,
+            unchecked=options.unchecked,
+            all_values=options.all_values,
+            watch=watch,
+        )
     values, report = outcome.values, outcome.report
     summary = Summary(
         Path(options.model).name,
@@ -66,6 +78,29 @@ def _run(options: argparse.Namespace) -> int:
         summary.outputs += [(name, NAMES[each.dtype], list(each.shape), _shown(each)) for name, each in values.items()]
     sys.stdout.write(as_json(summary) if options.report == "json" else as_text(summary))
     return DIFFERENT if any(difference is not None for *_, difference in summary.compared) else 0
+
+
+@contextmanager
+def _progress() -> Iterator[Watch | None]:
+    """A line on a terminal from the first second on, rewritten and wiped away; nothing where nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    begun = shown = monotonic()
+
+    def show(done: int, of: int, node: Node) -> None:
+        nonlocal shown
+        if monotonic() - begun > QUIET and monotonic() - shown > BETWEEN:
+            shown = monotonic()
+            sys.stderr.write(f"\r\x1b[Knode {done + 1} of {of}: {escape(node.operator)[:50]}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if shown > begun:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def _shown(values: Array) -> str:

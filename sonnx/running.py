@@ -7,7 +7,7 @@ operators' own shape expressions, and compared after each node.  A value is drop
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -20,7 +20,7 @@ from sonnx.checking import judge_model
 from sonnx.constants import decode
 from sonnx.inforce import InForce
 from sonnx.misuse import Misuse
-from sonnx.model import Model, Type, Value
+from sonnx.model import Model, Node, Type, Value
 from sonnx.parse import read
 from sonnx.program import Program, Step, at, place_of, program
 from sonnx.quoting import quote
@@ -29,6 +29,9 @@ from sonnx.semantics.application import Tally
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array
 from sonnx.stops import BadInput, NotConforming, NotExecutable
 from sonnx.verdict import Report, Verdict
+
+Watch = Callable[[int, int, Node], None]
+"""What is told before each step: how many are done, of how many, and the node that comes."""
 
 RUNS = (Verdict.PASS, Verdict.ASSUMED)
 """Verdicts a model may have to be run.  What the check assumes about values is decided for the values given."""
@@ -86,6 +89,7 @@ def run_model(
     *,
     unchecked: bool = False,
     all_values: bool = False,
+    watch: Watch | None = None,
 ) -> Outcome:
     """The outputs of a model that is read already, with what else is known of the run; see `run`."""
     in_force, report = _in_force(edition), None
@@ -94,7 +98,7 @@ def run_model(
         require_conforming(report)
     folder = Path(path).parent if path else None
     applier = Applier(in_force, imports_of(model.imports).get(""), conforming=not unchecked)
-    values = execute(program(model, applier, given(model, inputs, folder), keep=all_values))
+    values = execute(program(model, applier, given(model, inputs, folder), keep=all_values), watch)
     known = in_force.edition.operators
     outside = dict.fromkeys(node.operator for node in model.graph.nodes if node.operator not in known)
     return Outcome(values, report, applier.tally, tuple(outside))
@@ -199,12 +203,14 @@ def _agrees(name: str, number: int, stated: int | str | None, symbols: dict[str,
 # ------------------------------------------------------------------ execution
 
 
-def execute(made: Program) -> dict[str, Array]:
+def execute(made: Program, watch: Watch | None = None) -> dict[str, Array]:
     """The outputs of a program; it runs once, because its values are dropped on the way."""
     values, buffers = made.values, [None] * made.buffers
     foreign = {place for place, each in enumerate(values) if each is not None}
     with np.errstate(all="ignore"):
-        for step in made.steps:
+        for done, step in enumerate(made.steps):
+            if watch is not None:
+                watch(done, len(made.steps), step.node)
             if step.fast is None:
                 _slowly(step, made, values)
             else:

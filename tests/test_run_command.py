@@ -1,6 +1,10 @@
 """`sonnx run`: files in, files out, comparison, sentences, exit codes."""
 
 import json
+import os
+import subprocess
+import sys
+import textwrap
 import zipfile
 from pathlib import Path
 
@@ -9,9 +13,12 @@ import numpy
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from sonnx import run_files, tensor_files
 from sonnx.agreement import first_difference
 from sonnx.cli import run
 from sonnx.tensor_files import read_file
+
+ROOT = Path(__file__).parent.parent
 
 HALF, FLOAT = TensorProto.BFLOAT16, TensorProto.FLOAT
 A = numpy.array([[1, numpy.nan, 0], [0, -1, 5]]).astype(ml_dtypes.bfloat16)
@@ -242,3 +249,62 @@ def test_elements_of_the_exact_path_are_reported(capsys):
 def test_a_comparison_as_json(folder, capsys):
     assert command("max.onnx --test-data test_data_set_0 --report json") == 0
     assert json.loads(capsys.readouterr().out)["compared"] == [{"output": "y", "elements": 6, "different": 0}]
+
+
+# ------------------------------------------------------------------ threads and progress
+
+THREADED = """
+    import re, sys
+    from pathlib import Path
+    from sonnx.cli import run
+    sys.exit(run(["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz",
+                  "--output", sys.argv[1], "--jobs", sys.argv[1]])
+             or print(re.search("Threads:.*", Path("/proc/self/status").read_text())[0], file=sys.stderr))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it counts threads where Linux does")
+def test_jobs_are_threads_and_no_value_depends_on_them():
+    found = {}
+    for number in "12":
+        order = [sys.executable, "-c", textwrap.dedent(THREADED), number]
+        made = subprocess.run(order, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        assert made.returncode == 0, made.stderr
+        found[number] = made.stderr
+    assert found["1"].split() == ["Threads:", "1"]
+    assert Path("1/outputs.npz").read_bytes() == Path("2/outputs.npz").read_bytes()
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two", "1025"])
+def test_jobs_that_are_no_number_of_threads(number, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run(["run", "max.onnx", "--jobs", number])
+    assert "a number of threads from 1 to 1024" in capsys.readouterr().err
+
+
+def test_jobs_come_too_late_where_numpy_is_loaded(capsys):
+    assert run(["run", "max.onnx", "--jobs", "2"]) == 2
+    assert "numpy has its threads already" in capsys.readouterr().err
+
+
+def test_progress_is_shown_on_a_terminal_and_wiped_away(monkeypatch, capsys):
+    monkeypatch.setattr(run_files, "QUIET", -1.0)
+    monkeypatch.setattr(run_files, "BETWEEN", -1.0)
+    order = ["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz"]
+    assert run(order) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run(order) == 0
+    assert capsys.readouterr().err == "\r\x1b[Knode 1 of 1: Max\r\x1b[K"
+
+
+def test_an_interrupt_leaves_nothing(monkeypatch):
+    monkeypatch.setattr(tensor_files.np.lib.format, "write_array", interrupted)
+    before = {*Path().iterdir()}
+    with pytest.raises(KeyboardInterrupt):
+        run(["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz", "--output", "out"])
+    assert {*Path().iterdir()} == before
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from sonnx import limits
+from sonnx.misuse import Misuse
+
+MOST = 1024
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Where the libraries behind numpy read their number of threads."""
 
 HELP = "compute the exact values of a model"
 
@@ -25,8 +32,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--bits", action="store_true", help="compare every bit of NaNs, too")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="run a model that does not conform")
+    add("--jobs", type=_jobs, default=None, metavar="N",
+        help="threads of matrix products (default: what numpy chooses); no value depends on it")  # fmt: skip
     limits.add_argument(parser)
     parser.set_defaults(command=run)
+
+
+def _jobs(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= MOST:
+        raise argparse.ArgumentTypeError(f"a number of threads from 1 to {MOST}, not {text!r}")
+    return int(text)
+
+
+def _threads(number: int) -> None:
+    """Libraries read how many threads they may have when they are loaded, so numpy must not be there yet.
+
+    Raises:
+        Misuse: it is.
+    """
+    if "numpy" in sys.modules:
+        raise Misuse("--jobs is for the command line: in this process numpy has its threads already")
+    for name in THREADS:
+        os.environ[name] = str(number)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,8 +61,10 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         Unreadable: the model or a file cannot be read.
-        Misuse: an unknown edition.
+        Misuse: an unknown edition, or --jobs where numpy is loaded already.
     """
+    if options.jobs is not None:
+        _threads(options.jobs)
     from sonnx.run_files import run as run_with_files
 
     return run_with_files(options)

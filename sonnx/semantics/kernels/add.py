@@ -11,4 +11,4 @@ from sonnx.semantics.kernels.elementwise import Kernel, arithmetic
 
 def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
-    return arithmetic(add, np.add)
+    return arithmetic(application, add, np.add)

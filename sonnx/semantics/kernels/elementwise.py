@@ -45,8 +45,9 @@ def function(application: Application, exact: Element, approximate: Approximate,
         X = np.ascontiguousarray(inputs[0]).reshape(-1)
         flat = out.reshape(-1)
         if out.itemsize == 2 and out.size >= TABLE:
-            table = _table(exact, approximate, bound, out.dtype)
+            table, taken = _table(exact, approximate, bound, out.dtype)
             np.take(table, X.view(np.uint16), out=flat.view(np.uint16), mode="wrap")
+            application.count(out.size, int(np.count_nonzero(taken[X.view(np.uint16)])) if taken.any() else 0)
         else:
             application.count(out.size, into(X, flat, exact, approximate, bound))
         return out
@@ -55,16 +56,18 @@ def function(application: Application, exact: Element, approximate: Approximate,
 
 
 @lru_cache(maxsize=64)
-def _table(exact: Element, approximate: Approximate, bound: Bound, kind: np.dtype[Any]) -> Array:
-    """The patterns of the function for all patterns of a type."""
+def _table(exact: Element, approximate: Approximate, bound: Bound, kind: np.dtype[Any]) -> tuple[Array, Array]:
+    """The patterns of the function for all patterns of a type, and which of them took the exact path."""
     everything = np.arange(1 << 16, dtype=np.uint16).view(kind)
-    made = np.empty(1 << 16, kind)
-    into(everything, made, exact, approximate, bound)
-    return made.view(np.uint16)
+    made, taken = np.empty(1 << 16, kind), np.zeros(1 << 16, np.bool_)
+    into(everything, made, exact, approximate, bound, taken)
+    return made.view(np.uint16), taken
 
 
-def into(X: Array, out: Array, exact: Element, approximate: Approximate, bound: Bound) -> int:
-    """A function of flat elements; how many took the exact path."""
+def into(
+    X: Array, out: Array, exact: Element, approximate: Approximate, bound: Bound, taken: Array | None = None
+) -> int:
+    """A function of flat elements; how many took the exact path, which are true in `taken`."""
     wide = wide_type(out.dtype)
     if wide is None:
         out[...] = each(exact, X)
@@ -80,6 +83,8 @@ def into(X: Array, out: Array, exact: Element, approximate: Approximate, bound: 
         undecided = settle(y, bound, piece)
         if undecided is not None:
             piece[undecided] = each(exact, X[part][undecided])
+            if taken is not None:
+                taken[part] = undecided
             count += int(np.count_nonzero(undecided))
     return count
 
@@ -135,7 +140,7 @@ def _fits(values: Array, wide: np.dtype[Any]) -> bool:
 # ------------------------------------------------------------------ operations that the processor rounds
 
 
-def arithmetic(exact: Element, operation: Approximate) -> Kernel:
+def arithmetic(application: Application, exact: Element, operation: Approximate) -> Kernel:
     """The kernel of +, -, *, / or the square root: IEEE 754 has every one of them correctly rounded.
 
     float and double are the processor's own, which `trust.py` tries.  float16 and bfloat16 are computed in float and
@@ -152,6 +157,7 @@ def arithmetic(exact: Element, operation: Approximate) -> Kernel:
             one_nan_in_blocks(out)
         else:
             out[...] = each(exact, *np.broadcast_arrays(*inputs))
+            application.count(out.size, out.size)
         return out
 
     return kernel

@@ -11,4 +11,4 @@ from sonnx.semantics.mul import mul
 
 def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
-    return arithmetic(mul, np.multiply)
+    return arithmetic(application, mul, np.multiply)

@@ -15,7 +15,7 @@ from sonnx.semantics.kernels.elementwise import Kernel, arithmetic
 
 def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
-    divide = arithmetic(div, np.divide)
+    divide = arithmetic(application, div, np.divide)
 
     def reciprocal(inputs: Sequence[Any], out: Array) -> Array:
         return divide([np.ones((), out.dtype), *inputs], out)

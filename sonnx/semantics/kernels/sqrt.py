@@ -11,4 +11,4 @@ from sonnx.semantics.sqrt import sqrt
 
 def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
-    return arithmetic(sqrt, np.sqrt)
+    return arithmetic(application, sqrt, np.sqrt)

@@ -11,4 +11,4 @@ from sonnx.semantics.sub import sub
 
 def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
-    return arithmetic(sub, np.subtract)
+    return arithmetic(application, sub, np.subtract)

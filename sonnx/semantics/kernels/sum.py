@@ -27,7 +27,7 @@ TWO = 2
 
 def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
-    plus = arithmetic(add, np.add)
+    plus = arithmetic(application, add, np.add)
 
     def sums(inputs: Sequence[Any], out: Array) -> Array:
         if len(inputs) == 1:
