@@ -22,7 +22,7 @@ from sonnx.calls import group_answers
 from sonnx.facts import Cause, Facts, first_unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.inforce import InForce
-from sonnx.judging import Answer, judge
+from sonnx.judging import Answer, judge, verdict_of
 from sonnx.model import Attribute, Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
 from sonnx.profile import Operator, Output, Rule, at, expand
@@ -187,13 +187,16 @@ class Applier:
         yield from group_answers(groups, {**names, **_without_outputs(made)}, self.in_force)
         for rule in made.rules:
             demand = demanded(rule, made.text, self.in_force.editions)
-            carried = self.conforming or _carries(rule, made)
-            if not carried and rule.kind != "validity":
+            carries = _carries(rule, made)
+            if not (self.conforming or carries or rule.kind == "validity"):
                 demand = rule.onnx
-            if demand is not None and rule.slug not in raised:
-                answer = judge(rule, demand, names)
-                if carried or answer.verdict is Verdict.FAIL:  # what ONNX demands of values, the definitions decide
-                    yield answer
+            if demand is None or rule.slug in raised:
+                continue
+            verdict = verdict_of(rule, demand, names)
+            if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and carries):
+                yield judge(rule, demand, names)
+            elif verdict is Verdict.ASSUMED and (self.conforming or carries):  # else the definition decides it
+                yield Answer(rule, verdict)
 
 
 def _carries(rule: Rule, made: Signature) -> bool:

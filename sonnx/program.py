@@ -8,12 +8,12 @@ buffer holds it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from sonnx.applying import Applier, Expected, Kernel, Prepared, facts_of
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.model import Model, Node, subgraphs
+from sonnx.model import Attribute, Model, Node, subgraphs
 from sonnx.node_facts import RUN_TIME
 from sonnx.quoting import quote
 from sonnx.scope import function_key, standard
@@ -178,7 +178,7 @@ class _Builder:
             raise NotExecutable("the executor does not run graphs inside nodes")
 
     def _prepared(self, node: Node, facts: tuple[TensorFacts | None, ...]) -> Prepared | None:
-        key = (node.operator, node.domain, tuple(map(id, node.attributes)), facts, len(node.outputs))
+        key = (node.operator, node.domain, tuple(map(_likeness, node.attributes)), facts, len(node.outputs))
         if key not in self.known:
             self.known[key] = self.applier.prepare(node, facts)
         return self.known[key]
@@ -192,6 +192,15 @@ class _Builder:
             shape, kind = expected[0]
             step.fast, step.size = (prepared.kernel, (shape, kind)), prod(shape) * kind.itemsize
         return step
+
+
+def _likeness(attribute: Attribute) -> object:
+    """Equal for attributes that say the same; a float is told apart by its text, for the sign of a zero."""
+    if attribute.kind in ("int", "ints", "string"):
+        return attribute
+    if attribute.kind == "float":
+        return replace(attribute, value=repr(attribute.value))
+    return id(attribute)
 
 
 def _expected_facts(expected: Expected) -> TensorFacts:
