@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import z3
+from sonnx.proofs.division import euclid
 from sonnx.proofs.forms import altered
 from sonnx.proofs.index_map import f, mapped, stretches
 from sonnx.proofs.proxies import Term
@@ -32,12 +33,29 @@ def padding_gives_places(padding: Function = bounds.padding) -> Iterator[Obligat
     added = z3.Int("added")
     known = (*ceiling, added == total.value)
     yield Obligation("not negative", known, added >= 0)
+    yield from ceiling_is_quotient(ceiling, extent, stride, p)
     needed = stride * p - stride + width - extent
     exact = (*known, added == z3.If(needed > 0, needed, 0))
-    yield Obligation("what is needed", known, added == z3.If(needed > 0, needed, 0))
+    asked = Obligation("what is needed", (*known, QUOTIENT == p), added == z3.If(needed > 0, needed, 0))
+    yield from euclid([asked])
     places = read(words.positions, extent + added, width, stride)
     yield Obligation("defined", exact, places.defined)
     yield Obligation("the places", exact, places.value == p)
+
+
+QUOTIENT = z3.Int("quotient.0")
+"""What `euclid` calls the quotient of the only division of a question."""
+
+
+def ceiling_is_quotient(ceiling: tuple[Term, ...], extent: Term, stride: Term, p: Term) -> Iterator[Obligation]:
+    """(extent + stride - 1) // stride is p; that products keep the order is asked first and then used twice."""
+    a, b, c = z3.Ints("a b c")
+    yield Obligation("products keep the order", (a >= 0, c >= 1), a * c >= 0)
+    yield Obligation("of neighbours", (b <= a - 1, c >= 1, (a - 1 - b) * c >= 0), b * c <= a * c - c)
+    below = z3.Implies(QUOTIENT <= p - 1, QUOTIENT * stride <= p * stride - stride)
+    above = z3.Implies(p <= QUOTIENT - 1, p * stride <= QUOTIENT * stride - stride)
+    asked = Obligation("the quotient", (*ceiling, below, above), (extent + stride - 1) / stride == p)
+    yield from euclid([asked])
 
 
 def halves(first: Function = bounds.odd_at_end, more: int = 1) -> Iterator[Obligation]:

@@ -81,6 +81,11 @@ def surroundings(zoo: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{zoo.parent / 'mischief'}{os.pathsep}{ROOT}"}
 
 
+def heed_interrupts() -> None:
+    """A process started in the background of a shell ignores them, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def check(zoo: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(zoo, *arguments),
@@ -217,6 +222,7 @@ def test_an_interrupt_leaves_a_report_and_resume_goes_on(zoo: Path) -> None:
     process = subprocess.Popen(
         command(zoo, *models, "--jobs", "1", "--resume", "kept", "--format", "json"),
         cwd=zoo, env=surroundings(zoo), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=heed_interrupts,
     )  # fmt: skip
     journal = zoo / "kept"
     deadline = time.monotonic() + 60
@@ -258,7 +264,8 @@ def test_kept_answers_are_taken(zoo: Path) -> None:
 
 def test_no_child_outlives_the_run(zoo: Path) -> None:
     process = subprocess.Popen(command(zoo, "hang.onnx", "fine.onnx", "--jobs", "2"), cwd=zoo, env=surroundings(zoo),
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=heed_interrupts)  # fmt: skip
     children: list[str] = []
     deadline = time.monotonic() + 30
     while len(children) < 2:
