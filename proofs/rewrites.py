@@ -36,7 +36,7 @@ def padding_gives_places(padding: Function = bounds.padding) -> Iterator[Obligat
     yield from ceiling_is_quotient(ceiling, extent, stride, p)
     needed = stride * p - stride + width - extent
     exact = (*known, added == z3.If(needed > 0, needed, 0))
-    asked = Obligation("what is needed", (*known, QUOTIENT == p), added == z3.If(needed > 0, needed, 0))
+    asked = Obligation("what is needed", (*known, p == QUOTIENT), added == z3.If(needed > 0, needed, 0))
     yield from euclid([asked])
     places = read(words.positions, extent + added, width, stride)
     yield Obligation("defined", exact, places.defined)
@@ -52,7 +52,7 @@ def ceiling_is_quotient(ceiling: tuple[Term, ...], extent: Term, stride: Term, p
     a, b, c = z3.Ints("a b c")
     yield Obligation("products keep the order", (a >= 0, c >= 1), a * c >= 0)
     yield Obligation("of neighbours", (b <= a - 1, c >= 1, (a - 1 - b) * c >= 0), b * c <= a * c - c)
-    below = z3.Implies(QUOTIENT <= p - 1, QUOTIENT * stride <= p * stride - stride)
+    below = z3.Implies(p - 1 >= QUOTIENT, QUOTIENT * stride <= p * stride - stride)
     above = z3.Implies(p <= QUOTIENT - 1, p * stride <= QUOTIENT * stride - stride)
     asked = Obligation("the quotient", (*ceiling, below, above), (extent + stride - 1) / stride == p)
     yield from euclid([asked])
