@@ -88,13 +88,15 @@ class Functions(Obliged):
         pairs = [(items[i], items[j]) for i in range(len(items)) for j in range(i)]
         return both([negate(both([p, q, self.equal(a, b)])) for (p, a), (q, b) in pairs])
 
-    def _sum(self, known: Listing) -> int | Number:
+    def _sum(self, known: Listing) -> int | Number | Nothing:
         return self._total(known, values.add, 0)
 
-    def _product(self, known: Listing) -> int | Number:
+    def _product(self, known: Listing) -> int | Number | Nothing:
         return self._total(known, values.multiply, 1)
 
-    def _total(self, known: Listing, join: Callable[[Any, Any], Any], start: int) -> int | Number:
+    def _total(self, known: Listing, join: Callable[[Any, Any], Any], start: int) -> int | Number | Nothing:
+        if _undefined(known):
+            return NOTHING
         total: int | Number = start
         for present, item in known.items:
             total = merge(present, join(total, item), total)

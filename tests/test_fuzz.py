@@ -96,6 +96,8 @@ def test_a_defect_is_seen(monkeypatch: pytest.MonkeyPatch, breaks: str) -> None:
 
 
 FOUND_BY_PROVE = {
+    "a sum of which one part has no value":
+        "float[N] x, float z) => (float[M] y) { y = Concat <axis = -1> (x, z)",
     "an attribute that is no whole number":
         "float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 0.5> (x)",
     "an attribute that is no number":
