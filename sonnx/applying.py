@@ -103,9 +103,7 @@ class Applier:
             raise NotExecutable("the model imports no version of the standard operator set")
         if described is None:
             _plain_count(node, module)
-            application = Application(
-                node.operator, self.operator_set, "onnx", {}, attributes, self.tally, len(node.outputs)
-            )
+            application = self._application(node, self.operator_set, "onnx", {}, attributes)
             if hasattr(module, "outputs") and not all(each is None or _is_known(each) for each in inputs):
                 return None
             return self._prepared(application, module, _plain_outputs(application, module, inputs))
@@ -126,9 +124,7 @@ class Applier:
             unknown = first_unknown(names[parameter.name])
             if unknown is not None and _has_meaning(made, parameter.name, names):
                 raise NotExecutable(unknown.reason)
-        application = Application(
-            node.operator, made.version, made.text, names, attributes, self.tally, len(node.outputs)
-        )
+        application = self._application(node, made.version, made.text, names, attributes)
         outputs = made.outputs[: len(node.outputs)]
         if any(output.constant for output in outputs):  # the node holds the value itself, type and shape included
             return self._prepared(application, module, None)
