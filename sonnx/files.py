@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -22,6 +24,30 @@ def write_whole(path: Path, content: str | bytes) -> None:
         name.replace(path)
     except BaseException:
         name.unlink(missing_ok=True)
+        raise
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder beside its place, then rename it: it is there as a whole or not at all.
+
+    Args:
+        folder: a new folder, or an empty one.
+        files: contents by names, which may have folders of their own.
+
+    Raises:
+        OSError: where the folder cannot be written; nothing is left behind.
+    """
+    target = folder.absolute()
+    part = target.parent / f".{target.name}.{os.getpid()}"
+    part.mkdir()
+    try:
+        for name, content in files.items():
+            path = part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        part.replace(target)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
         raise
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
-import shutil
 import sys
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from sonnx import request
+from sonnx.files import write_folder
 from sonnx.misuse import Misuse
 from sonnx.quoting import escape
 from sonnx.report.text import headline
@@ -104,23 +102,3 @@ def require_free(folder: Path) -> None:
         raise Misuse(f"{folder} is a file; name a folder")
     if not folder.absolute().parent.is_dir():
         raise Misuse(f"{folder.absolute().parent} is no folder")
-
-
-def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a folder beside its place, then rename it: it is there as a whole or not at all.
-
-    Raises:
-        OSError: where the folder cannot be written.
-    """
-    target = folder.absolute()
-    part = target.parent / f".{target.name}.{os.getpid()}"
-    part.mkdir()
-    try:
-        for name, content in files.items():
-            path = part / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        part.replace(target)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sonnx.files import write_folder
 from sonnx.misuse import Misuse
 from sonnx.qualification.case_runs import run_cases
 from sonnx.qualification.configuration import Configuration, configuration
@@ -126,15 +125,7 @@ def write(folder: Path, kit: Kit) -> None:
         OSError: it cannot be written.
     """
     require_new(folder)
-    beside = folder.parent / f".{folder.name}.{os.getpid()}"
-    beside.mkdir()
-    try:
-        for name, text in _files(kit):
-            (beside / name).write_text(text, "utf-8")
-        beside.rename(folder)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+    write_folder(folder, {name: text.encode("utf-8") for name, text in _files(kit)})
 
 
 def _files(kit: Kit) -> Iterator[tuple[str, str]]:
