@@ -12,7 +12,7 @@ from sonnx import commands
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
 from sonnx.quoting import escape
-from sonnx.stops import USAGE
+from sonnx.stops import USAGE, Stop
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -20,8 +20,10 @@ def run(arguments: Sequence[str]) -> int:
     options = parser(arguments[0] if arguments else "").parse_args(arguments)
     try:
         code: int = options.command(options)
+    except Stop as stop:
+        return _refuse(str(stop), stop.exit_code)
     except (Misuse, Unreadable, OSError) as error:
-        return _refuse(_sentence(error))
+        return _refuse(_sentence(error), USAGE)
     return code
 
 
@@ -55,9 +57,9 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _refuse(sentence: str) -> int:
+def _refuse(sentence: str, code: int) -> int:
     print(f"sonnx: {escape(sentence)}", file=sys.stderr)
-    return USAGE
+    return code
 
 
 def _sentence(error: Exception) -> str:

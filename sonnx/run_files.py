@@ -22,7 +22,7 @@ from sonnx.report.formats import render
 from sonnx.report.run import Summary, as_json, as_text
 from sonnx.running import Watch, asked, run_model
 from sonnx.semantics.formats import NAMES, Array
-from sonnx.stops import BadInput, NotConforming, Stop
+from sonnx.stops import BadInput, NotConforming
 from sonnx.tensor_files import as_declared, read_file, write_folder
 from sonnx.verdict import Verdict
 
@@ -42,9 +42,6 @@ def run(options: argparse.Namespace) -> int:
         as_data = options.report == "json"
         sys.stdout.write(render("json", [stop.report], {}, stop.exit_code) if as_data else text_report.one(stop.report))
         print(f"sonnx: {escape(str(stop))}; --unchecked runs it all the same", file=sys.stderr)
-        return stop.exit_code
-    except Stop as stop:
-        print(f"sonnx: {escape(str(stop))}", file=sys.stderr)
         return stop.exit_code
 
 
