@@ -79,6 +79,8 @@ class Word:
     parameters: tuple[str, ...]
     source: str
     body: Run = field(compare=False, repr=False)
+    words: tuple[str, ...] = field(default=(), compare=False)
+    """The words its source uses itself."""
 
     def interpret(self, domain: Domain, arguments: Sequence[Value]) -> Value:
         """The word read through its source."""
