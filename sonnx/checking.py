@@ -127,10 +127,16 @@ class _Check:
     def _values(self, scope: Scope) -> dict[str, int]:
         """Judge each value of a scope once; the facts known before the first node, as rows of the table."""
         graph, facts = scope.graph, {"": OMITTED}
-        for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
+        for kind, listed in (("input", graph.inputs), ("output", graph.outputs)):
             for index, value in enumerate(listed):
-                if value.name not in facts:
+                row = facts.get(value.name)
+                if row is None:
                     facts[value.name] = self._value(scope, value.type, kind, index, value.name)
+                elif value.name and self._declared(value.type).row != row:  # listed again: each entry must be complete
+                    self._value(scope, value.type, kind, index, value.name)
+        for index, value in enumerate(graph.value_info):
+            if value.name not in facts:
+                facts[value.name] = self._value(scope, value.type, "value_info", index, value.name)
         for index, tensor in enumerate(graph.initializers):
             self._value(scope, Type("tensor", tensor.element, tensor.dims), "initializer", index, tensor.name)
             self._tensor(tensor, f"{scope.place}/initializer[{index}]")
