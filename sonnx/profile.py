@@ -166,8 +166,6 @@ class Operator:
     output_counts: Versioned[tuple[int, ...]] = field(default_factory=dict)
     """How many outputs a node may list, where that is not any number up to all of them."""
     errata: tuple[str, ...] = ()
-    unproved: str = ""
-    """Why no theorems are derived from the file yet; "" where they are."""
     known: tuple[int, ...] = ()
     """The versions of an operator that no text specifies."""
     specified_in: Mapping[str, int] = field(default_factory=dict)
