@@ -59,6 +59,23 @@ def test_many_open_elements_of_a_larger_product(name, seed):
     assert same(fast(fast_matmul, application("MatMul"), [A, B], wanted), wanted)
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
+@pytest.mark.parametrize("few", [1, 99])
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_of_any_size(name, few, seed, monkeypatch):
+    """The ways of few rows and of many, in pieces of one to three columns; with a row that is added, and specials."""
+    monkeypatch.setattr(products, "FEW", few)
+    monkeypatch.setattr(products, "PIECE", 16)
+    monkeypatch.setattr(products, "COLUMNS", 16)
+    A, B, row = hard(name, (5, 6), seed), hard(name, (6, 7), seed + 50), hard(name, (7,), seed + 100)
+    if seed:
+        A, B, row = (numpy.where(numpy.isfinite(each), each, each.dtype.type(1)) for each in (A, B, row))
+    out = numpy.empty((5, 7), A.dtype)
+    with numpy.errstate(all="ignore"):
+        products.product_into(A, B, out, row)
+    assert same(out, matrix_product(numpy.hstack([A, numpy.ones((5, 1), A.dtype)]), numpy.vstack([B, row])))
+
+
 @each_type
 def test_stacks_and_vectors(name):
     for left, right in (
