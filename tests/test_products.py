@@ -126,6 +126,15 @@ def test_one_element_of_each_kind():
     assert both(matmul, fast_matmul, application("MatMul"), [tiny, -tiny]).view("u4").tolist() == [[0x80000000]]
 
 
+def test_a_least_number_of_double_tips_a_halfway_sum():
+    """3 * (1 / 3) is halfway between two doubles; what is added is below every normal number."""
+    A, third = numpy.array([[3.0, 1 / 3]]), 5e-324
+    for added in (third, -third, 0.0):
+        B = numpy.array([[added], [3.0]])
+        assert same(both(matmul, fast_matmul, application("MatMul"), [A, B]), matrix_product(A, B))
+        assert same(both(matmul, fast_matmul, application("MatMul"), [B.T, A.T]), matrix_product(B.T, A.T))
+
+
 # ------------------------------------------------------------------ Gemm
 
 
