@@ -99,10 +99,13 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
                 yield _with_tags(_saying(answer, f"the optional input {formal.name} is omitted"), formal.tags)
 
 
-def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+def group_answers(
+    made: Signature, names: Mapping[str, Any], in_force: InForce, *, onnx_only: bool = False
+) -> Iterator[Answer]:
     """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
     groups = tuple(made.groups.values())
-    beyond = [members for members in made.one_type if not any(set(members) <= set(group) for group in groups)]
+    alike = () if onnx_only else made.one_type
+    beyond = [members for members in alike if not any(set(members) <= set(group) for group in groups)]
     for rule, demand in in_force.about("group"):
         for members in (*groups, *beyond):
             tensors = _members(members, names)
@@ -128,6 +131,8 @@ def _members(members: Iterable[str], names: Mapping[str, Any]) -> dict[str, Tens
 def _naming(answer: Answer, letters: list[str]) -> Answer:
     """The answer about `group[i]` in the letters of the operator."""
     actual = answer.actual
+    if not actual:
+        return answer
     for index in range(len(letters) - 1, -1, -1):
         actual = actual.replace(f"group[{index}]", letters[index])
     return replace(answer, actual=actual, letters=tuple(letter for letter in letters if letter in actual))

@@ -86,6 +86,8 @@ class at:  # noqa: N801  read as "with at(node, index, conforming):"
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
         place = place_of(self.node, self.index)
         if isinstance(error, NoValue):
             raise ErrorCondition(error.rule, f"{place}: {error} ({error.rule})") from None

@@ -21,7 +21,7 @@ from sonnx.semantics.formats import Array
 from sonnx.semantics.kernels.certified import UNIT, certain, decided, half_width
 from sonnx.semantics.kernels.scratch import scratch
 
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 """Elements that are made at a time."""
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)

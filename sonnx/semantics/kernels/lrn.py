@@ -51,8 +51,7 @@ def _block(X: Array, alpha: float, _: float, bias: float, size: int) -> tuple[Ar
     around = lrn.channels(count - 1, 2 * count - 1, size)  # of a channel with as many on both sides
     for shift in range(around.start - (count - 1), around.stop - (count - 1)):
         divisor[max(0, -shift) : count - max(0, shift)] += squares[max(0, shift) : count + min(0, shift)]
-    divisor *= alpha
-    divisor /= size
+    divisor *= alpha / size
     divisor += bias
     root = np.sqrt(divisor)
     root *= np.sqrt(root)

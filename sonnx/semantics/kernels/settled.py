@@ -95,9 +95,12 @@ def exact_sums(addends: Array, kind: np.dtype[Any]) -> Array:
     made, cut, size = total_along_first(addends.T)
     whole, rest = two_sum(made, cut)
     whole = np.where(size == 0, made, whole)  # nothing was cut off; a zero keeps its sign
-    values = nearest(to_odd(whole, rest), kind)
-    for k in np.flatnonzero((np.abs(rest) <= size * (2 * addends.shape[1] * UNIT)) & (size != 0)).tolist():
-        values[k] = _exact_sum(addends[k], kind)
+    values, error = nearest(to_odd(whole, rest), kind), size * (2 * addends.shape[1] * UNIT)
+    places = np.flatnonzero((np.abs(rest) <= error) & (size != 0))  # the sign of the rest is open
+    if len(places):
+        values[places], still = decided(whole[places], np.abs(rest[places]) + error[places], kind)
+        for k in places[still].tolist():
+            values[k] = _exact_sum(addends[k], kind)
     return values
 
 
