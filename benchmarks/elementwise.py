@@ -81,6 +81,19 @@ def leaky_relu(x: Array, out: Array) -> None:
     np.copyto(out, x, where=x >= 0)
 
 
+def hard_sigmoid(x: Array, out: Array) -> None:
+    np.multiply(x, np.float32(0.2), out=out)
+    np.add(out, np.float32(0.5), out=out)
+    np.clip(out, 0, 1, out=out)
+
+
+def hard_swish(x: Array, out: Array) -> None:
+    np.add(x, np.float32(3), out=out)
+    np.divide(out, np.float32(6), out=out)
+    np.clip(out, 0, 1, out=out)
+    np.multiply(out, x, out=out)
+
+
 def cases(size: int) -> dict[str, Callable[[], Case]]:
     """Every case, made when its turn comes."""
     draw = np.random.default_rng(0)
@@ -107,6 +120,17 @@ def cases(size: int) -> dict[str, Callable[[], Case]]:
         "LeakyRelu": lambda: case("LeakyRelu", [x], lambda out: leaky_relu(x, out), alpha=0.01),
         "Clip": lambda: case("Clip", [x, low, high], lambda out: np.clip(x, low, high, out=out)),
         "Less": lambda: case("Less", [x, y], lambda out: np.less(x, y, out=out)),
+        "Greater": lambda: case("Greater", [x, y], lambda out: np.greater(x, y, out=out)),
+        "Equal": lambda: case("Equal", [x, y], lambda out: np.equal(x, y, out=out)),
+        "Min": lambda: case("Min", [x, y], lambda out: np.minimum(x, y, out=out)),
+        "Sum": lambda: case("Sum", [x, y, x], lambda out: np.add(np.add(x, y, out=out), x, out=out)),
+        "Floor": lambda: case("Floor", [x], lambda out: np.floor(x, out=out)),
+        "Ceil": lambda: case("Ceil", [x], lambda out: np.ceil(x, out=out)),
+        "Sign": lambda: case("Sign", [x], lambda out: np.sign(x, out=out)),
+        "Reciprocal": lambda: case("Reciprocal", [positive], lambda out: np.divide(1, positive, out=out)),
+        "Softplus": lambda: case("Softplus", [x], lambda out: np.log1p(np.exp(x, out=out), out=out)),
+        "HardSigmoid": lambda: case("HardSigmoid", [x], lambda out: hard_sigmoid(x, out), alpha=0.2, beta=0.5),
+        "HardSwish": lambda: case("HardSwish", [x], lambda out: hard_swish(x, out)),
         "Where": lambda: case("Where", [truth, x, y], lambda out: np.copyto(out, np.where(truth, x, y))),
     }
 

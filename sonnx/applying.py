@@ -7,7 +7,7 @@ decided here.  A node whose answer depends on values that do not exist yet is ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from math import prod
@@ -19,6 +19,7 @@ import numpy as np
 
 from sonnx import catalogue, semantics
 from sonnx.calls import group_answers
+from sonnx.domain import Expression
 from sonnx.facts import Cause, Facts, first_unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.inforce import InForce
@@ -79,6 +80,7 @@ class Applier:
 
     In a conforming model every rule of an operator must hold.  In another what ONNX demands must, and the rules its
     values rest on: the error conditions, and what the shape expressions rely on.  `plain` leaves the kernels out.
+    `asked` has for each operator the rules that are asked, by which condition, and whether values rest on each.
     """
 
     in_force: InForce
@@ -86,6 +88,7 @@ class Applier:
     conforming: bool
     plain: bool = False
     tally: Tally = field(default_factory=Tally)
+    asked: dict[tuple[str, int, str], list[tuple[Rule, Expression, bool]]] = field(default_factory=dict)
 
     def prepare(self, node: Node, inputs: Sequence[TensorFacts | None]) -> Prepared | None:
         """The node ready to run, None where that depends on values not known yet.
@@ -114,8 +117,9 @@ class Applier:
             unknown = first_unknown((names["X"].shape, *[names[parameter.name] for parameter in made.parameters]))
             if unknown is not None and unknown.cause is Cause.RUN_TIME:
                 return None
-            if unknown is None:
-                attributes |= {attribute.name: attribute for attribute in module.written_out(names)}
+            said = module.written_out(names) if unknown is None else ()
+            if said:
+                attributes |= {attribute.name: attribute for attribute in said}
                 names = environment(made, tuple(attributes.values()), inputs, [NOTHING_STATED] * len(node.outputs))
         if self._wait(made, names, getattr(module, "RAISES", ())):
             return None
@@ -179,20 +183,28 @@ class Applier:
         return wait or (unknown is not None and unknown.cause is Cause.RUN_TIME)
 
     def _answers(self, made: Signature, names: Mapping[str, Any], raised: Sequence[str]) -> Iterator[Answer]:
-        groups = made if self.conforming else replace(made, one_type=())
-        yield from group_answers(groups, {**names, **_without_outputs(made)}, self.in_force)
-        for rule in made.rules:
-            demand = demanded(rule, made.text, self.in_force.editions)
-            carries = _carries(rule, made)
-            if not (self.conforming or carries or rule.kind == "validity"):
-                demand = rule.onnx
-            if demand is None or rule.slug in raised:
+        without = {**names, **_without_outputs(made)}
+        yield from group_answers(made, without, self.in_force, onnx_only=not self.conforming)
+        for rule, demand, carries in self._asked(made):
+            if rule.slug in raised:
                 continue
             verdict = verdict_of(rule, demand, names)
             if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and carries):
                 yield judge(rule, demand, names)
             elif verdict is Verdict.ASSUMED and (self.conforming or carries):  # else the definition decides it
                 yield Answer(rule, verdict)
+
+    def _asked(self, made: Signature) -> list[tuple[Rule, Expression, bool]]:
+        key = (made.operator, made.version, made.text)
+        if key not in self.asked:
+            found = self.asked[key] = []
+            for rule in made.rules:
+                demand, carries = demanded(rule, made.text, self.in_force.editions), _carries(rule, made)
+                if not (self.conforming or carries or rule.kind == "validity"):
+                    demand = rule.onnx
+                if demand is not None:
+                    found.append((rule, demand, carries))
+        return self.asked[key]
 
 
 def _carries(rule: Rule, made: Signature) -> bool:

@@ -71,7 +71,7 @@ def together(call: Call, answers: Iterable[Answer], names: Mapping[str, Any], in
     if not all(answer.verdict in QUIET for answer in absent) or any(demand is None for _, demand in own):
         return None
     asked = [Asked(rule, demand) for rule, demand in own if demand is not None]
-    for members in _groups(made, names):
+    for members in _groups(made, names, made.one_type):
         tensors = tuple(
             name if isinstance(names[name], TensorFacts) else f"*{name}" for _, name in _present(members, names)
         )
@@ -122,10 +122,12 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
                 yield _with_tags(_saying(answer, f"the optional input {formal.name} is omitted"), formal.tags)
 
 
-def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+def group_answers(
+    made: Signature, names: Mapping[str, Any], in_force: InForce, *, onnx_only: bool = False
+) -> Iterator[Answer]:
     """What the rules about tensors of one type say of each group of them."""
     for rule, demand in in_force.about("group"):
-        for members in _groups(made, names):
+        for members in _groups(made, names, () if onnx_only else made.one_type):
             tensors = _members(members, names)
             answer = _naming(judge(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
             tags = dict.fromkeys(tag for each in made.formals if each.name in members for tag in each.type_tags)
@@ -133,10 +135,10 @@ def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) 
             yield _with_tags(answer if by_onnx else replace(answer, breaks_onnx=False), tuple(tags))
 
 
-def _groups(made: Signature, names: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
     groups = tuple(made.groups.values())
-    beyond = [members for members in made.one_type if not any(set(members) <= set(group) for group in groups)]
+    beyond = [members for members in alike if not any(set(members) <= set(group) for group in groups)]
     return [members for members in (*groups, *beyond) if len(_members(members, names)) > 1]
 
 
@@ -163,6 +165,8 @@ def _members(members: Iterable[str], names: Mapping[str, Any]) -> dict[str, Tens
 def _naming(answer: Answer, letters: list[str]) -> Answer:
     """The answer about `group[i]` in the letters of the operator."""
     actual = answer.actual
+    if not actual:
+        return answer
     for index in range(len(letters) - 1, -1, -1):
         actual = actual.replace(f"group[{index}]", letters[index])
     return replace(answer, actual=actual, letters=tuple(letter for letter in letters if letter in actual))

@@ -13,7 +13,7 @@ from math import prod
 
 from sonnx.applying import Applier, Expected, Kernel, Prepared, facts_of
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.model import Attribute, Model, Node, subgraphs
+from sonnx.model import Attribute, Model, Node, Tensor, subgraphs
 from sonnx.node_facts import RUN_TIME
 from sonnx.quoting import quote
 from sonnx.scope import function_key, standard
@@ -25,6 +25,9 @@ NONE = -1
 """The place of an omitted optional input; the last one, so that it needs no test."""
 
 LATER = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
+
+SHORT = 64
+"""Bytes of a tensor in an attribute up to which nodes that hold equal ones are made ready once."""
 
 
 @dataclass(slots=True)
@@ -83,6 +86,8 @@ class at:  # noqa: N801  read as "with at(node, index, conforming):"
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
         place = place_of(self.node, self.index)
         if isinstance(error, NoValue):
             raise ErrorCondition(error.rule, f"{place}: {error} ({error.rule})") from None
@@ -195,11 +200,17 @@ class _Builder:
 
 
 def _likeness(attribute: Attribute) -> object:
-    """Equal for attributes that say the same; a float is told apart by its text, for the sign of a zero."""
+    """Equal for attributes that say the same; a float is told apart by its text, for the sign of a zero.
+
+    Longer tensors are each their own: their bytes are not looked at.
+    """
     if attribute.kind in ("int", "ints", "string"):
         return attribute
     if attribute.kind == "float":
         return replace(attribute, value=repr(attribute.value))
+    value = attribute.value
+    if isinstance(value, Tensor) and value.data is not None and len(value.data) <= SHORT:
+        return attribute, bytes(value.data)
     return id(attribute)
 
 

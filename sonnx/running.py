@@ -33,6 +33,9 @@ from sonnx.verdict import Report, Verdict
 Watch = Callable[[int, int, Node], None]
 """What is told before each step: how many are done, of how many, and the node that comes."""
 
+BUFFER = 1024
+"""Elements numpy converts at a time; it writes out an operand that stands still for fewer, so long rows need less."""
+
 RUNS = (Verdict.PASS, Verdict.ASSUMED)
 """Verdicts a model may have to be run.  What the check assumes about values is decided for the values given."""
 
@@ -208,6 +211,7 @@ def execute(made: Program, watch: Watch | None = None) -> dict[str, Array]:
     values, buffers = made.values, [None] * made.buffers
     foreign = {place for place, each in enumerate(values) if each is not None}
     with np.errstate(all="ignore"):
+        np.setbufsize(BUFFER)  # set back with the rest of errstate
         for done, step in enumerate(made.steps):
             if watch is not None:
                 watch(done, len(made.steps), step.node)

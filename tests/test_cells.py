@@ -1,4 +1,9 @@
-"""LSTM and GRU with Relu for every function, where each step is a rounded exact sum: against fractions, to the bit."""
+"""LSTM and GRU with Relu for every function, where each step is a rounded exact sum: against fractions, to the bit.
+
+The kernels are compared with the definitions, with every function.
+"""
+
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -9,6 +14,11 @@ from test_pooling import written
 from sonnx.model import Attribute
 from sonnx.semantics import gru, lstm
 from sonnx.semantics.application import Application, NoValue
+from sonnx.semantics.cells import PLAIN
+from sonnx.semantics.kernels import cells as cells_kernels
+from sonnx.semantics.kernels import gru as fast_gru
+from sonnx.semantics.kernels import lstm as fast_lstm
+from sonnx.semantics.kernels.trust import specials
 
 STEPS, BATCH, INPUTS, HIDDEN = 3, 2, 2, 2
 
@@ -122,3 +132,115 @@ def test_special_values_pass_through_the_gates():
         Application("LSTM", 7, "onnx", names), [numpy.full_like(X, numpy.nan), *[numpy.ones((1, 4, 1), "f4")] * 2]
     )
     assert numpy.isnan(Y[0]).all()
+
+
+# ------------------------------------------------------------------ kernels
+
+
+def agree(plain, kernel, made, inputs):
+    """Kernel and definition give the same bits; the count of elements and of those on the exact path."""
+    with numpy.errstate(all="ignore"):
+        found, wanted = kernel.evaluate(made, inputs), plain.evaluate(made, inputs)
+    assert all(map(same, found, wanted))
+    assert len(found) == len(wanted) == made.outputs
+    return made.tally.by_operator.get(made.operator)
+
+
+def lstm_application(outputs=3, clip=None, **names):
+    usual = {"direction": "forward", "activations": ["Sigmoid", "Tanh", "Tanh"], "input_forget": 0, "layout": 0}
+    written_too = {} if clip is None else {"clip": Attribute("clip", "float", clip)}
+    return Application("LSTM", 14, "onnx", usual | names, written_too, outputs=outputs)
+
+
+def drawn(name, draw, shape):
+    return draw.standard_normal(shape).astype(KINDS[FORMATS[name]])
+
+
+def tied(name, draw, shape):
+    """Small whole multiples of powers of two: sums that cancel, that are exact, and that lie halfway."""
+    return (draw.integers(-3, 4, shape) * 2.0 ** draw.integers(-13, 2, shape)).astype(KINDS[FORMATS[name]])
+
+
+def special(name, draw, shape):
+    """Every edge of a format, a few infinities and NaNs among them."""
+    return hard(name, shape, int(draw.integers(1 << 30)))
+
+
+SOURCES = {"random": drawn, "tied": tied, "special": special}
+each_source = pytest.mark.parametrize("source", SOURCES)
+
+LSTMS = {
+    "plain": {},
+    "coupled": {"input_forget": 1, "activations": ["Relu", "Tanh", "Sigmoid"]},
+    "from both ends": {"direction": "bidirectional", "activations": ["Sigmoid", "Tanh", "Relu"] * 2},
+    "clipped, batch first": {"clip": 0.75, "layout": 1},
+    "clipped to zero": {"clip": 0.0, "activations": ["Relu"] * 3},
+    "clipped below every element": {"clip": 1e-45, "activations": ["Tanh"] * 3},
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("which", LSTMS)
+@pytest.mark.parametrize("optional", [True, False])
+@each_source
+def test_lstm_kernel(name, which, optional, source):
+    made, draw = lstm_application(**LSTMS[which]), numpy.random.default_rng(7)
+    ways = len(made.names["activations"]) // 3
+    shapes = [(ways, 4 * 3, 4), (ways, 4 * 3, 3), (ways, 8 * 3), (ways, 2, 3), (ways, 2, 3), (ways, 3 * 3)]
+    X, W, R, B, h, c, P = (SOURCES[source](name, draw, shape) for shape in [(5, 2, 4), *shapes])
+    if made.names["layout"]:
+        X, h, c = (numpy.swapaxes(each, 0, 1).copy() for each in (X, h, c))
+    agree(lstm, fast_lstm, made, [X, W, R, B, None, h, c, P] if optional else [X, W, R])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("optional", [True, False])
+@each_source
+def test_gru_kernel(name, before, optional, source):
+    draw = numpy.random.default_rng(8)
+    X, W, R, B, h = (
+        SOURCES[source](name, draw, shape) for shape in [(5, 2, 4), (1, 9, 4), (1, 9, 3), (1, 18), (1, 2, 3)]
+    )
+    made = replace(written("GRU", 14, linear_before_reset=before, clip=0.5), outputs=2)
+    agree(gru, fast_gru, made, [X, W, R, B, None, h] if optional else [X, W, R])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_negative_bound_and_empty_shapes(name):
+    X, W, R = (
+        drawn(name, numpy.random.default_rng(1), (2, 2, 3)),
+        *(numpy.ones((1, 4, n), KINDS[FORMATS[name]]) for n in (3, 1)),
+    )
+    agree(lstm, fast_lstm, lstm_application(clip=-1.0), [X, W, R])
+    for shape in ((0, 2, 3), (2, 0, 3), (2, 2, 0)):
+        agree(lstm, fast_lstm, lstm_application(), [numpy.ones(shape, X.dtype), W[..., : shape[2]], R])
+    agree(lstm, fast_lstm, lstm_application(), [X[..., :0], W[:, :0, :0], R[:, :0, :0]])
+
+
+def test_the_share_of_the_exact_path_is_small_on_ordinary_numbers():
+    draw = numpy.random.default_rng(3)
+    X, W, R = (drawn("float", draw, shape) for shape in ((3, 2, 20), (1, 4 * 24, 20), (1, 4 * 24, 24)))
+    elements, exact = agree(lstm, fast_lstm, lstm_application(), [X, W / 8, R / 8])
+    assert elements == 3 * 2 * 24 * 9  # four gates, as many functions of them, one of the cell
+    assert exact < elements / 100
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_steps_that_mix_states(name):
+    """f c + i g and (1 - z) h + z g on every pair of special values with a few others, against the definition."""
+    few = specials(KINDS[FORMATS[name]])
+    with numpy.errstate(all="ignore"):
+        some = numpy.concatenate(
+            [
+                few,
+                numpy.array([1, 0.5, 3, 1 / 3]).astype(few.dtype),
+                numpy.nextafter(few.dtype.type(1), few.dtype.type(0))[None],
+            ]
+        )
+    x, y, z = (numpy.ascontiguousarray(each).reshape(1, -1) for each in numpy.meshgrid(some, some, some))
+    fast = cells_kernels.steps(Application("LSTM", 14, "onnx"), few.dtype)
+    with numpy.errstate(all="ignore"):
+        assert same(fast.mix(x, y, z, x), PLAIN.mix(x, y, z, x))
+        assert same(fast.rest(x, y, z), PLAIN.rest(x, y, z))
+        assert same(fast.scale(x, y), PLAIN.scale(x, y))

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from sonnx.semantics.formats import ELEMENTS
-from sonnx.semantics.kernels.certified import decided, nearest
+from sonnx.semantics.kernels.certified import certain, decided, half_width, nearest
 
 FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float": (8, 23)}  # exponent, significand bits
 each_format = pytest.mark.parametrize("name", FORMATS)
@@ -132,3 +132,21 @@ def test_an_underflow_of_known_sign_is_a_zero_of_that_sign(name):
     found, undecided = decided(numpy.array([1e-100, -1e-100]), 1e-101, ELEMENTS[name])
     assert not undecided.any()
     assert numpy.signbit(found.astype("f8")).tolist() == [False, True]
+
+
+def test_certain_decides_as_decided_does_and_no_zero():
+    """Rows with one half width each, wider than each element needs; the oracle is exact fractions at both ends."""
+    draw = random.Random(5)
+    values = numpy.array(sorted(numbers("float", 4000), key=abs)).reshape(40, 100)
+    values[numpy.abs(values) > 1e38] = 0
+    largest = numpy.abs(values).max(axis=1, keepdims=True)
+    bound = largest * numpy.array([[draw.choice([0.0, 1.0, 2.0**12]) * 2.0**-53] for _ in range(40)])
+    out, high = numpy.empty((2, *values.shape), "f4")
+    open_ = certain(values, half_width(bound, largest), out, high)
+    settled = numpy.setdiff1d(numpy.arange(values.size), open_)
+    assert len(settled) > 1000
+    rows = bound.repeat(100, axis=1).reshape(-1)
+    for at in settled.tolist():
+        value, width, found = values.flat[at], Fraction(rows[at]), bits(out.reshape(-1)[at : at + 1])[0]
+        assert value != 0
+        assert {rounded("float", Fraction(value) + end) for end in (-width, width)} == {found}

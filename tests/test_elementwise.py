@@ -93,6 +93,31 @@ def test_special_and_random_elements(operator, name):
     assert same(fast(operator, [x], **UNARY[operator]), slow(operator, [x], **UNARY[operator]))
 
 
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("alpha", [1.0, 1e-45, 0.999999940395, 0.0, -0.0, -1.5, 1.5, 3e38])
+def test_leaky_relu_with_any_factor(name, alpha):
+    x = probes(name, 400)
+    assert same(fast("LeakyRelu", [x], alpha=alpha), slow("LeakyRelu", [x], alpha=alpha))
+
+
+@pytest.mark.parametrize("name", [*FLOATS, *INTEGERS, "bool"])
+def test_where_takes_patterns_as_they_are(name):
+    draw = numpy.random.default_rng(4)
+    width = KINDS[name].itemsize
+    x, y = (draw.integers(0, 2 if name == "bool" else 256, (5, 7, 9 * width), "u1").view(KINDS[name]) for _ in range(2))
+    truth = draw.random((5, 7, 9)) < 0.5
+    for inputs in (
+        [truth, x, y],
+        [truth[0], x, y[:1, :1]],
+        [truth[:, :1], x[0, 0, :1], y],
+        [truth[..., ::-1], x.T.copy().T, y[::-1]],
+        [truth[:0], x[:0], y[:0]],
+        [truth[0, 0, 0], x[0, 0, 0], y[0, 0, 0]],
+    ):
+        given = [numpy.asarray(each) for each in inputs]
+        assert same(fast("Where", given), slow("Where", given))
+
+
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("operator", BINARY)
 def test_pairs_of_special_and_random_elements(operator, name):

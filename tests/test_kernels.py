@@ -182,7 +182,7 @@ class Forgetful(dict):
 def small_blocks(monkeypatch, size):
     """Blocks of a few elements, so that few elements make many blocks."""
     monkeypatch.setattr(kernel_max, "SMALL", 0)
-    monkeypatch.setattr(kernel_max, "BUFFER", 2)
+    monkeypatch.setattr(numpy, "getbufsize", lambda: 2)
     monkeypatch.setattr(kernel_max, "ROW", 4)
     monkeypatch.setattr(kernel_max, "SHORTEST", 1)
     monkeypatch.setattr(argmax, "BLOCK", 32)

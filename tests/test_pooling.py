@@ -114,6 +114,45 @@ def test_indices_of_max_pool():
         assert maxpool.evaluate(made, [X])[1].ravel().tolist() == wanted
 
 
+@pytest.mark.parametrize("name", [*FORMATS, "int8", "uint8"])
+@pytest.mark.parametrize("which", WINDOWS)
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("seed", range(8))
+def test_indices_by_definition_and_by_kernel(name, which, order, seed, monkeypatch):
+    """Of elements that are hard to order, and of few different ones, the least of the type among them."""
+    shape, attributes = WINDOWS[which]
+    axes = len(shape) - 2
+    names = {
+        "strides": [1] * axes,
+        "dilations": [1] * axes,
+        "pads": [0] * 2 * axes,
+        "storage_order": order,
+    } | attributes
+    names["spacing"] = names["dilations"]
+    X = hard(name, shape, seed)
+    if seed % 2:
+        with numpy.errstate(all="ignore"):
+            least = -numpy.inf if name in FORMATS else numpy.iinfo(X.dtype).min
+            few = numpy.array([least, least, 0, 1]).astype(X.dtype)
+        X = numpy.random.default_rng(seed).choice(few, shape)
+    made = Application("MaxPool", 12, "onnx", names, outputs=2)
+    monkeypatch.setattr(fast_maxpool, "BLOCK", 40)
+    with numpy.errstate(all="ignore"):
+        assert all(map(same, fast_maxpool.evaluate(made, [X]), maxpool.evaluate(made, [X])))
+
+
+def test_what_has_no_value_has_none_by_kernel():
+    names = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [1, 0, 0, 0], "spacing": [1, 1], "dilations": [1, 1]}
+    X = numpy.ones((1, 1, 2, 2), "f4")
+    for module in (maxpool, fast_maxpool):
+        with pytest.raises(NoValue, match="on padding only"):
+            module.evaluate(Application("MaxPool", 12, "onnx", names, outputs=2), [X])
+    made = Application("MaxPool", 12, "onnx", names | {"pads": [0] * 4, "storage_order": 2})
+    for call in (maxpool.evaluate, lambda made, inputs: fast_maxpool.kernel(made)(inputs, numpy.empty_like(X))):
+        with pytest.raises(NoValue, match="storage_order is 2"):
+            call(made, [X])
+
+
 @each_format
 @pytest.mark.parametrize("which", WINDOWS)
 @pytest.mark.parametrize("seed", range(8))

@@ -15,7 +15,7 @@ from sonnx.semantics.application import Application
 from sonnx.semantics.kernels import conv as fast_conv
 from sonnx.semantics.kernels import gemm as fast_gemm
 from sonnx.semantics.kernels import matmul as fast_matmul
-from sonnx.semantics.kernels import products
+from sonnx.semantics.kernels import products, settled
 
 TYPES = [*FORMATS, "int32", "uint32", "int64", "uint64"]
 each_type = pytest.mark.parametrize("name", TYPES)
@@ -57,6 +57,23 @@ def test_many_open_elements_of_a_larger_product(name, seed):
     A, B = numpy.hstack([A, last[0], A]), numpy.vstack([B, last[1], -B])
     wanted = matrix_product(A, B)
     assert same(fast(fast_matmul, application("MatMul"), [A, B], wanted), wanted)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
+@pytest.mark.parametrize("few", [1, 99])
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_of_any_size(name, few, seed, monkeypatch):
+    """The ways of few rows and of many, in pieces of one to three columns; with a row that is added, and specials."""
+    monkeypatch.setattr(products, "FEW", few)
+    monkeypatch.setattr(products, "PIECE", 16)
+    monkeypatch.setattr(products, "COLUMNS", 16)
+    A, B, row = hard(name, (5, 6), seed), hard(name, (6, 7), seed + 50), hard(name, (7,), seed + 100)
+    if seed:
+        A, B, row = (numpy.where(numpy.isfinite(each), each, each.dtype.type(1)) for each in (A, B, row))
+    out = numpy.empty((5, 7), A.dtype)
+    with numpy.errstate(all="ignore"):
+        products.product_into(A, B, out, row)
+    assert same(out, matrix_product(numpy.hstack([A, numpy.ones((5, 1), A.dtype)]), numpy.vstack([B, row])))
 
 
 @each_type
@@ -107,6 +124,29 @@ def test_one_element_of_each_kind():
     assert value.view("u4").ravel().tolist() == [row[3] for row in rows]
     tiny = numpy.array([[2.0**-100]], "f4")
     assert both(matmul, fast_matmul, application("MatMul"), [tiny, -tiny]).view("u4").tolist() == [[0x80000000]]
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
+def test_sums_of_doubles_whose_cut_off_parts_cancel(name):
+    """Sums that are halfway, or not by one part in 2^60, and cut off parts that add up to 0; in every order."""
+    kind = KINDS[FORMATS[name]]
+    half = float(numpy.spacing(numpy.ones(1, kind)).astype("f8")[0]) / 2
+    rows = []
+    for tip in (0.0, 2.0**-60, -(2.0**-60), 2.0**-70, 1e-30):
+        rows += [[1.0, half, tip, -tip, 2.0**-56, -(2.0**-56)], [1.0, half, tip, tip, 2.0**-56, -(2.0**-56)]]
+        rows += [[2.0**40, 1.0, -(2.0**40), half, tip, 0.0], [3.0, -3.0, tip, -tip, 2.0**-56, -(2.0**-56)]]
+    rows = numpy.array([draw[order] for draw in map(numpy.array, rows) for order in (slice(None), [3, 1, 5, 0, 2, 4])])
+    wanted = array(kind, [summed(decoded(row)) for row in rows], (len(rows),))
+    assert same(settled.exact_sums(rows, kind), wanted)
+
+
+def test_a_least_number_of_double_tips_a_halfway_sum():
+    """3 * (1 / 3) is halfway between two doubles; what is added is below every normal number."""
+    A, third = numpy.array([[3.0, 1 / 3]]), 5e-324
+    for added in (third, -third, 0.0):
+        B = numpy.array([[added], [3.0]])
+        assert same(both(matmul, fast_matmul, application("MatMul"), [A, B]), matrix_product(A, B))
+        assert same(both(matmul, fast_matmul, application("MatMul"), [B.T, A.T]), matrix_product(B.T, A.T))
 
 
 # ------------------------------------------------------------------ Gemm

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -27,40 +28,48 @@ FUNCTIONS: dict[str, Function] = {"Sigmoid": sigmoid.evaluate, "Tanh": tanh.eval
 """The activation functions that have a meaning here, by the names of their operators."""
 
 
+Gate = Callable[[Array, Sequence[tuple[Array, Array]]], Array]
+"""Of x, of shape (batch, inputs), and of pairs of factors of shape (batch, hidden) or (hidden)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """How the steps are computed; every array has the shape (batch, hidden), every result is rounded once.
 
-    `gate(x, W, added, pairs, clip)` is x W' + the rows added + the products of pairs, within -clip and clip.
-    `mix(f, c, i, g)` is f c + i g, `rest(z, h, g)` is (1 - z) h + z g, `scale(x, y)` is x y, `activate` a function.
+    `gate(W, added, clip)` of weights, rows and a bound is a function of x and pairs that gives x W' + the rows + the
+    products of the pairs, within -clip and clip; it is made once for all steps.  `mix(f, c, i, g)` is f c + i g,
+    `rest(z, h, g)` is (1 - z) h + z g, `scale(x, y)` is x y, `activate` a function.
     """
 
-    gate: Callable[[Array, Array, Sequence[Array], Sequence[tuple[Array, Array]], float | None], Array]
+    gate: Callable[[Array, Sequence[Array], float | None], Gate]
     mix: Callable[[Array, Array, Array, Array], Array]
     rest: Callable[[Array, Array, Array], Array]
     scale: Callable[[Array, Array], Array]
     activate: Callable[[str, Array], Array]
 
 
-def gate(x: Array, W: Array, added: Sequence[Array], pairs: Sequence[tuple[Array, Array]], clip: float | None) -> Array:
+def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
     """The sum that goes into an activation function.
 
     Args:
-        x: (batch, inputs).
         W: (hidden, inputs).
         added: rows of shape (hidden).
-        pairs: factors of shape (batch, hidden) or (hidden).
         clip: the bound, None for none.
     """
-    made = np.empty((len(x), len(W)), x.dtype)
-    rows, columns = [numbers(row) for row in x], [numbers(column) for column in W]
-    unit = Fraction(2) ** (2 * grid_of(x.dtype).least)
-    for b, j in np.ndindex(made.shape):
-        addends = [*products(rows[b], columns[j])]
-        addends += [in_units_of_products(numbers(row[j])[0], row.dtype) for row in added]
-        addends += [times(_one(left, b, j), _one(right, b, j)) for left, right in pairs]
-        store(made, (b, j), clipped(total(addends), clip, unit), power=2)
-    return made
+    columns = [numbers(column) for column in W]
+    own = [[in_units_of_products(x, row.dtype) for x in numbers(row)] for row in added]
+    unit = Fraction(2) ** (2 * grid_of(W.dtype).least)
+
+    def of(x: Array, pairs: Sequence[tuple[Array, Array]]) -> Array:
+        made = np.empty((len(x), len(W)), x.dtype)
+        rows = [numbers(row) for row in x]
+        for b, j in np.ndindex(made.shape):
+            addends = [*products(rows[b], columns[j]), *[row[j] for row in own]]
+            addends += [times(_one(left, b, j), _one(right, b, j)) for left, right in pairs]
+            store(made, (b, j), clipped(total(addends), clip, unit), power=2)
+        return made
+
+    return of
 
 
 def _one(values: Array, b: int, j: int) -> Number:
@@ -104,10 +113,11 @@ def scale(x: Array, y: Array) -> Array:
 
 def activate(name: str, z: Array) -> Array:
     """An activation function of every element."""
-    return function_of(name, FUNCTIONS)(Application(name, 1, "onnx"), [z])[0]
+    made: Array = function_of(name, FUNCTIONS)(Application(name, 1, "onnx"), [z])[0]
+    return made
 
 
-def function_of(name: str, known: dict[str, Function]) -> Function:
+def function_of(name: str, known: dict[str, Any]) -> Any:
     """The function of a name.
 
     Raises:

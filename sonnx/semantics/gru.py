@@ -82,24 +82,26 @@ def _step(
     application: Application, W: Array, R: Array, B: Array | None, activations: Sequence[str], steps: Steps
 ) -> Step:
     """One step of a direction; the weights are those of the gates z, r and h."""
-    gates = np.split(np.hstack([W, R]), 3)
-    zeros: list[Array] = []
+    weights, inputs = np.split(np.hstack([W, R]), 3), W.shape[1]
     wide, narrow = (None, None) if B is None else (np.split(each, 3) for each in np.split(B, 2))
     clip, first, second = application.attribute("clip", None), *activations
     before = application.attribute("linear_before_reset", 0) != 0
 
     def bias(number: int, *which: Sequence[Array] | None) -> list[Array]:
-        return [each[number] for each in which if each is not None] or zeros
+        return [each[number] for each in which if each is not None]
+
+    update, reset = (steps.gate(weights[k], bias(k, wide, narrow), clip) for k in range(2))
+    if before:
+        linear = steps.gate(weights[2][:, inputs:], bias(2, narrow), None)
+        hidden = steps.gate(weights[2][:, :inputs], bias(2, wide), clip)
+    else:
+        hidden = steps.gate(weights[2], bias(2, wide, narrow), clip)
 
     def step(x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
         (h,) = states
         both = np.hstack([x, h])
-        z, r = (steps.activate(first, steps.gate(both, gates[k], bias(k, wide, narrow), [], clip)) for k in range(2))
-        if before:
-            linear = steps.gate(h, gates[2][:, x.shape[1] :], bias(2, narrow), [], None)
-            n = steps.gate(x, gates[2][:, : x.shape[1]], bias(2, wide), [(r, linear)], clip)
-        else:
-            n = steps.gate(np.hstack([x, steps.scale(r, h)]), gates[2], bias(2, wide, narrow), [], clip)
+        z, r = (steps.activate(first, each(both, [])) for each in (update, reset))
+        n = hidden(x, [(r, linear(h, []))]) if before else hidden(np.hstack([x, steps.scale(r, h)]), [])
         return (steps.rest(z, steps.activate(second, n), h),)
 
     return step

@@ -62,13 +62,13 @@ def _step(application: Application, weights: Sequence[Array | None], activations
     """One step of a direction; the weights are those of the gates i, o, f, g, the peepholes those of i, o, f."""
     W, R, B, P = weights
     assert W is not None and R is not None  # noqa: S101
-    gates = np.split(np.hstack([W, R]), 4)
     biases: list[list[Array]] = (
         [[]] * 4 if B is None else [list(each) for each in np.split(B.reshape(2, -1), 4, axis=1)]
     )
     peepholes = None if P is None else np.split(P, 3)
     coupled, clip = application.names["input_forget"] == 1, application.attribute("clip", None)
     first, second, third = activations
+    gates = [steps.gate(each, added, clip) for each, added in zip(np.split(np.hstack([W, R]), 4), biases, strict=True)]
 
     def step(x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
         h, c = states
@@ -76,7 +76,7 @@ def _step(application: Application, weights: Sequence[Array | None], activations
 
         def gate(z: int, cell: Array | None) -> Array:
             pairs = [] if peepholes is None or cell is None else [(peepholes[z], cell)]
-            return steps.gate(both, gates[z], biases[z], pairs, clip)
+            return gates[z](both, pairs)
 
         i = steps.activate(first, gate(INPUT, c))
         g = steps.activate(second, gate(CELL, None))

@@ -1,9 +1,10 @@
 """BatchNormalization, fast: Y = X k + c with k = scale / sqrt(input_var + epsilon), c = B - input_mean k, in float64.
 
 With u = 2^-53, k is off by at most 4 u of itself, X k by 5 u, c by 6 u (|B| + |input_mean k|), and |X k| is at most
-|Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|).  What this leaves open is asked again as t + B
-with t = (X - input_mean) k, off by at most 6 u |t|: where t is 0 the sum is B itself, and an infinity or NaN is that of
-the exact formula, because nothing overflows or underflows.  The rest, and float64, goes to the definition.
+|Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), for |Y| the largest of the channel.  What this
+leaves open is asked again as t + B with t = (X - input_mean) k, off by at most 6 u |t|: where t is 0 the sum is B
+itself, and an infinity or NaN is that of the exact formula, because nothing overflows or underflows.  The rest, and
+float64, goes to the definition.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ import numpy as np
 from sonnx.semantics.application import Application
 from sonnx.semantics.batchnormalization import require_inference, store_element
 from sonnx.semantics.formats import Array
-from sonnx.semantics.kernels.certified import UNIT, certain, decided
+from sonnx.semantics.kernels.certified import UNIT, certain, decided, half_width
 from sonnx.semantics.kernels.scratch import scratch
 
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 """Elements that are made at a time."""
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
-MADE, SPARE, HIGH = range(40, 43)
+MADE, HIGH = range(40, 42)
 """Numbers of scratch memory."""
 
 
@@ -74,14 +75,16 @@ def _guess(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
     shifted = mean * k
     if out.dtype != SINGLE or not np.isfinite(k + shifted + B).all():
         return np.arange(out.size)
-    numbers = ((MADE, DOUBLE), (SPARE, DOUBLE), (HIGH, SINGLE))
-    made, spare, high = (scratch(number, out.size, kind).reshape(out.shape) for number, kind in numbers)
+    made, high = (
+        scratch(number, out.size, kind).reshape(out.shape) for number, kind in ((MADE, DOUBLE), (HIGH, SINGLE))
+    )
     np.multiply(X, k, out=made)
     made += B - shifted
-    if not np.isfinite(np.add.reduce(made, axis=None)):
+    largest = np.maximum(made.max(axis=1, keepdims=True), -made.min(axis=1, keepdims=True))
+    if not np.isfinite(largest).all():
         return np.arange(out.size)
-    bound = 16 * UNIT * (np.abs(B) + np.abs(shifted))
-    return certain(made, bound, out, (spare, high), relative=6 * UNIT)
+    bound = 6 * UNIT * largest + 16 * UNIT * (np.abs(B) + np.abs(shifted))
+    return certain(made, half_width(bound, largest), out, high)
 
 
 def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Array]:

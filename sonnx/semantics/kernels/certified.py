@@ -60,25 +60,24 @@ def decided(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
     return low, undecided
 
 
-def certain(
-    approximation: Array, bound: Array | float, out: Array, spare: tuple[Array, Array], relative: float = 0.0
-) -> Array:
+def half_width(bound: Array | float, largest: Array | float) -> Array | float:
+    """What to take off and add for `certain`: B as above, with at least the magnitude of each approximation for |a|."""
+    made: Array | float = bound * WIDTH + largest * SLACK + LEAST
+    return made
+
+
+def certain(approximation: Array, half_width: Array | float, out: Array, high: Array) -> Array:
     """As `decided`, for finite approximations and float32, in memory that is given.
 
     Args:
         approximation: float64, finite.
-        bound: the absolute error, finite; where it is 0 nothing is decided about a zero.
+        half_width: finite, broadcastable; nothing is decided about a zero.
         out: float32, for the values; its last axis is contiguous.
-        spare: two arrays of the same shape, float64 and float32.
-        relative: an error beside the bound, relative to the approximation.
+        high: as `out`, for their other ends.
 
     Returns:
         The flat numbers of the elements that stay open.
     """
-    half_width, high = spare
-    np.abs(approximation, out=half_width)
-    half_width *= SLACK + relative * WIDTH
-    half_width += np.multiply(bound, WIDTH) + LEAST
     np.subtract(approximation, half_width, out=out, casting="same_kind")
     np.add(approximation, half_width, out=high, casting="same_kind")
     differ = out.view(np.uint32) != high.view(np.uint32)

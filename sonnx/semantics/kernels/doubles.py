@@ -98,21 +98,32 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
 
 
 def _exactly(A: Array, B: Array, out: Array, i: Array, j: Array) -> None:
-    """The exact sums at these places; math.fsum rounds a sum of doubles once."""
+    """The exact sums at these places."""
     step = max(1, GATHERED // A.shape[1])
     for start in range(0, len(i), step):
-        rows, columns = A[i[start : start + step]], B[:, j[start : start + step]].T
-        (left, row_exponents), (right, column_exponents) = _scaled(rows), _scaled(columns)
-        made, errors = two_product(left, right)
-        addends = np.concatenate([made, errors], axis=1).tolist()
-        reach = np.minimum(_least(left), _least(right)) > -RANGE
-        for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
-            sum_ = math.fsum(addends[k]) if reach[k] else 0.0
-            place = i[start + k], j[start + k]
-            if sum_ and -1000 < math.frexp(sum_)[1] + exponent < 1000:
-                out[place] = math.ldexp(sum_, exponent)
-            else:
-                store(out, place, total(products(numbers(rows[k]), numbers(columns[k]))), power=2)
+        some = slice(start, start + step)
+        out[i[some], j[some]] = exact_sums(A[i[some]], B[:, j[some]].T)
+
+
+def exact_sums(x: Array, y: Array) -> Array:
+    """The exact sums of the products of rows of float64, each rounded once; math.fsum rounds a sum of doubles once.
+
+    Args:
+        x: (rows, K), K at least 1.
+        y: the same.
+    """
+    made, usual = np.empty(len(x)), np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
+    (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
+    parts, errors = two_product(left, right)
+    addends = np.concatenate([parts, errors], axis=1).tolist()
+    usual &= np.minimum(_least(x) - row_exponents, _least(y) - column_exponents) > -RANGE  # scaled ones may be lost
+    for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
+        sum_ = math.fsum(addends[k]) if usual[k] else 0.0
+        if sum_ and -1000 < math.frexp(sum_)[1] + exponent < 1000:
+            made[k] = math.ldexp(sum_, exponent)
+        else:
+            store(made, (k,), total(products(numbers(x[k]), numbers(y[k]))), power=2)
+    return made
 
 
 def _least(values: Array) -> Array:

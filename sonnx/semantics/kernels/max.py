@@ -33,11 +33,8 @@ Combine = Callable[[Sequence[Array], Array], None]
 SMALL = 8192
 """Elements up to which blocks do not pay."""
 
-BUFFER = 8192
-"""Elements of numpy's own buffers."""
-
 ROW, SHORTEST = 16384, 1024
-"""Times an element is written out at most (what BUFFER holds numpy would copy again), and at least."""
+"""Times an element is written out at most (what numpy's buffers hold it would copy again), and at least."""
 
 _known: dict[np.dtype[Any], tuple[Combine, int]] = {}
 
@@ -93,7 +90,7 @@ def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
 def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
     if len(X) == 2 and any(x.size <= ROW and bool((x != 0).all()) for x in X):
         combine = _without_zeros(out.dtype) or combine
-    if combine is fold and (out.itemsize == 8 or max(_still(x, out.shape) for x in X) <= BUFFER):
+    if combine is fold and (out.itemsize == 8 or max(_still(x, out.shape) for x in X) <= np.getbufsize()):
         fold(X, out)
         return
     shape, Z = merged(X, out.shape)

@@ -3,18 +3,22 @@
 The larger of two elements, the first one of two NaNs, is associative; taking rows first keeps row-major order, so that
 the first NaN of a window is the first one of its first row that has one.  Padding is the least value of the type, which
 no window consists of alone; where an element has that value too the maximum is the same.
+
+Indices: the first element of the window that has the pattern of the maximum; padding has no number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import prod
 
 import numpy as np
 
-from sonnx.semantics.application import Application
+from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array, lowest, patterns
 from sonnx.semantics.kernels.max import maximum
-from sonnx.semantics.maxpool import windows_of
+from sonnx.semantics.maxpool import numbering, windows_of
 from sonnx.semantics.windows import Windows
 
 BLOCK = 1 << 20
@@ -25,10 +29,48 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
     """See `sonnx.semantics.kernels`."""
 
     def max_pool(inputs: Sequence[Array], out: Array) -> Array:
+        numbering(application, inputs[0][:0])  # an order without a meaning has no value, also where none is asked for
         pool(inputs[0], windows_of(application, inputs[0]), out)
         return out
 
     return max_pool
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """As the definition, where Indices are asked for."""
+    X, slid = inputs[0], windows_of(application, inputs[0])
+    Y = np.empty((*X.shape[:2], *slid.places), X.dtype)
+    pool(X, slid, Y)
+    return (Y, _indices(X, Y, slid, numbering(application, X[:1, :1])))[: application.outputs]
+
+
+def _indices(X: Array, Y: Array, slid: Windows, numbers: Array) -> Array:
+    """The number of the maximum of each window, for the `numbers` of one plane."""
+    planes, made = X.reshape(-1, *X.shape[2:]), patterns(Y).reshape(-1, *slid.places)
+    known = np.full([e + b + a for e, b, a in zip(slid.extents, slid.begins, slid.ends, strict=True)], -1)
+    known[tuple(slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True))] = (
+        numbers
+    )
+    indices, step = np.full(made.shape, -1), max(1, BLOCK // max(1, known.size))
+    for start in range(0, len(planes) if made.size else 0, step):
+        some = slice(start, start + step)
+        elements = patterns(padded(planes[some], slid, 0))
+        for part in reversed(list(_parts(slid))):  # the first element comes last
+            number = known[part]
+            found = (elements[(slice(None), *part)] == made[some]) & (number >= 0)
+            np.copyto(indices[some], number, where=found)
+    if (indices < 0).any():
+        place = np.argwhere(indices < 0)[0, 1:].tolist()
+        raise NoValue("MaxPool.every-window-touches", f"the window at {place} lies on padding only")
+    indices += (np.arange(len(planes)) * prod(slid.extents)).reshape(-1, *[1] * len(slid.places))
+    return indices.reshape(Y.shape)
+
+
+def _parts(slid: Windows) -> Iterator[tuple[slice, ...]]:
+    """What lies under each element of the window, in row-major order, on the padded axes."""
+    for index in product(*map(range, slid.kernel)):
+        axes = zip(index, slid.dilations, slid.places, slid.strides, strict=True)
+        yield tuple(slice(j * gap, j * gap + (count - 1) * stride + 1, stride) for j, gap, count, stride in axes)
 
 
 def pool(X: Array, slid: Windows, out: Array) -> None:

@@ -6,6 +6,7 @@ Blocks of places are made one after another, so that no more than one block is i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -81,10 +82,17 @@ class Patches:
         return np.lib.stride_tricks.as_strided(padded, shape, (*padded.strides[:2], *kernel, *moves), writeable=False)
 
     def _sums(self, squares: Array) -> Array:
-        """The sums under the kernel at each place: (groups, axes of places)."""
-        under = self._under(squares[:, None])
-        sums: Array = under.sum(axis=tuple(range(1, 2 + len(self.slid.kernel))))
-        return sums
+        """The sums under the kernel at each place: (groups, axes of places); one axis after another."""
+        slid = self.slid
+        if self.height == self.ones:
+            return np.zeros((self.group, *slid.places))
+        axes = zip(slid.kernel, slid.strides, slid.dilations, slid.places, strict=True)
+        for axis, (size, stride, dilation, count) in enumerate(axes, start=1):
+            before, whole = (slice(None),) * axis, (count - 1) * stride + 1
+            squares = reduce(
+                np.add, [squares[(*before, slice(j, j + whole, stride))] for j in range(0, size * dilation, dilation)]
+            )
+        return squares
 
     def _columns(self, padded: Array, under: Array, part: slice, count: int) -> Array:
         if self.still and not self.ones:

@@ -13,12 +13,14 @@ leaves open goes to `settled.py`, and rows and columns with an infinity or a NaN
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 
 import numpy as np
 
 from sonnx.semantics.formats import Array
-from sonnx.semantics.kernels.certified import certain, decided
+from sonnx.semantics.kernels.certified import certain, decided, half_width
 from sonnx.semantics.kernels.infinite import special_sums
 from sonnx.semantics.kernels.scratch import scratch
 from sonnx.semantics.kernels.settled import bound_factor, settle
@@ -29,9 +31,15 @@ PART, FEW = 256, 16
 COLUMNS, SMALL = 1 << 20, 1 << 22
 """Elements of a block of B, and of a matrix A up to which it is converted at once."""
 
+PIECE = 1 << 17
+"""Elements of a block of B for few rows: it is used once, so it must not leave the second-level cache before."""
+
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
-RIGHT, MADE, SPARE, HIGH = range(20, 24)
+ROOM = 1 + 2.0**-20
+"""A norm in float64 times this is at least the norm; so is a product of norms and the sum in float64 it bounds."""
+
+RIGHT, MADE, SPARE, HIGH, ROWS = range(20, 25)
 """Numbers of scratch memory."""
 
 
@@ -53,6 +61,10 @@ def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> in
         out[...] = 0 if row is None else row + row.dtype.type(0)
         return 0
     stack, rows, inner = A.shape
+    if stack == 1 and rows < FEW:
+        taken = _few_rows(Left(A, row is not None), B, row, out)
+        if taken is not None:
+            return taken
     matrices, some = max(1, COLUMNS // B[0].size), max(1, SMALL // inner)
     columns, exact = max(1, COLUMNS // inner), 0
     for s in range(0, stack, matrices):
@@ -105,23 +117,50 @@ def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> 
     Returns:
         How many elements were added up exactly.
     """
-    A, kind = left.values, out.dtype
-    made, factor = in_parts(A, B, out.shape, left.part), bound_factor(A.shape[2], left.part)
+    made = in_parts(left.values, B, out.shape, left.part)
     norms = column_norms(B) if norms is None else norms
-    largest = norms.max(axis=1, keepdims=True)
-    if not (left.finite and np.isfinite(largest).all()):
-        return sum(_with_specials(A[s], B[s], left.norms[s], norms[s], out[s]) for s in range(len(A)))
-    width = (left.norms * (largest * factor))[:, :, None]
-    if kind == SINGLE:
-        spare, high = (scratch(n, out.size, k).reshape(out.shape) for n, k in ((SPARE, DOUBLE), (HIGH, SINGLE)))
-        open_ = certain(made, width, out, (spare, high))
+    if not (left.finite and np.isfinite(norms).all()):
+        return sum(_with_specials(left.values[s], B[s], left.norms[s], norms[s], out[s]) for s in range(len(B)))
+    return _rounded(left, lambda s, which: B[s][:, which], made, norms, out)
+
+
+def _few_rows(left: Left, B: Array, row: Array | None, out: Array) -> int | None:
+    """`product_into` of one matrix of few rows, None where a number is not finite; each piece of B is used once."""
+    made, norms = scratch(ROWS, out.size, DOUBLE).reshape(out.shape), np.empty((1, out.shape[2]))
+    step = max(1, PIECE // B.shape[1])
+
+    def columns(which: Array | slice) -> Array:
+        return wide(B[:, :, which], None if row is None else row[which])
+
+    for j in range(0, out.shape[2], step):
+        part = slice(j, j + step)
+        right = columns(part)
+        np.matmul(left.values, right, out=made[:, :, part])
+        norms[:, part] = column_norms(right)
+    if not (left.finite and np.isfinite(norms).all()):
+        return None
+    return _rounded(left, lambda _, which: columns(which)[0], made, norms, out)
+
+
+def _rounded(left: Left, columns: Callable[[int, Array], Array], made: Array, norms: Array, out: Array) -> int:
+    """Approximations of a product of finite matrices, rounded; how many elements were added up exactly.
+
+    `columns` gives columns of one matrix of B, see `settled.Columns`.
+    """
+    factor, largest = bound_factor(left.values.shape[2], left.part), norms.max(axis=1, keepdims=True)
+    reach = (left.norms * (largest * ROOM))[:, :, None]
+    if out.dtype == SINGLE:
+        high = scratch(HIGH, out.size, SINGLE).reshape(out.shape)
+        open_ = certain(made, half_width(reach * factor, reach), out, high)
     else:
-        out[...], undecided = decided(made, width + np.finfo(DOUBLE).smallest_subnormal, kind)
+        out[...], undecided = decided(made, reach * factor + np.finfo(DOUBLE).smallest_subnormal, out.dtype)
         open_ = np.flatnonzero(undecided)
     if not len(open_):
         return 0
     s, place = np.divmod(open_, out[0].size)
-    return sum(settle(A[t], B[t], made[t], factor, place[s == t], out[t]) for t in np.unique(s))
+    return sum(
+        settle(left.values[t], partial(columns, t), made[t], factor, place[s == t], out[t]) for t in np.unique(s)
+    )
 
 
 def column_norms(B: Array) -> Array:

@@ -6,6 +6,7 @@ An element whose products are all zeros is +0, or -0 where they all are; no appr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from sonnx.semantics.kernels.two import two_sum
 
 SLACK = 1 + 2.0**-20
 """More than what is lost when norms, sums of absolute values and bounds are computed in float64, for K up to 2^31."""
+
+Columns = Callable[[Array], Array]
+"""Columns of a matrix by their numbers: (K, as many), float64."""
 
 MANY, GATHERED = 32, 1 << 20
 """Open elements from which the tighter bound pays, and products that are added up exactly at a time."""
@@ -33,12 +37,12 @@ def bound_factor(count: int, part: int) -> float:
     return additions * UNIT / (1 - additions * UNIT) * SLACK
 
 
-def settle(A: Array, B: Array, made: Array, factor: float, open_: Array, out: Array) -> int:
+def settle(A: Array, columns: Columns, made: Array, factor: float, open_: Array, out: Array) -> int:
     """Give the elements with these flat numbers their values.
 
     Args:
         A: a matrix, float64, finite, its products with B exact.
-        B: a matrix, the same.
+        columns: of B, a matrix, the same.
         made: A B in float64.
         factor: its error relative to |A| |B|.
         open_: which elements are open.
@@ -49,23 +53,23 @@ def settle(A: Array, B: Array, made: Array, factor: float, open_: Array, out: Ar
     """
     i, j = np.divmod(open_, out.shape[1])
     if len(i) > MANY:
-        values, still = _by_absolute_values(A, B, made, factor, i, j, out.dtype)
+        values, still = _by_absolute_values(A, columns, made, factor, i, j, out.dtype)
         out[i, j] = values
         i, j = i[still], j[still]
     step = max(1, GATHERED // A.shape[1])
     for start in range(0, len(i), step):
         some = slice(start, start + step)
-        out[i[some], j[some]] = exact_sums(A[i[some]] * B[:, j[some]].T, out.dtype)
+        out[i[some], j[some]] = exact_sums(A[i[some]] * columns(j[some]).T, out.dtype)
     return len(i)
 
 
 def _by_absolute_values(
-    A: Array, B: Array, made: Array, factor: float, i: Array, j: Array, kind: np.dtype[Any]
+    A: Array, columns: Columns, made: Array, factor: float, i: Array, j: Array, kind: np.dtype[Any]
 ) -> tuple[Array, Array]:
     """Elements rounded by the bound of their own |A| |B|, and which stay open; 0 there says that all products are 0."""
-    rows, columns = np.unique(i), np.unique(j)
-    at = np.searchsorted(rows, i), np.searchsorted(columns, j)
-    A, B = A[rows], B[:, columns]
+    rows, places = np.unique(i), np.unique(j)
+    at = np.searchsorted(rows, i), np.searchsorted(places, j)
+    A, B = A[rows], columns(places)
     sums = np.matmul(np.abs(A), np.abs(B))[at]
     values, still = decided(made[i, j], sums * factor, kind)
     zero = sums == 0
@@ -91,9 +95,12 @@ def exact_sums(addends: Array, kind: np.dtype[Any]) -> Array:
     made, cut, size = total_along_first(addends.T)
     whole, rest = two_sum(made, cut)
     whole = np.where(size == 0, made, whole)  # nothing was cut off; a zero keeps its sign
-    values = nearest(to_odd(whole, rest), kind)
-    for k in np.flatnonzero((np.abs(rest) <= size * (2 * addends.shape[1] * UNIT)) & (size != 0)).tolist():
-        values[k] = _exact_sum(addends[k], kind)
+    values, error = nearest(to_odd(whole, rest), kind), size * (2 * addends.shape[1] * UNIT)
+    places = np.flatnonzero((np.abs(rest) <= error) & (size != 0))  # the sign of the rest is open
+    if len(places):
+        values[places], still = decided(whole[places], np.abs(rest[places]) + error[places], kind)
+        for k in places[still].tolist():
+            values[k] = _exact_sum(addends[k], kind)
     return values
 
 

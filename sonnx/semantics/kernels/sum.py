@@ -1,13 +1,11 @@
-"""Sum, fast: two addends as Add; more of them in float64, where the sum of n floats loses at most n roundings.
+"""Sum, fast: two addends as Add; more of them in float64 by `totals.py`, which keeps what each addition cuts off.
 
-The error of a sum in any order is at most (n - 1) * u * (the sum of the magnitudes), u = 2^-53 with a margin for terms
-in u^2 (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 4.2).
+Mostly nothing is cut off, and then the sum is rounded once, its halfway cases too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,9 +15,10 @@ from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import each
 from sonnx.semantics.formats import ELEMENTS, Array
 from sonnx.semantics.kernels.blocks import merged, operands, walk
-from sonnx.semantics.kernels.certified import decided
+from sonnx.semantics.kernels.certified import UNIT, decided, nearest
 from sonnx.semantics.kernels.elementwise import Kernel, arithmetic
 from sonnx.semantics.kernels.settling import BLOCK, one_nan
+from sonnx.semantics.kernels.totals import total_of
 from sonnx.semantics.sum import total
 
 TWO = 2
@@ -50,13 +49,14 @@ def _many(inputs: Sequence[Array], out: Array) -> int:
     shape, Z = merged(inputs, out.shape)
     count = 0
     for pieces, piece in walk(operands(Z, shape, BLOCK), out.reshape(shape), BLOCK):
-        addends = [piece_.astype(np.float64) for piece_ in pieces]
-        approximation = reduce(np.add, addends)
-        magnitude = reduce(np.add, map(np.abs, addends))
-        piece[...], undecided = decided(approximation, magnitude * (len(addends) * 2.0**-53), piece.dtype)
-        zero = magnitude == 0  # the sign is that of the addends, which the exact path knows
-        undecided |= zero
+        made, cut, size = total_of(iter(pieces))
+        if not size.any():
+            piece[...] = nearest(made, piece.dtype)
+            continue
+        bound = np.abs(cut) + size * (2 * len(pieces) * UNIT)
+        np.copyto(bound, 0, where=~np.isfinite(made))
+        piece[...], undecided = decided(made, bound, piece.dtype)
         if undecided.any():
             piece[undecided] = each(total, *[each_[undecided] for each_ in pieces], kind=piece.dtype)
-            count += int(np.count_nonzero(undecided & ~zero))
+            count += int(np.count_nonzero(undecided))
     return count
