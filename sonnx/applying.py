@@ -41,8 +41,8 @@ Expected = tuple[tuple[int, ...], np.dtype[Any]]
 DIMENSIONS, BYTES = 64, 2**62
 """What a numpy array may have at most; memory ends before that."""
 
-FEW = 2
-"""Floating-point elements of a tensor that rules are asked about."""
+FEW = 2 * DIMENSIONS
+"""Floating-point elements of a list that rules are asked about: a scale, or a start and an end, for each axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Prepared:
 
 
 def facts_of(values: Array) -> TensorFacts:
-    """What is known of an array: type, shape, and the elements where they are few whole numbers, or a number or two.
+    """What is known of an array: type, shape, and the elements where they are few numbers in a list.
 
-    Rules about single floating-point numbers (a scale, a bound) are decided by them; those about whole tensors are
+    Rules about few floating-point numbers (a scale, a bound) are decided by them; those about whole tensors are
     decided by the semantics module, which lists them in RAISES.
     """
     most = LARGEST if values.dtype.kind in "iu" else 0 if values.dtype == np.bool_ else FEW
