@@ -28,6 +28,7 @@ from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, eva
 from sonnx.profile import Operator, Output, Rule, at, expand
 from sonnx.quoting import quote
 from sonnx.scope import standard
+from sonnx.semantics.alignment import NUMPY_SINCE, aligned
 from sonnx.semantics.application import Application, Tally
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array
 from sonnx.signature import Signature, demanded, resolve, signature
@@ -151,6 +152,8 @@ class Applier:
             elif getattr(module, "COPIES", False):
                 kernel = _copying(application, module.evaluate)
         definition, early = getattr(faster, "evaluate", module.evaluate), getattr(module, "EARLY", False)
+        if getattr(module, "ALONG_AXIS", False) and application.version < NUMPY_SINCE:
+            definition, kernel = _along_axis(application, definition, kernel)
         return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False), early)
 
     def _signature(self, described: Operator) -> Signature:
@@ -220,6 +223,21 @@ def _types(made: Signature, described: Operator, names: Mapping[str, Any]) -> No
 def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
     """Whether a parameter has a value: it is written, or its absence means one."""
     return bool(names[f"written({name})"]) or made.absent[name] is not None
+
+
+def _along_axis(
+    application: Application, evaluate: Definition, kernel: Kernel | None
+) -> tuple[Definition, Kernel | None]:
+    """The same on inputs that NumPy broadcasts as the version does."""
+
+    def defined(application: Application, inputs: Sequence[Any]) -> tuple[Array, ...]:
+        return evaluate(application, aligned(application, inputs))
+
+    def fast(inputs: Sequence[Any], out: Array) -> Array:
+        assert kernel is not None  # noqa: S101  else it is not asked for
+        return kernel(aligned(application, inputs), out)
+
+    return defined, kernel and fast
 
 
 def _copying(application: Application, evaluate: Definition) -> Kernel:

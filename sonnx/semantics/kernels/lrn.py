@@ -25,6 +25,8 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     alpha, beta, bias, size = made = lrn.parameters(application, X)
     if beta != BETA or X.dtype == np.float64:
         return lrn.evaluate(application, inputs)
+    if X.ndim == 2:  # one element for each channel
+        return (evaluate(application, [X[:, :, None]])[0][:, :, 0],)
     Y, exact, count = np.empty(X.shape, X.dtype), 0, X.shape[1]
     for b in range(len(X)):
         squares = X[b].astype(np.float64) ** 2
