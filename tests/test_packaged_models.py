@@ -1,6 +1,6 @@
 """Models that the onnx package ships with inputs and outputs, most of them computed by PyTorch: in tolerance.
 
-They are of operator sets 3 to 13, with convolutions and pooling over one, two and three axes, and with the broadcasting
+They are of operator sets 6 to 12, with convolutions and pooling over one, two and three axes, and with the broadcasting
 of before operator set 7.  `packaged_values.toml` lists each that is refused, with the cause.
 """
 
