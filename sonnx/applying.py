@@ -29,6 +29,7 @@ from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, eva
 from sonnx.profile import Operator, Output, Rule, at, expand
 from sonnx.quoting import quote
 from sonnx.scope import standard
+from sonnx.semantics.alignment import NUMPY_SINCE, aligned
 from sonnx.semantics.application import Application, Tally
 from sonnx.semantics.formats import ELEMENTS, NAMES, Array
 from sonnx.signature import Signature, demanded, resolve, signature
@@ -42,8 +43,8 @@ Expected = tuple[tuple[int, ...], np.dtype[Any]]
 DIMENSIONS, BYTES = 64, 2**62
 """What a numpy array may have at most; memory ends before that."""
 
-FEW = 2
-"""Floating-point elements of a tensor that rules are asked about."""
+FEW = 2 * DIMENSIONS
+"""Floating-point elements of a list that rules are asked about: a scale, or a start and an end, for each axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ class Prepared:
 
 
 def facts_of(values: Array) -> TensorFacts:
-    """What is known of an array: type, shape, and the elements where they are few whole numbers, or a number or two.
+    """What is known of an array: type, shape, and the elements where they are few numbers in a list.
 
-    Rules about single floating-point numbers (a scale, a bound) are decided by them; those about whole tensors are
+    Rules about few floating-point numbers (a scale, a bound) are decided by them; those about whole tensors are
     decided by the semantics module, which lists them in RAISES.
     """
     most = LARGEST if values.dtype.kind in "iu" else 0 if values.dtype == np.bool_ else FEW
@@ -155,6 +156,8 @@ class Applier:
             elif getattr(module, "COPIES", False):
                 kernel = _copying(application, module.evaluate)
         definition, early = getattr(faster, "evaluate", module.evaluate), getattr(module, "EARLY", False)
+        if getattr(module, "ALONG_AXIS", False) and application.version < NUMPY_SINCE:
+            definition, kernel = _along_axis(application, definition, kernel)
         return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False), early)
 
     def _signature(self, described: Operator) -> Signature:
@@ -232,6 +235,21 @@ def _types(made: Signature, described: Operator, names: Mapping[str, Any]) -> No
 def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
     """Whether a parameter has a value: it is written, or its absence means one."""
     return bool(names[f"written({name})"]) or made.absent[name] is not None
+
+
+def _along_axis(
+    application: Application, evaluate: Definition, kernel: Kernel | None
+) -> tuple[Definition, Kernel | None]:
+    """The same on inputs that NumPy broadcasts as the version does."""
+
+    def defined(application: Application, inputs: Sequence[Any]) -> tuple[Array, ...]:
+        return evaluate(application, aligned(application, inputs))
+
+    def fast(inputs: Sequence[Any], out: Array) -> Array:
+        assert kernel is not None  # noqa: S101  else it is not asked for
+        return kernel(aligned(application, inputs), out)
+
+    return defined, kernel and fast
 
 
 def _copying(application: Application, evaluate: Definition) -> Kernel:

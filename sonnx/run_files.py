@@ -115,7 +115,7 @@ def given_inputs(model: Model, texts: Sequence[str], test_data: Path | None) -> 
     """The inputs from --input texts and from a test_data_set folder.
 
     Raises:
-        BadInput: a text or a file is not what it should be, or gives an input twice.
+        BadInput: a text or a file is not what it should be, or gives an input twice; the folder has none.
     """
     declared = {value.name: value.type.element for value in model.graph.inputs}
     found = dict(_test_data(test_data, "input", asked(model))) if test_data else {}
@@ -124,6 +124,8 @@ def given_inputs(model: Model, texts: Sequence[str], test_data: Path | None) -> 
             if name in found:
                 raise BadInput(f"the input {quote(name)} is given twice")
             found[name] = as_declared(values, declared.get(name))
+    if test_data and not found and asked(model):
+        raise BadInput(f"the folder {quote(str(test_data))} has no input_*.pb")
     return found
 
 

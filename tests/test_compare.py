@@ -337,6 +337,7 @@ def test_a_hostile_name_is_no_markup(capsys):
         ("{} --bind N=1 --runtime tflite", 2, "there is no runtime 'tflite'; there are onnxruntime, reference"),
         ("{} --bind M=1", 2, "no dimension of the model is the symbol M; it has N"),
         ("{} --bind N=1 --outputs data", 2, "--outputs needs the inputs they were computed from"),
+        ("{} --bind N=1 --test-data .", 2, "the folder '.' has no input_*.pb"),
         ("{} --bind N=1 --test-data data --random 2", 2, "--random generates inputs"),
         ("{} --bind N=1 --test-data data --outputs data --every-node", 2, "--every-node runs single nodes"),
         ("{} --bind N=1 --edition 1999", 2, "there is no edition '1999'"),

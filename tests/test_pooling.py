@@ -9,6 +9,7 @@ import pytest
 from exact import FORMATS, array, decoded, hard, product, summed
 from oracle import KINDS, best, bits, from_bits, name_of, same
 from test_products import application, both
+from test_unchecked import one
 
 from sonnx.model import Attribute
 from sonnx.semantics import (
@@ -32,7 +33,7 @@ from sonnx.semantics.kernels import lrn as fast_lrn
 from sonnx.semantics.kernels import maxpool as fast_maxpool
 from sonnx.semantics.kernels import reducemean as fast_reducemean
 from sonnx.semantics.kernels import reducesum as fast_reducesum
-from sonnx.stops import NotExecutable
+from sonnx.stops import NotExecutable, Stop
 
 each_format = pytest.mark.parametrize("name", FORMATS)
 
@@ -184,60 +185,82 @@ def test_a_window_over_padding_only_has_no_mean():
 # ------------------------------------------------------------------ reductions
 
 
+def reduction(operator, gone, keepdims=1, version=18):
+    names = {"gone": gone, "keepdims": keepdims, "written(axes)": True}
+    return Application(operator, version, "onnx", names)
+
+
 @each_format
 @pytest.mark.parametrize("seed", range(24))
 def test_sums_and_means(name, seed):
     shape = [(3, 4, 2), (5, 7), (2, 1, 9), (64, 3)][seed % 4]
     X, rank = hard(name, shape, seed), len(shape)
-    axes = [[0], [1], [0, 1], [-1], [rank - 1, 0]][seed % 5]
+    gone = [[0], [1], [0, 1], [rank - 1], [rank - 1, 0]][seed % 5]
     keep = seed // 2 % 2
-    gone = sorted(axis % rank for axis in axes)
     kept = [axis for axis in range(rank) if axis not in gone]
-    slices = numpy.transpose(X, (*kept, *gone)).reshape(math.prod(shape[i] for i in kept), -1)
+    slices = numpy.transpose(X, (*kept, *sorted(gone))).reshape(math.prod(shape[i] for i in kept), -1)
     sums = [summed(decoded(row)) for row in slices]
     means = [each if isinstance(each, float) else Fraction(each, slices.shape[1]) for each in sums]
     for plain, kernel, wanted in ((reducesum, fast_reducesum, sums), (reducemean, fast_reducemean, means)):
-        found = of_both(plain, kernel, written(plain.OPERATOR, 12, axes=axes, keepdims=keep), [X])
+        found = of_both(plain, kernel, reduction(plain.OPERATOR, gone, keep), [X])
         out = [1 if i in gone else e for i, e in enumerate(shape) if keep or i not in gone]
         assert same(found, array(X.dtype, wanted, out))
-        given = written(plain.OPERATOR, 18, keepdims=keep)
-        assert same(of_both(plain, kernel, given, [X, numpy.array(axes)]), found)
 
 
 @each_format
 def test_reductions_of_nothing(name):
     X = numpy.zeros((0, 2), KINDS[FORMATS[name]])
-    assert bits(of_both(reducesum, fast_reducesum, written("ReduceSum", 12, axes=[0]), [X])).tolist() == [[0, 0]]
-    assert numpy.isnan(
-        of_both(reducemean, fast_reducemean, written("ReduceMean", 12, axes=[0]), [X]).astype("f8")
-    ).all()
-    same_again = written("ReduceSum", noop_with_empty_axes=1)
-    assert same(of_both(reducesum, fast_reducesum, same_again, [X + 1, numpy.zeros(0, "i8")]), X + 1)
+    assert bits(of_both(reducesum, fast_reducesum, reduction("ReduceSum", [0]), [X])).tolist() == [[0, 0]]
+    assert of_both(reducemean, fast_reducemean, reduction("ReduceMean", [1]), [X]).shape == (0, 1)
+    for module in (reducemean, fast_reducemean):
+        with pytest.raises(NotExecutable, match="mean of no element"):
+            module.evaluate(reduction("ReduceMean", [0]), [X])
+    assert same(of_both(reducesum, fast_reducesum, reduction("ReduceSum", []), [X + 1]), X + 1)
 
 
 @pytest.mark.parametrize("kind", ["i4", "u4", "i8", "u8"])
 def test_sums_of_integers_wrap_around(kind):
     X = hard(numpy.dtype(kind).name, (40, 3), 1)
-    found = of_both(reducesum, fast_reducesum, written("ReduceSum", 12, axes=[0], keepdims=0), [X])
+    found = of_both(reducesum, fast_reducesum, reduction("ReduceSum", [0], 0), [X])
     assert same(found, array(X.dtype, [sum(decoded(column)) for column in X.T], (3,)))
     with pytest.raises(NotExecutable, match="mean"):
-        reducemean.evaluate(written("ReduceMean", 12), [X])
+        reducemean.evaluate(reduction("ReduceMean", [0, 1]), [X])
 
 
+@pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMean", "ReduceSum"])
 @pytest.mark.parametrize(
     ("version", "attributes", "axes", "said"),
     [
-        (12, {"axes": [2]}, None, "none of a tensor"),
-        (12, {"axes": [0, -2]}, None, "twice"),
-        (13, {"axes": [0]}, None, "an input from operator set 13"),
-        (12, {}, [0], "an input from operator set 13"),
+        (11, {"axes": [2]}, None, "{}.axes-range"),
+        (11, {"axes": [0, -2]}, None, "{}.axes-distinct"),
+        (11, {"axes": []}, None, "{}.axes-not-empty"),
+        (18, {"axes": [0]}, None, "has no attribute"),
+        (11, {}, [0], "has 1 inputs, not 2"),
+        (18, {"noop_with_empty_axes": 2}, None, "{}.noop-flag"),
     ],
 )
-def test_bad_axes(version, attributes, axes, said):
+def test_bad_axes(operator, version, attributes, axes, said):
     inputs = [numpy.ones((2, 2), "f4"), *([] if axes is None else [numpy.array(axes)])]
-    for module in (reducesum, fast_reducesum):
-        with pytest.raises(NotExecutable, match=said):
-            module.evaluate(written("ReduceSum", version, **attributes), inputs)
+    _, run = one(operator, inputs, None, operator_set=version, **attributes)
+    with pytest.raises(Stop, match=said.format(operator)):
+        run()
+
+
+@pytest.mark.parametrize(("operator", "version"), [("ReduceMax", 18), ("ReduceMean", 18), ("ReduceSum", 13)])
+def test_no_axes(operator, version):
+    """Without axes everything is reduced, or nothing where the flag says so; an empty list is none."""
+    X, all_of_it = numpy.array([[1, 2], [4, 9]], "f4"), {"ReduceMax": 9, "ReduceMean": 4, "ReduceSum": 16}[operator]
+    assert one(operator, [X], None, operator_set=11)[1]().tolist() == [[all_of_it]]
+    for more in ([], [numpy.zeros(0, "i8")]):
+        assert one(operator, [X, *more], None, operator_set=version)[1]().tolist() == [[all_of_it]]
+        kept = one(operator, [X, *more], None, operator_set=version, noop_with_empty_axes=1)[1]()
+        assert same(kept, X)
+
+
+@pytest.mark.parametrize("version", [11, 18])
+def test_the_mean_of_nothing(version):
+    with pytest.raises(Stop, match=r"ReduceMean\.reduction-not-empty"):
+        one("ReduceMean", [numpy.ones((0, 2), "f4")], None, operator_set=version)[1]()
 
 
 @each_format

@@ -1,10 +1,5 @@
 """Sums of products: the definitions and the kernels against exact fractions, to the bit."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy
 import pytest
 from exact import FORMATS, array, decoded, hard, matrix_product, product, summed
@@ -243,56 +238,3 @@ def test_convolution(name, which, seed):
     B = hard(name, kernel[:1], seed + 9) if seed % 2 else None
     found = both(conv, fast_conv, application("Conv", names), [X, W, B])
     assert same(found, convolution(X, W, B, names))
-
-
-# ------------------------------------------------------------------ the same bytes on any machine
-
-SEVERAL = """
-import numpy, hashlib
-from sonnx.semantics.kernels.any_product import product_of_any_type
-for kind in ("f2", "f4", "f8"):
-    draw = numpy.random.default_rng(1)
-    A, B = (draw.standard_normal(shape).astype(kind) for shape in ((300, 700), (700, 290)))
-    out = numpy.empty((300, 290), kind)
-    product_of_any_type(A, B, out)
-    print(hashlib.sha256(out.tobytes()).hexdigest())
-"""
-
-
-def test_one_and_two_threads_of_blas():
-    root = Path(__file__).parent.parent
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", SEVERAL],
-            env=os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads, "PYTHONPATH": str(root)},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for threads in "12"
-    }
-    assert len(found) == 1
-
-
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
-@pytest.mark.parametrize("seed", range(6))
-def test_another_order_of_summation(name, seed, monkeypatch):
-    """A matmul that adds in a shuffled order, some of it backwards: other last digits, the same values."""
-    A, B = hard(name, (30, 200), seed), hard(name, (200, 40), seed + 9)
-    usual, shuffled = (numpy.empty((30, 40), A.dtype) for _ in range(2))
-    differ = []
-
-    def matmul_in_another_order(A, B, out=None):
-        made = numpy.zeros((*A.shape[:-1], B.shape[-1]), A.dtype)
-        for k in numpy.random.default_rng(seed).permutation(A.shape[-1]):
-            made = made + A[..., :, k, None] * B[..., None, k, :]
-        differ.append(numpy.count_nonzero(made != A @ B))
-        if out is not None:
-            out[...] = made
-        return made
-
-    with numpy.errstate(all="ignore"):
-        products.product_into(A, B, usual)
-        monkeypatch.setattr(numpy, "matmul", matmul_in_another_order)
-        products.product_into(A, B, shuffled)
-    assert differ
-    assert same(usual, shuffled)

@@ -62,10 +62,18 @@ def test_all_models_end_in_values_or_a_sentence(number):
 # ------------------------------------------------------------------ what is no valid ONNX, or too large
 
 
+def node_of(operator, names, made, attributes):
+    """The node; an empty list is one of whole numbers."""
+    node = helper.make_node(operator, names, made, "n", **{key: each for key, each in attributes.items() if each != []})
+    empty = [key for key, each in attributes.items() if each == []]
+    node.attribute.extend(helper.make_attribute(key, [], attr_type=onnx.AttributeProto.INTS) for key in empty)
+    return node
+
+
 def one(operator, inputs, shape, kind=TensorProto.FLOAT, operator_set=13, outputs=1, **attributes):
     """What running one node gives."""
     names, made = [f"i{n}" for n in range(len(inputs))], [f"o{n}" for n in range(outputs)]
-    node = helper.make_node(operator, names, made, "n", **attributes)
+    node = node_of(operator, names, made, attributes)
     declared = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
         for name, each in zip(names, inputs, strict=True)

@@ -1,6 +1,6 @@
 """Add: C[i] = A[i] + B[i]; integers modulo 2^n, floats rounded once.
 
-SONNX Add of 2026-08 and 2026-10; ONNX Add-7 to Add-14; IEEE 754-2019, 5.4.1 and 6.3: an exact zero is +0, but -0 where
+SONNX Add of 2026-08 and 2026-10; ONNX Add-1 to Add-14; IEEE 754-2019, 5.4.1 and 6.3: an exact zero is +0, but -0 where
 both addends are -0.
 """
 
@@ -14,6 +14,7 @@ from sonnx.semantics.elementwise import broadcast, each
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Add"
+ALONG_AXIS = True
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

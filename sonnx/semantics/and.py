@@ -1,6 +1,6 @@
 """And: C[i] = A[i] and B[i].
 
-ONNX And-7.
+ONNX And-1.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sonnx.semantics import alignment
 from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import broadcast, each, truths
 from sonnx.semantics.formats import Array
 
 OPERATOR = "And"
+ALONG_AXIS = True
 INPUTS = 2
+ATTRIBUTES = alignment.ATTRIBUTES
 outputs = truths
 
 

@@ -1,6 +1,7 @@
 """BatchNormalization: Y[n, c, ..] = scale[c] * (X[n, c, ..] - input_mean[c]) / sqrt(input_var[c] + epsilon) + B[c].
 
-SONNX BatchNormalization of 2026-08; ONNX BatchNormalization-7 to BatchNormalization-15, inference.  The exact value of
+SONNX BatchNormalization of 2026-08; ONNX BatchNormalization-1 to BatchNormalization-15, inference,
+which is_test says before version 7.  The exact value of
 the formula is rounded once (erratum batch-normalization-order); epsilon is the exact number of the attribute (erratum
 batch-normalization-epsilon-rounds-to-zero).  Special values are those of IEEE 754 in the order of the formula: the
 difference, the product with scale, the quotient, the sum (erratum batch-normalization-special-values).  With X of rank
@@ -45,7 +46,7 @@ def require_inference(application: Application, variance: Array) -> Fraction:
     Raises:
         NoValue: training, or a variance that is negative or NaN.
     """
-    if application.names.get("training_mode", 0) != 0:
+    if application.names.get("training_mode", 0) != 0 or application.names.get("is_test", 1) == 0:
         raise NoValue("BatchNormalization.inference-mode", "training replaces the statistics that are given")
     bad = np.flatnonzero(~(variance.astype(np.float64) >= 0))
     if len(bad):

@@ -1,6 +1,7 @@
 """Clip: Y[i] = L if X[i] < L, M if X[i] > M, else X[i]; M wherever L > M.
 
-SONNX Clip of 2026-08; ONNX Clip-11 to Clip-13.  An absent bound, and one that is NaN, is none (erratum
+SONNX Clip of 2026-08; ONNX Clip-1 to Clip-13.  Before version 11 the bounds are attributes; a number of float rounded
+to the type of X bounds its elements as the number itself does.  An absent bound, and one that is NaN, is none (erratum
 clip-bound-not-a-number).  Where the bounds are crossed every element becomes M, NaN too (erratum
 clip-not-a-number-and-crossed-bounds).  Elements and bounds are copied bit for bit; both zeros are equal, so that a
 zero within the bounds stays.
@@ -17,12 +18,16 @@ from sonnx.semantics.formats import Array
 
 OPERATOR = "Clip"
 
+INPUTS_SINCE, CROSSED_SINCE = 11, 13
+"""The versions from which the bounds are inputs, and from which crossed bounds have a meaning."""
+
 
 def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type and shape of X."""
-    X, L, M = (*inputs, None, None)[:3]
+    X = inputs[0]
     assert X is not None  # noqa: S101  a required input
-    bounds_crossed, Y = crossed(L, M), X
+    L, M = bounds(application, inputs)
+    bounds_crossed, Y = crossed(application, L, M), X
     if L is not None:
         Y = np.where(X < L, L, Y)
     if M is not None:
@@ -32,13 +37,30 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     return (Y,)
 
 
-def crossed(L: Array | None, M: Array | None) -> bool:
+def bounds(application: Application, inputs: Sequence[Array | None]) -> tuple[Array | None, Array | None]:
+    """L and M, None where there is none."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  a required input
+    if application.version >= INPUTS_SINCE:
+        L, M = (*inputs[1:], None, None)[:2]
+        return L, M
+    made = [application.names[name] for name in ("min", "max")]
+    with np.errstate(all="ignore"):
+        L, M = (np.array(each).astype(X.dtype) if isinstance(each, float) else None for each in made)
+    return L, M
+
+
+def crossed(application: Application, L: Array | None, M: Array | None) -> bool:
     """Whether the lower bound is above the upper one.
 
     Raises:
-        NoValue: a bound is no single number (Clip.lower-bound-scalar, Clip.upper-bound-scalar).
+        NoValue: a bound is no single number (Clip.lower-bound-scalar, Clip.upper-bound-scalar), or the bounds are
+            crossed in a version that does not say what that means (Clip.bounds-in-order).
     """
     for bound, which in ((L, "lower"), (M, "upper")):
         if bound is not None and bound.ndim:
             raise NoValue(f"Clip.{which}-bound-scalar", f"the {which} bound has the shape {list(bound.shape)}")
-    return L is not None and M is not None and bool(L > M)
+    found = L is not None and M is not None and bool(L > M)
+    if found and application.version < CROSSED_SINCE:
+        raise NoValue("Clip.bounds-in-order", f"the bounds {L} and {M} are crossed")
+    return found

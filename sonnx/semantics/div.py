@@ -1,6 +1,6 @@
 """Div: C[i] = A[i] / B[i]; integers without the fractional part, floats rounded once.
 
-SONNX Div of 2026-08 and 2026-10; ONNX Div-7 to Div-14; IEEE 754-2019, 5.4.1: the signs of both operands decide that of
+SONNX Div of 2026-08 and 2026-10; ONNX Div-1 to Div-14; IEEE 754-2019, 5.4.1: the signs of both operands decide that of
 a zero or an infinity, 0/0 and Inf/Inf are NaN (errata div-cases-of-not-a-number, div-sign-of-zero).  An integer is not
 divided by 0, nor the least one by -1.
 """
@@ -17,6 +17,7 @@ from sonnx.semantics.elementwise import broadcast, each, refuse
 from sonnx.semantics.formats import Array, format_of
 
 OPERATOR = "Div"
+ALONG_AXIS = True
 RAISES = ("Div.integer-divisor-not-zero", "Div.quotient-representable")
 
 

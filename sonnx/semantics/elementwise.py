@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.semantics.alignment import along_axis
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import NAMES, Array, format_of
 from sonnx.semantics.reals import array, nearest, numbers
@@ -115,7 +116,10 @@ def floats_alike(application: Application, inputs: Sequence[Expected]) -> tuple[
 def comparison(application: Application, inputs: Sequence[Expected]) -> tuple[Expected]:
     """The output of a comparison of elements of one type: the common shape, bool."""
     one_type(application, inputs)
-    return ((common_shape(application.operator, [shape for shape, _ in inputs]), np.dtype(np.bool_)),)
+    shapes = [shape for shape, _ in inputs]
+    if len(shapes) > 1:
+        shapes = [shapes[0], along_axis(application, *shapes)]
+    return ((common_shape(application.operator, shapes), np.dtype(np.bool_)),)
 
 
 def truths(application: Application, inputs: Sequence[Expected]) -> tuple[Expected]:

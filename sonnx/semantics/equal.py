@@ -1,6 +1,6 @@
 """Equal: C[i] = (A[i] = B[i]).
 
-ONNX Equal-7 to Equal-19.  NaN equals nothing, not itself; both zeros are equal.
+ONNX Equal-1 to Equal-19.  NaN equals nothing, not itself; both zeros are equal.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sonnx.semantics.elementwise import broadcast, comparison, each
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Equal"
+ALONG_AXIS = True
 INPUTS = 2
 outputs = comparison
 

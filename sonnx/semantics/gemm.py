@@ -35,13 +35,19 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 
 def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, Array, Array | None]:
-    """A' and B' as views, and C broadcast to the shape of Y, None where it is left out."""
+    """A' and B' as views, and C broadcast to the shape of Y, None where it is left out.
+
+    Raises:
+        NotExecutable: C has another shape and the version broadcasts only where an attribute says so.
+    """
     names = application.names
     A, B = inputs[:2]
     assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
     A, B = A.T if names["transA"] else A, B.T if names["transB"] else B
-    C = inputs[2] if len(inputs) > 2 else None
-    return A, B, None if C is None else np.broadcast_to(C, (A.shape[0], B.shape[1]))
+    C, shape = inputs[2] if len(inputs) > 2 else None, (A.shape[0], B.shape[1])
+    if C is not None and C.shape != shape and names.get("broadcast", 1) == 0:
+        raise NotExecutable(f"C has the shape {list(C.shape)}, not {list(shape)}, and the attribute broadcast is 0")
+    return A, B, None if C is None else np.broadcast_to(C, shape)
 
 
 def factors_of(application: Application, A: Array) -> tuple[Fraction | float, Fraction | float]:

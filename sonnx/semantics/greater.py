@@ -1,6 +1,6 @@
 """Greater: C[i] = A[i] > B[i].
 
-ONNX Greater-7 to Greater-13.  NaN is greater than nothing; both zeros are equal.
+ONNX Greater-1 to Greater-13.  NaN is greater than nothing; both zeros are equal.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.semantics import alignment
 from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import broadcast, comparison, each
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Greater"
+ALONG_AXIS = True
 INPUTS = 2
+ATTRIBUTES = alignment.ATTRIBUTES
 outputs = comparison
 
 

@@ -1,6 +1,6 @@
 """Less: C[i] = A[i] < B[i].
 
-SONNX Less of 2026-08; ONNX Less-7 to Less-13.  NaN is less than nothing and nothing is less than NaN; both zeros are
+SONNX Less of 2026-08; ONNX Less-1 to Less-13.  NaN is less than nothing and nothing is less than NaN; both zeros are
 equal.
 """
 
@@ -16,6 +16,7 @@ from sonnx.semantics.elementwise import broadcast, each
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Less"
+ALONG_AXIS = True
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

@@ -1,6 +1,6 @@
 """Mul: C[i] = A[i] * B[i]; integers modulo 2^n, floats rounded once.
 
-SONNX Mul of 2026-08 and 2026-10; ONNX Mul-7 to Mul-14; IEEE 754-2019, 5.4.1: the signs of both factors decide that of
+SONNX Mul of 2026-08 and 2026-10; ONNX Mul-1 to Mul-14; IEEE 754-2019, 5.4.1: the signs of both factors decide that of
 a zero or an infinity, zero times infinity is NaN.
 """
 
@@ -14,6 +14,7 @@ from sonnx.semantics.elementwise import broadcast, each
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Mul"
+ALONG_AXIS = True
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

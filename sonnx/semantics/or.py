@@ -1,6 +1,6 @@
 """Or: C[i] = A[i] or B[i].
 
-ONNX Or-7.
+ONNX Or-1.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sonnx.semantics import alignment
 from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import broadcast, each, truths
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Or"
+ALONG_AXIS = True
 INPUTS = 2
+ATTRIBUTES = alignment.ATTRIBUTES
 outputs = truths
 
 

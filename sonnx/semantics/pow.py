@@ -1,6 +1,6 @@
 """Pow: C[i] = A[i]^B[i]; floats rounded once into the type of A.
 
-SONNX Pow of 2026-08; ONNX Pow-7 to Pow-15; for floats the table of special values with the order of its erratum
+SONNX Pow of 2026-08; ONNX Pow-1 to Pow-15; for floats the table of special values with the order of its erratum
 pow-rows-overlap, which is that of IEEE 754-2019, 9.2.1: x^0 = 1 and 1^y = 1 also for NaN.  0^0 = 1 over integers
 (erratum pow-zero-to-zero).  A power of integers has a value where the exponent is not negative and the power is a
 number of their type.
@@ -20,6 +20,7 @@ from sonnx.semantics.reals import number
 from sonnx.stops import NotExecutable
 
 OPERATOR = "Pow"
+ALONG_AXIS = True
 RAISES = ("Pow.exponent-not-negative", "Pow.power-representable")
 
 

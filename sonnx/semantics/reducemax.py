@@ -15,11 +15,12 @@ import numpy as np
 
 from sonnx.semantics.application import Application, NoValue
 from sonnx.semantics.formats import Array, larger, lowest, patterns
+from sonnx.semantics.reduction import gone_axes
 
 OPERATOR = "ReduceMax"
 
 EMPTY_SINCE = 18
-"""The version that gives the maximum of no element."""
+"""The version that gives the maximum of no element, and an empty list of axes a meaning."""
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -28,22 +29,10 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     Raises:
         NoValue: below version 18, a maximum of no element (ReduceMax.reduction-not-empty).
     """
-    data, gone = inputs[0], gone_axes(application)
+    data, gone = inputs[0], gone_axes(application, EMPTY_SINCE)
     require_elements(application.version, data.shape, gone)
     reduced = reduce_max(data, gone)
     return (np.expand_dims(reduced, gone) if application.names["keepdims"] == 1 else reduced,)
-
-
-def gone_axes(application: Application) -> tuple[int, ...]:
-    """The reduced axes, ascending.
-
-    Raises:
-        NoValue: below version 18 the list of axes is written and empty; no text says what that means.
-    """
-    gone = tuple(sorted(application.names["gone"]))
-    if application.version < EMPTY_SINCE and application.names["written(axes)"] and not gone:
-        raise NoValue("ReduceMax.axes-not-empty", "the list of axes is empty")
-    return gone
 
 
 def require_elements(version: int, shape: tuple[int, ...], gone: tuple[int, ...]) -> None:

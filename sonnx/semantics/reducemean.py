@@ -10,21 +10,19 @@ from collections.abc import Sequence
 
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array
-from sonnx.semantics.reduction import ATTRIBUTES, INPUTS, gone_axes, reduce_sum, without
-
-__all__ = ["ATTRIBUTES", "INPUTS", "OPERATOR", "evaluate"]
+from sonnx.semantics.reduction import gone_axes, reduce_sum, without
 
 OPERATOR = "ReduceMean"
 
 SINCE = 18
-"""The operator set from which on the axes are an input."""
+"""The version from which the axes are an input, and an empty list of them has a meaning."""
 
 MEAN = True
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """The result, of the type of data and of its shape with each axis reduced to 1 or removed."""
-    gone = gone_axes(application, inputs, SINCE)
-    if gone is None:
+    gone = gone_axes(application, SINCE)
+    if not gone:
         return (inputs[0],)
     return (without(application, reduce_sum(inputs[0], gone, mean=MEAN), gone),)

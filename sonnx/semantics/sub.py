@@ -1,6 +1,6 @@
 """Sub: C[i] = A[i] - B[i]; integers modulo 2^n, floats rounded once.
 
-SONNX Sub of 2026-08 and 2026-10; ONNX Sub-7 to Sub-14; IEEE 754-2019, 5.4.1 and 6.3: an exact zero is +0, but
+SONNX Sub of 2026-08 and 2026-10; ONNX Sub-1 to Sub-14; IEEE 754-2019, 5.4.1 and 6.3: an exact zero is +0, but
 -0 - +0 is -0.
 """
 
@@ -14,6 +14,7 @@ from sonnx.semantics.elementwise import broadcast, each
 from sonnx.semantics.formats import Array
 
 OPERATOR = "Sub"
+ALONG_AXIS = True
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

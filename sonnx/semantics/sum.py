@@ -14,10 +14,25 @@ from sonnx.semantics.application import Application
 from sonnx.semantics.elementwise import broadcast, each, floats_alike
 from sonnx.semantics.formats import Array
 from sonnx.semantics.reals import certain
+from sonnx.stops import NotExecutable
 
 OPERATOR = "Sum"
 INPUTS = (1, 2**31 - 1)
-outputs = floats_alike
+
+BROADCASTS_SINCE = 8
+"""The operator set before which all shapes are equal."""
+
+
+def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
+    """Y, of the broadcast shape and the type of the inputs.
+
+    Raises:
+        NotExecutable: the shapes differ, before version 8.
+    """
+    shapes = list(dict.fromkeys(tuple(shape) for shape, _ in inputs))
+    if application.version < BROADCASTS_SINCE and len(shapes) > 1:
+        raise NotExecutable(f"the shapes {', '.join(str(list(each)) for each in shapes)} differ, before operator set 8")
+    return floats_alike(application, inputs)
 
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:

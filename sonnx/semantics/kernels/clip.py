@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.semantics.application import Application
-from sonnx.semantics.clip import crossed
+from sonnx.semantics.clip import bounds, crossed
 from sonnx.semantics.formats import Array
 from sonnx.semantics.kernels.bounding import bounded
 from sonnx.semantics.kernels.elementwise import Kernel
@@ -18,11 +18,11 @@ def kernel(application: Application) -> Kernel:
     """See `sonnx.semantics.kernels`."""
 
     def clip(inputs: Sequence[Any], out: Array) -> Array:
-        X, L, M = (*inputs, None, None)[:3]
-        if crossed(L, M):
+        L, M = bounds(application, inputs)
+        if crossed(application, L, M) and M is not None:
             np.copyto(out, M)
         else:
-            bounded(X, L, M, out)
+            bounded(inputs[0], L, M, out)
         return out
 
     return clip

@@ -85,7 +85,7 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
     high, low = np.zeros((len(A), B.shape[1])), np.zeros((len(A), B.shape[1]))
     for level in range(SLICES):
         for s in range(level + 1):
-            high, error = two_sum(high, left_slices[s] @ right_slices[level - s])
+            high, error = two_sum(high, np.matmul(left_slices[s], right_slices[level - s]))
             low += error
     high, low = two_sum(high, low)
     bound = count * ((SLICES + 1) * 2.0 ** (-bits * SLICES) + LOST)

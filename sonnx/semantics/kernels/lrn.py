@@ -28,6 +28,8 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     made = lrn.parameters(application, X)
     if made[1] != BETA or X.dtype == np.float64:
         return lrn.evaluate(application, inputs)
+    if X.ndim == 2:  # one element for each channel
+        return (evaluate(application, [X[:, :, None]])[0][:, :, 0],)
     Y, exact, count = np.empty(X.shape, X.dtype), 0, X.shape[1]
     shape = (len(X), count, prod(X.shape[2:]))
     elements, target, step = X.reshape(shape), Y.reshape(shape), max(1, BLOCK // max(1, count))

@@ -17,7 +17,8 @@ import numpy as np
 from sonnx.semantics.application import Application
 from sonnx.semantics.formats import Array, Format, format_of, lowest, patterns
 from sonnx.semantics.kernels.trust import maximum_keeps_the_first_nan
-from sonnx.semantics.reducemax import gone_axes, require_elements
+from sonnx.semantics.reducemax import EMPTY_SINCE, require_elements
+from sonnx.semantics.reduction import gone_axes
 
 GATHERED = 1 << 18
 """Elements of slices with a NaN that are copied at a time."""
@@ -25,7 +26,7 @@ GATHERED = 1 << 18
 
 def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
     """See `sonnx.semantics.kernels`."""
-    gone, keep = gone_axes(application), application.names["keepdims"] == 1
+    gone, keep = gone_axes(application, EMPTY_SINCE), application.names["keepdims"] == 1
 
     def reduce_max(inputs: Sequence[Array], out: Array) -> Array:
         require_elements(application.version, inputs[0].shape, gone)

@@ -13,7 +13,7 @@ from sonnx.semantics.reduction import gone_axes, without
 
 def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """As the definition."""
-    gone = gone_axes(application, inputs, SINCE)
-    if gone is None:
+    gone = gone_axes(application, SINCE)
+    if not gone:
         return (inputs[0],)
     return (without(application, reduce_sum(application, inputs[0], gone, mean=MEAN), gone),)
