@@ -117,7 +117,7 @@ def prove(
     solver: str = "z3",
     answers: Answers | None = None,
     jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Outcome]:
     """Each theorem with its outcome, in order.
 
@@ -127,8 +127,7 @@ def prove(
     require(SOLVERS if solver == "all" else (solver,))
     outcomes = _outcomes(found, solver, answers or Answers(None), jobs)
     for done, (theorem, outcome) in enumerate(zip(found, outcomes, strict=True), 1):
-        if progress is not None:
-            progress(done, len(found))
+        progress(f"{done} of {len(found)} theorems")
         yield replace(outcome, theorem=theorem)
 
 

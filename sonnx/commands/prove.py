@@ -6,13 +6,15 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sonnx import limits
+from sonnx.amounts import amount
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
+from sonnx.progress import Line
 
 HELP = "prove the theorems about the profile"
 
@@ -34,17 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
     parser.add_argument("--format", choices=("text", "json", "junit", "markdown"), default="text")
     cores = os.cpu_count() or 1
-    parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
+    parser.add_argument(
+        "--jobs", type=amount("processes"), default=cores, metavar="N", help=f"processes (default: {cores})"
+    )
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where answers are kept (default: the user's cache)")
     parser.add_argument("--no-cache", action="store_true", help="ask every question again and keep no answer")
     limits.add_argument(parser)
     parser.set_defaults(command=prove_command)
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
-    return int(text)
 
 
 def prove_command(arguments: argparse.Namespace) -> int:
@@ -76,7 +74,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
     answers = _answers(arguments)
-    outcomes = list(proving.prove(found, arguments.solver, answers, arguments.jobs, _progress()))
+    with Line() as line:
+        outcomes = list(proving.prove(found, arguments.solver, answers, arguments.jobs, line))
     if arguments.record is not None:
         from sonnx import record
 
@@ -183,16 +182,3 @@ def _answers(arguments: argparse.Namespace) -> Any:
     from sonnx.answers import Answers, usual_folder
 
     return Answers(None if arguments.no_cache else arguments.cache or usual_folder())
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    """A line on a terminal, rewritten; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, all_of_them: int) -> None:
-        end = "\n" if done == all_of_them else ""
-        sys.stderr.write(f"\r{done} of {all_of_them} theorems{end}")
-        sys.stderr.flush()
-
-    return show

@@ -22,7 +22,7 @@ from sonnx.verdict import Report
 Result = Unjudged | Report
 """The sentence on a model, or its report."""
 
-Progress = Callable[[int, int, Counter[str], str], None]
+Progress = Callable[[str], None]
 """Told after each model: how many are done, of how many, the verdicts so far, and its name."""
 
 
@@ -79,7 +79,7 @@ def judge_all(
     bounds: Bounds,
     *,
     journal: Journal | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda _: None,
 ) -> Results:
     """Judge all models; an interrupt ends the run with what is there.
 
@@ -101,8 +101,8 @@ def judge_all(
                     journal.keep(task, answer)
                 result = results[task.model] = _result(task, answer)
                 verdicts[_word(result)] += 1
-                if progress is not None:
-                    progress(len(results), len(tasks), verdicts, task.model)
+                numbers = ", ".join(f"{number} {word}" for word, number in sorted(verdicts.items()))
+                progress(f"{len(results)}/{len(tasks)}  {numbers}  {task.model[-50:]}")
         except KeyboardInterrupt:
             interrupted = True
         finally:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 
 from sonnx.asked import Asked
 from sonnx.many.isolation import Bounds, Task
-from sonnx.many.judging import Progress, judge_all
+from sonnx.many.judging import judge_all
 from sonnx.many.resuming import Journal
 from sonnx.model_files import STANDARD_INPUT
-from sonnx.quoting import escape
+from sonnx.progress import Line
 from sonnx.results import Results
 
 
@@ -39,18 +38,5 @@ def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed
     ]
     journal = Journal(options.resume, tasks[0]) if options.resume else None
     jobs = min(options.jobs or os.cpu_count() or 1, len(models))
-    return judge_all(tasks, jobs, bounds, journal=journal, progress=_progress())
-
-
-def _progress() -> Progress | None:
-    """A line on a terminal, rewritten; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, of: int, verdicts: Counter[str], model: str) -> None:
-        numbers = ", ".join(f"{number} {word}" for word, number in sorted(verdicts.items()))
-        line = "" if done == of else f"{done}/{of}  {numbers}  {escape(model)[-50:]}"
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
-
-    return show
+    with Line() as line:
+        return judge_all(tasks, jobs, bounds, journal=journal, progress=line)
