@@ -51,13 +51,13 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         raise
 
 
-def sha256(source: Path | bytes) -> str:
+def sha256(source: Path | bytes | memoryview) -> str:
     """The SHA-256 of a file, read piece by piece, or of bytes.
 
     Raises:
         OSError: where the file cannot be read.
     """
-    if isinstance(source, bytes):
+    if isinstance(source, bytes | memoryview):
         return hashlib.sha256(source).hexdigest()
     with source.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

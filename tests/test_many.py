@@ -49,9 +49,9 @@ if "sonnx.many.child" in " ".join(sys.orig_argv):
 SAID = {
     "hang": (3, "was not judged within 4 seconds (--timeout)"),
     "hungry": (3, "was not judged within 300 megabytes of memory (--memory)"),
-    "crash": (4, "was not judged: the process that judged it ended with SIGSEGV"),
-    "shrunk": (4, "was not judged: the process that judged it ended with SIGBUS"),
-    "leave": (4, "was not judged: the process that judged it ended with exit code 7"),
+    "crash": (4, "was not judged: its process ended with SIGSEGV"),
+    "shrunk": (4, "was not judged: its process ended with SIGBUS"),
+    "leave": (4, "was not judged: its process ended with exit code 7"),
     "defect": (4, "was not judged: the tool failed (RuntimeError: boom\\x1b[31m)"),
 }
 LIMITS = ("--timeout", "4", "--memory", "300")

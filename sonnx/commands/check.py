@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="how long one model may take")
     add("--memory", type=amount("megabytes"), default=None, metavar="MB", help="how much memory one model may take")
     add("--resume", type=Path, default=None, metavar="FILE", help="keep answers in FILE and take those it has")
+    add("--cluster", default=None, metavar="ADDRESS", help="judge on the Dask cluster whose scheduler is there")
     parser.set_defaults(command=check_command)
 
 
@@ -68,7 +69,7 @@ def check_command(options: argparse.Namespace) -> int:
     else:
         results = _in_this_process(models, asked, hashed, options.format in DRAWN)
     if options.format == "text":
-        for sentence in results.unjudged.values():
+        for sentence in results.sentences():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
     if justified is not None:
         from sonnx import deviations  # most runs have none
@@ -87,7 +88,7 @@ def check_command(options: argparse.Namespace) -> int:
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
     """Whether models are judged in child processes: several are, and one where that is asked for."""
-    asked = [name for name in ("timeout", "memory", "resume") if getattr(options, name) is not None]
+    asked = [name for name in ("timeout", "memory", "resume", "cluster") if getattr(options, name) is not None]
     if options.jobs == 0 and asked:
         raise Misuse(f"--{asked[0]} needs a child process, and --jobs 0 asks for none")
     if options.jobs is not None:

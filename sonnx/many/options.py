@@ -6,14 +6,21 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 from sonnx.asked import Asked
-from sonnx.many.isolation import Bounds, Task
+from sonnx.many.crews import Crew, threads
 from sonnx.many.judging import judge_all
+from sonnx.many.models import request_of, with_hashes
 from sonnx.many.resuming import Journal
+from sonnx.many.work import Bounds, Task, Work
 from sonnx.model_files import STANDARD_INPUT
 from sonnx.progress import Line
 from sonnx.results import Results
+
+TIMEOUT, MEMORY = 300, 4096
+"""Seconds and megabytes one model may take where nothing else is asked for."""
 
 
 def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed: bool, drawn: bool) -> Results:
@@ -23,20 +30,30 @@ def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed
         Misuse: what is asked for cannot be met.
         OSError: the file of --resume cannot be read or written.
     """
-    bounds = Bounds(options.timeout or Bounds.timeout, options.memory or Bounds.memory)
-    tailoring = None if options.tailoring is None else str(options.tailoring)
-    tasks = [
-        Task(
-            model=STANDARD_INPUT if model == "-" else model,
-            asked=asked,
-            tailoring=tailoring,
-            hashed=hashed,
-            drawn=drawn,
-            content=sys.stdin.buffer.read() if model == "-" else None,
-        )
-        for model in models
-    ]
-    journal = Journal(options.resume, tasks[0]) if options.resume else None
-    jobs = min(options.jobs or os.cpu_count() or 1, len(models))
-    with Line() as line:
-        return judge_all(tasks, jobs, bounds, journal=journal, progress=line)
+    work = Work(
+        "sonnx.many.models",
+        "judged",
+        packages=("onnx", "protobuf"),
+        bounds=Bounds(options.timeout or TIMEOUT, options.memory or MEMORY),
+    )
+    request = request_of(asked, None if options.tailoring is None else str(options.tailoring), hashed, drawn)
+    tasks = [_task(model, request) for model in models]
+    journal = Journal(options.resume, work, request) if options.resume else None
+    with crew_of(work, options.cluster, options.jobs, len(tasks)) as crew, Line() as line:
+        prepare = with_hashes if options.cluster else iter
+        return judge_all(tasks, crew, prepare, tailoring=asked.tailoring, journal=journal, progress=line)
+
+
+def _task(model: str, request: dict[str, Any]) -> Task:
+    if model != "-":
+        return Task(model, {"model": model, "inline": False, **request})
+    return Task(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": True, **request}, content=sys.stdin.buffer.read())
+
+
+def crew_of(work: Work, address: str | None, jobs: int | None, tasks: int) -> AbstractContextManager[Crew]:
+    """The crew the options of a command ask for."""
+    if address is None:
+        return threads(work, max(1, min(jobs or os.cpu_count() or 1, tasks)))
+    from sonnx.many.cluster import cluster  # most runs need none
+
+    return cluster(work, address, jobs)
