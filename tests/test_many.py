@@ -57,15 +57,20 @@ SAID = {
 LIMITS = ("--timeout", "4", "--memory", "300")
 
 
+def model_of(text: str) -> bytes:
+    """A model from its text."""
+    return onnx.parser.parse_model(text).SerializeToString()
+
+
 @pytest.fixture
 def zoo(tmp_path: Path) -> Path:
     """A folder of models, good and bad, and beside it what the bad ones do."""
     folder = tmp_path / "zoo"
     (folder / "deeper").mkdir(parents=True)
     for name, text in {"fine": FINE, "wrong": WRONG, "open": OPEN, "deeper/last": FINE, "chatty": FINE}.items():
-        (folder / f"{name}.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+        (folder / f"{name}.onnx").write_bytes(model_of(text))
     for name in SAID:
-        (folder / f"{name}.onnx").write_bytes(onnx.parser.parse_model(FINE).SerializeToString())
+        (folder / f"{name}.onnx").write_bytes(model_of(FINE))
     (folder / "text.onnx").write_text("hello")
     (folder / "readme.md").write_text("no model")
     (tmp_path / "mischief").mkdir()
