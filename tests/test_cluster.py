@@ -44,10 +44,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster_of(workers: int, *path: Path) -> Iterator[Cluster]:
+def cluster_of(workers: int, *path: Path, **more: str) -> Iterator[Cluster]:
     process = subprocess.Popen(
         [sys.executable, str(ROOT / "tests/local_cluster.py"), str(workers)],
-        env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, path))},
+        env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, path)), **more},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     assert process.stdin is not None and process.stdout is not None

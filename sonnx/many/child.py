@@ -24,20 +24,21 @@ PATIENCE = 5
 MEGABYTE = 1 << 20
 
 Worker = Callable[[Mapping[str, Any], bytes], Answer]
-"""What the module of the work does: an answer to a request, and to bytes."""
+"""What the module of the work has: `answer`, to a request and to bytes, and `prepare` for what takes time before."""
 
 
 def main() -> None:
     """Answer until there is no request any more; arguments: the module, the word, seconds and megabytes for a task."""
-    module, done, timeout, memory = sys.argv[1:]
-    work = Work(module, done, bounds=Bounds(float(timeout) or None, int(memory) or None))
+    name, done, timeout, memory = sys.argv[1:]
+    work = Work(name, done, bounds=Bounds(float(timeout) or None, int(memory) or None))
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints must not speak in between
-    worker: Worker = import_module(work.module).answer
+    module = import_module(name)
+    module.prepare()
     if work.bounds.memory is not None:
         _limit_memory(work.bounds.memory * MEGABYTE)
     send(answers, b"ready")
-    while _serve(requests, answers, work, worker):
+    while _serve(requests, answers, work, module.answer):
         pass
 
 

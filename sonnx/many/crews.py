@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -45,6 +46,15 @@ def threads(work: Work, jobs: int) -> Iterator[Crew]:
             child.stop()
 
 
+def crew_of(work: Work, address: str | None, jobs: int | None, tasks: int) -> AbstractContextManager[Crew]:
+    """The crew the options of a command ask for: on the cluster at an address, else here, one job for each core."""
+    if address is None:
+        return threads(work, max(1, min(jobs or os.cpu_count() or 1, tasks)))
+    from sonnx.many.cluster import cluster  # most runs need none
+
+    return cluster(work, address, jobs)
+
+
 def answers(tasks: Iterable[Task], crew: Crew) -> Generator[tuple[Task, Answer], None, None]:
     """Each task with its answer, as they come; tasks are made when there is somebody for them."""
     waiting, asked = iter(tasks), dict[Future[Answer], Task]()
@@ -73,3 +83,8 @@ def _answer(future: Future[Answer], crew: Crew) -> Answer:
     except Exception as error:  # noqa: BLE001  an executor of others raises what it likes, and it costs one task
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return crew.work.undone(Why.FAILED, f": the cluster failed ({text[:300]})")
+
+
+def counted(done: int, of: int, words: Mapping[str, int]) -> str:
+    """How far a run is, and what came out so far."""
+    return f"{done}/{of}  {', '.join(f'{number} {word}' for word, number in sorted(words.items()))}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from sonnx.many.crews import Crew, answers
+from sonnx.many.crews import Crew, answers, counted
 from sonnx.many.resuming import Journal
 from sonnx.many.stored import decode
 from sonnx.many.work import Answer, Task
@@ -62,11 +62,6 @@ def judge_all(
             interrupted = True
     rest = {task.name: _result(task, crew.work.interrupted, None) for task in tasks if task.name not in results}
     return _in_order(tasks, results | rest, interrupted)
-
-
-def counted(done: int, of: int, words: Mapping[str, int]) -> str:
-    """How far a run is, and what came out so far."""
-    return f"{done}/{of}  {', '.join(f'{number} {word}' for word, number in sorted(words.items()))}"
 
 
 def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> Result:

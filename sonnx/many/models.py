@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sonnx import catalogue
 from sonnx.asked import Asked, judge, opened
 from sonnx.files import sha256
 from sonnx.many.stored import encode
@@ -31,6 +32,11 @@ def request_of(asked: Asked, tailoring: str | None, hashed: bool, drawn: bool) -
         "tailoring": [tailoring, asked.tailoring.sha256] if tailoring and asked.tailoring else None,
         "hashed": hashed, "drawn": drawn,
     }  # fmt: skip
+
+
+def prepare() -> None:
+    """Read the rules, so that it is no part of the first model's time."""
+    catalogue.editions()
 
 
 def answer(request: Mapping[str, Any], content: bytes) -> Answer:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from sonnx.asked import Asked
-from sonnx.many.crews import Crew, threads
+from sonnx.many.crews import crew_of
 from sonnx.many.judging import judge_all
 from sonnx.many.models import request_of, with_hashes
 from sonnx.many.resuming import Journal
@@ -48,12 +46,3 @@ def _task(model: str, request: dict[str, Any]) -> Task:
     if model != "-":
         return Task(model, {"model": model, "inline": False, **request})
     return Task(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": True, **request}, content=sys.stdin.buffer.read())
-
-
-def crew_of(work: Work, address: str | None, jobs: int | None, tasks: int) -> AbstractContextManager[Crew]:
-    """The crew the options of a command ask for."""
-    if address is None:
-        return threads(work, max(1, min(jobs or os.cpu_count() or 1, tasks)))
-    from sonnx.many.cluster import cluster  # most runs need none
-
-    return cluster(work, address, jobs)

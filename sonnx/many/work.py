@@ -22,7 +22,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The same work for every task: child processes in `folder` call `answer` of `module`.
+    """The same work for every task: child processes in `folder` call `prepare` of `module` once, then `answer`.
 
     `done` is the word for a task that has its answer: judged, decided.
     """
