@@ -58,8 +58,11 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/values.py
 
+# The long tests, each in a process of its own; what was interrupted goes on the next time.
+# After a change of the program or the tests, remove build/campaigns.jsonl.
 campaign: $(VENV)/installed
-	$(BIN)/pytest -m campaign
+	mkdir -p build
+	$(BIN)/python tests/campaigns.py --resume build/campaigns.jsonl
 
 # Changed models against check, prove, run and the rule language, guided by coverage; failures and figures in fuzz/.
 fuzz: $(VENV)/installed

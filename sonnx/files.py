@@ -12,10 +12,17 @@ from pathlib import Path
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write beside the file, then rename: a reader sees the old content or the new, never a part.
 
+    What a link names is written, and a device or a pipe is written to: neither is put aside for a file.
+
     Raises:
         OSError: where the folder cannot be written; nothing is left behind.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.write(data)
+        return
     name = path.parent / f".{path.name}.{os.getpid()}"
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -51,13 +58,13 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         raise
 
 
-def sha256(source: Path | bytes) -> str:
+def sha256(source: Path | bytes | memoryview) -> str:
     """The SHA-256 of a file, read piece by piece, or of bytes.
 
     Raises:
         OSError: where the file cannot be read.
     """
-    if isinstance(source, bytes):
+    if isinstance(source, bytes | memoryview):
         return hashlib.sha256(source).hexdigest()
     with source.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

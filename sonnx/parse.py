@@ -41,7 +41,9 @@ class Unreadable(Exception):
     """The bytes are no model: one sentence that says what is wrong and where."""
 
 
-def read(source: str | os.PathLike[str] | bytes, name: str = "the model", limits: Allowed = DEFAULT) -> Model:
+def read(
+    source: str | os.PathLike[str] | bytes | memoryview, name: str = "the model", limits: Allowed = DEFAULT
+) -> Model:
     """The model in a file or in bytes, which messages call by `name`.
 
     A file of more than `WHOLE` bytes is mapped and must not be changed while the model is in use: its weights are read
@@ -50,7 +52,7 @@ def read(source: str | os.PathLike[str] | bytes, name: str = "the model", limits
     Raises:
         Unreadable: if there is no such file, if it does not parse, if it has no graph, or if it exceeds a limit.
     """
-    if isinstance(source, bytes):
+    if isinstance(source, bytes | memoryview):
         content = memoryview(source)
     else:
         name = repr(os.fspath(source))

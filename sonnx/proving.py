@@ -9,18 +9,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
-from itertools import groupby
-from multiprocessing import get_context
 from typing import Any
 
 from sonnx.answers import Answers
 from sonnx.asking import Judged, judge, questions
 from sonnx.data import folder
 from sonnx.misuse import Misuse
+from sonnx.results import Unjudged
 
 SOLVERS = ("z3", "cvc5", "bitwuzla")
 
@@ -40,6 +38,8 @@ class Outcome:
     counterexample: tuple[tuple[str, int], ...] = ()
     replayed: str = ""
     unconfirmed: str = ""
+    unanswered: Unjudged | None = None
+    """Why there is no answer, where its process gave none."""
 
     @property
     def status(self) -> str:
@@ -106,6 +106,15 @@ def require(solvers: Iterable[str]) -> None:
             raise Unusable(f"The solver {solver} is not installed; it comes with pip install 'sonnx[solvers]'.")
 
 
+def require_solver(solver: str) -> None:
+    """Refuse where one that is asked for, "all" of them perhaps, is absent.
+
+    Raises:
+        Unusable: with the way to install it.
+    """
+    require(SOLVERS if solver == "all" else (solver,))
+
+
 def source_hash(theorem: Any) -> str:
     """The hash of the source texts a theorem is about: of texts, because code objects differ between Pythons."""
     texts = [each if isinstance(each, str) else inspect.getsource(each) for each in theorem.sources]
@@ -116,20 +125,18 @@ def prove(
     found: Sequence[Any],
     solver: str = "z3",
     answers: Answers | None = None,
-    jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Outcome]:
-    """Each theorem with its outcome, in order.
+    """Each theorem with its outcome, in order, in this process.
 
     Raises:
         Unusable: where a solver is absent.
     """
-    require(SOLVERS if solver == "all" else (solver,))
-    outcomes = _outcomes(found, solver, answers or Answers(None), jobs)
-    for done, (theorem, outcome) in enumerate(zip(found, outcomes, strict=True), 1):
-        if progress is not None:
-            progress(done, len(found))
-        yield replace(outcome, theorem=theorem)
+    require_solver(solver)
+    known = answers or Answers(None)
+    for done, theorem in enumerate(found):
+        progress(f"{done}/{len(found)}  {theorem.id}")
+        yield outcome(theorem, solver, known)
 
 
 def refutes(theorem: Any, mutant: Any, known: Answers | None = None) -> bool:
@@ -138,43 +145,17 @@ def refutes(theorem: Any, mutant: Any, known: Answers | None = None) -> bool:
     return any(judge(question, known or Answers(None)).status == "refuted" for question in asked)
 
 
-def _outcomes(found: Sequence[Any], solver: str, answers: Answers, jobs: int) -> Iterator[Outcome]:
-    """In several processes where each can make the theorems itself: those given may be others of the same names."""
-    if jobs <= 1 or len(found) < 2 or any(_registered().get(theorem.id) is not theorem for theorem in found):
-        yield from (_outcome(theorem, solver, answers) for theorem in found)
-        return
-    parts = [tuple(theorem.id for theorem in part) for _, part in groupby(found, _subject)]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for outcomes in pool.map(partial(_elsewhere, solver, answers.folder), parts):
-            yield from outcomes
-
-
-def _subject(theorem: Any) -> tuple[str, ...]:
-    """The first two parts of an identifier: theorems that share their variables stand together."""
-    return tuple(theorem.id.split(".")[:2])
-
-
-def _elsewhere(solver: str, kept: Any, names: Sequence[str]) -> list[Outcome]:
-    """Outcomes without their theorems, which do not travel between processes."""
-    answers = Answers(kept)
-    return [replace(_outcome(_registered()[name], solver, answers), theorem=None) for name in names]
-
-
-@cache
-def _registered() -> dict[str, Any]:
-    return {theorem.id: theorem for theorem in _walk()}
-
-
-def _outcome(theorem: Any, solver: str, answers: Answers) -> Outcome:
+def outcome(theorem: Any, solver: str, answers: Answers) -> Outcome:
+    """What becomes of a theorem."""
     asked = questions(theorem, solver, theorem.obligations)
     judged = tuple(judge(question, answers) for question in asked)
-    outcome = Outcome(theorem, judged, source_hash(theorem))
-    if outcome.status != "refuted":
-        return outcome
+    made = Outcome(theorem, judged, source_hash(theorem))
+    if made.status != "refuted":
+        return made
     first = next(each for each in judged if each.status == "refuted")
     values = next((answer.values for answer in first.answers if answer.values), ())
     said, unconfirmed = _replay(theorem, values)
-    return Outcome(theorem, judged, outcome.source, values, said, unconfirmed)
+    return Outcome(theorem, judged, made.source, values, said, unconfirmed)
 
 
 def _replay(theorem: Any, values: tuple[tuple[str, int], ...]) -> tuple[str, str]:

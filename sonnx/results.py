@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 from sonnx.stops import TOOL_FAILED, USAGE, worst
 from sonnx.verdict import Report
+
+FEW = 3
+"""Files that are named where many have the same sentence."""
 
 
 class Why(IntEnum):
@@ -48,6 +52,20 @@ class Results:
     reports: list[Report] = field(default_factory=list)
     unjudged: dict[str, Unjudged] = field(default_factory=dict)
     interrupted: bool = False
+
+    def sentences(self) -> Iterator[str]:
+        """What to say of the files without a verdict; once where a run that ended left many."""
+        ended: dict[str, list[str]] = {}
+        for name, sentence in self.unjudged.items():
+            reason = sentence.removeprefix(f"{name!r} was not judged: ")
+            if sentence.why is Why.STOPPED and reason != sentence:
+                ended.setdefault(reason, []).append(name)
+            else:
+                yield sentence
+        for reason, names in ended.items():
+            more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+            verb = "was" if len(names) == 1 else "were"
+            yield f"{', '.join(map(repr, names[:FEW]))}{more} {verb} not judged: {reason}"
 
     def exit_code(self, accept_assumptions: bool) -> int:
         """Of all exit codes the one that matters most."""

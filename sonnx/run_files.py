@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic
 
 import numpy as np
 
 from sonnx.agreement import first_difference
 from sonnx.limits import limits_of
-from sonnx.model import Model, Node, Value
+from sonnx.model import Model, Value
 from sonnx.parse import read
+from sonnx.progress import Line
 from sonnx.quoting import escape, quote
 from sonnx.report import text as text_report
 from sonnx.report.formats import render
@@ -27,8 +26,8 @@ from sonnx.tensor_files import as_declared, read_file, write_folder
 from sonnx.verdict import Verdict
 
 DIFFERENT = 1
-QUIET, BETWEEN = 1.0, 0.01
-"""Seconds before progress is shown, and between two lines."""
+QUIET = 1.0
+"""Seconds before progress is shown."""
 
 SHOWN = 64
 """Elements of an output that are printed."""
@@ -49,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
     model = read(options.model, limits=limits_of(options.limit))
     inputs = given_inputs(model, options.input, options.test_data)
     expected = expected_outputs(model, options.test_data) if options.test_data else {}
-    with _progress() as watch:
+    with Line(QUIET) as line:
         outcome = run_model(
             model,
             inputs,
@@ -57,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
             options.edition,
             unchecked=options.unchecked,
             all_values=options.all_values,
-            watch=watch,
+            watch=_watch(line) if line.seen else None,
         )
     values, report = outcome.values, outcome.report
     summary = Summary(
@@ -77,27 +76,8 @@ def _run(options: argparse.Namespace) -> int:
     return DIFFERENT if any(difference is not None for *_, difference in summary.compared) else 0
 
 
-@contextmanager
-def _progress() -> Iterator[Watch | None]:
-    """A line on a terminal from the first second on, rewritten and wiped away; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    begun = shown = monotonic()
-
-    def show(done: int, of: int, node: Node) -> None:
-        nonlocal shown
-        if monotonic() - begun > QUIET and monotonic() - shown > BETWEEN:
-            shown = monotonic()
-            sys.stderr.write(f"\r\x1b[Knode {done + 1} of {of}: {escape(node.operator)[:50]}")
-            sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        if shown > begun:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+def _watch(line: Line) -> Watch:
+    return lambda done, of, node: line(f"node {done + 1} of {of}: {node.operator}")
 
 
 def _shown(values: Array) -> str:

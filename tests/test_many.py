@@ -49,12 +49,17 @@ if "sonnx.many.child" in " ".join(sys.orig_argv):
 SAID = {
     "hang": (3, "was not judged within 4 seconds (--timeout)"),
     "hungry": (3, "was not judged within 300 megabytes of memory (--memory)"),
-    "crash": (4, "was not judged: the process that judged it ended with SIGSEGV"),
-    "shrunk": (4, "was not judged: the process that judged it ended with SIGBUS"),
-    "leave": (4, "was not judged: the process that judged it ended with exit code 7"),
+    "crash": (4, "was not judged: its process ended with SIGSEGV"),
+    "shrunk": (4, "was not judged: its process ended with SIGBUS"),
+    "leave": (4, "was not judged: its process ended with exit code 7"),
     "defect": (4, "was not judged: the tool failed (RuntimeError: boom\\x1b[31m)"),
 }
 LIMITS = ("--timeout", "4", "--memory", "300")
+
+
+def model_of(text: str) -> bytes:
+    """A model from its text."""
+    return onnx.parser.parse_model(text).SerializeToString()
 
 
 @pytest.fixture
@@ -63,9 +68,9 @@ def zoo(tmp_path: Path) -> Path:
     folder = tmp_path / "zoo"
     (folder / "deeper").mkdir(parents=True)
     for name, text in {"fine": FINE, "wrong": WRONG, "open": OPEN, "deeper/last": FINE, "chatty": FINE}.items():
-        (folder / f"{name}.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+        (folder / f"{name}.onnx").write_bytes(model_of(text))
     for name in SAID:
-        (folder / f"{name}.onnx").write_bytes(onnx.parser.parse_model(FINE).SerializeToString())
+        (folder / f"{name}.onnx").write_bytes(model_of(FINE))
     (folder / "text.onnx").write_text("hello")
     (folder / "readme.md").write_text("no model")
     (tmp_path / "mischief").mkdir()

@@ -10,6 +10,8 @@ from proved import asked, of_chosen
 from sonnx import asking, proving
 from sonnx.answers import Answers
 from sonnx.data import folder
+from sonnx.many.crews import threads
+from sonnx.many.theorems import prove_all, work
 
 THEOREMS = asked(proving.theorems())
 CHOSEN = of_chosen(THEOREMS)
@@ -25,7 +27,8 @@ def kept(request):
 @pytest.fixture(scope="module")
 def outcomes(kept):
     """What becomes of each theorem."""
-    return {outcome.theorem.id: outcome for outcome in proving.prove(THEOREMS, "all", kept, jobs=2)}
+    with threads(work(None), 2) as crew:
+        return {outcome.theorem.id: outcome for outcome in prove_all(THEOREMS, "all", kept.folder, crew).outcomes}
 
 
 @pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)

@@ -289,7 +289,6 @@ def test_jobs_come_too_late_where_numpy_is_loaded(capsys):
 
 def test_progress_is_shown_on_a_terminal_and_wiped_away(monkeypatch, capsys):
     monkeypatch.setattr(run_files, "QUIET", -1.0)
-    monkeypatch.setattr(run_files, "BETWEEN", -1.0)
     order = ["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz"]
     assert run(order) == 0
     assert capsys.readouterr().err == ""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sonnx import request
+from sonnx.amounts import amount
 from sonnx.api import WHOLE
 from sonnx.asked import Asked, judge, opened
 from sonnx.files import write_whole
@@ -40,25 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=tuple(FORMATS), default="text", help="the format of the report")
     parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add = parser.add_argument
-    add("--jobs", type=_whole, default=None, metavar="N",
+    add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
         help="processes that judge several models (default: the cores); 0: judge in this process")  # fmt: skip
-    add("--timeout", type=_positive, default=None, metavar="SECONDS", help="how long one model may take")
-    add("--memory", type=_positive, default=None, metavar="MB", help="how much memory one model may take")
+    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="how long one model may take")
+    add("--memory", type=amount("megabytes"), default=None, metavar="MB", help="how much memory one model may take")
     add("--resume", type=Path, default=None, metavar="FILE", help="keep answers in FILE and take those it has")
+    add("--cluster", default=None, metavar="ADDRESS", help="judge on the Dask cluster whose scheduler is there")
     parser.set_defaults(command=check_command)
-
-
-def _whole(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of nine digits at most")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    number = _whole(text)
-    if not number:
-        raise argparse.ArgumentTypeError("0 is not allowed")
-    return number
 
 
 def check_command(options: argparse.Namespace) -> int:
@@ -80,7 +69,7 @@ def check_command(options: argparse.Namespace) -> int:
     else:
         results = _in_this_process(models, asked, hashed, options.format in DRAWN)
     if options.format == "text":
-        for sentence in results.unjudged.values():
+        for sentence in results.sentences():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
     if justified is not None:
         from sonnx import deviations  # most runs have none
@@ -99,7 +88,7 @@ def check_command(options: argparse.Namespace) -> int:
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
     """Whether models are judged in child processes: several are, and one where that is asked for."""
-    asked = [name for name in ("timeout", "memory", "resume") if getattr(options, name) is not None]
+    asked = [name for name in ("timeout", "memory", "resume", "cluster") if getattr(options, name) is not None]
     if options.jobs == 0 and asked:
         raise Misuse(f"--{asked[0]} needs a child process, and --jobs 0 asks for none")
     if options.jobs is not None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from sonnx.amounts import amount
+
 HELP = "compare a runtime with the exact values"
 
 FORMATS = ("text", "json", "html")
+MOST = 2**64
+"""No two numbers of a format are more steps apart."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,29 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--input", action="append", default=[], metavar="NAME=FILE",
         help="an input from a .npy, .npz or .pb file; FILE.npz alone gives every input it names")  # fmt: skip
     add("--test-data", type=Path, default=None, metavar="DIR", help="a folder with input_*.pb")
-    add("--random", type=_count, default=None, metavar="N", help="N generated runs (default 4, without inputs)")
+    add("--random", type=amount("runs"), default=None, metavar="N", help="N generated runs (default 4, without inputs)")
     add("--seed", type=int, default=0, metavar="S", help="where generated inputs start (default 0)")
     add("--bind", action="append", default=[], metavar="N=1,H=224", help="numbers for symbolic dimensions")
     add("--every-node", action="store_true", help="every node too: on equal inputs, and accumulated")
-    add("--max-ulp", type=_bound, default=None, metavar="K", help="exit 1 where a value is more than K ulp away")
+    add("--max-ulp", type=amount("steps", least=0, largest=MOST), default=None, metavar="K",
+        help="exit 1 where a value is more than K ulp away")  # fmt: skip
     add("--no-special-mismatch", action="store_true", help="exit 1 where NaN, an infinity or a zero's sign differs")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="compare a model that does not conform")
     add("--format", choices=FORMATS, default="text", help="the format of the report")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     parser.set_defaults(command=compare)
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs")
-    return int(text)
-
-
-def _bound(text: str) -> int:
-    if not text.isascii() or not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
-    return int(text)
 
 
 def compare(options: argparse.Namespace) -> int:

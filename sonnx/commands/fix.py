@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from sonnx.amounts import amount
+
 HELP = "rewrite a model without changing a value"
 
 SAMPLES = 3
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strict-versions", action="store_true", help="admit only the operator version a text specifies")
     add("--fold-batch-normalization", action="store_true",
         help="fold BatchNormalization into the convolution before it; this changes how values are rounded")  # fmt: skip
-    add("--samples", type=_count, default=SAMPLES, metavar="N",
+    add("--samples", type=amount("sets", least=0), default=SAMPLES, metavar="N",
         help=f"how many sets of inputs both models are run on (default {SAMPLES}; 0 validates nothing)")  # fmt: skip
     add("--report", type=Path, default=None, metavar="FILE", help="write the record of all rewrites as JSON")
     add("--force", action="store_true", help="write over files that exist")
@@ -45,9 +47,3 @@ def run(options: argparse.Namespace) -> int:
     from sonnx.fix.command import run as rewrite  # apart from everything else: see sonnx/fix/__init__.py
 
     return rewrite(options)
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
-    return int(text)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sonnx import limits
+from sonnx.amounts import amount
 from sonnx.files import write_whole
 from sonnx.misuse import Misuse
+from sonnx.progress import Line
+from sonnx.results import Why
+from sonnx.stops import TOOL_FAILED
 
 HELP = "prove the theorems about the profile"
 
@@ -33,30 +36,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
     parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
     parser.add_argument("--format", choices=("text", "json", "junit", "markdown"), default="text")
-    cores = os.cpu_count() or 1
-    parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
+    parser.add_argument(
+        "--jobs", type=amount("processes", least=0), default=None, metavar="N",
+        help="processes that prove theorems (default: the cores); 0: prove in this process",
+    )  # fmt: skip
+    parser.add_argument(
+        "--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="how long one theorem may take"
+    )
+    parser.add_argument(
+        "--cluster", default=None, metavar="ADDRESS", help="prove theorems on the Dask cluster whose scheduler is there"
+    )
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where answers are kept (default: the user's cache)")
     parser.add_argument("--no-cache", action="store_true", help="ask every question again and keep no answer")
     limits.add_argument(parser)
     parser.set_defaults(command=prove_command)
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
-    return int(text)
-
-
 def prove_command(arguments: argparse.Namespace) -> int:
-    """Prove, print, and give the exit code: 0 as stated, 1 otherwise, 3 undecided, 2 vacuous or misused.
+    """Prove, print, and give the exit code: 0 as stated, 1 otherwise, 3 undecided, 2 vacuous or misused, 4 failed.
 
     Raises:
         Misuse: an unknown theorem or an absent solver, with one sentence.
         OSError: the folder for SMT-LIB cannot be written.
     """
     if arguments.model is not None:
-        if arguments.record is not None or arguments.pages is not None:
-            raise Misuse("--record and --pages are about theorems; leave out the model.")
+        for option in ("record", "pages", "timeout", "cluster"):
+            if getattr(arguments, option) is not None:
+                raise Misuse(f"--{option} is about theorems; leave out the model.")
         return _prove_model(arguments)
     from sonnx import proving
     from sonnx.report import proofs as report
@@ -76,15 +82,43 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
     answers = _answers(arguments)
-    outcomes = list(proving.prove(found, arguments.solver, answers, arguments.jobs, _progress()))
-    if arguments.record is not None:
+    outcomes, interrupted = _prove(found, arguments, answers)
+    if arguments.record is not None and _complete(outcomes, arguments.record):
         from sonnx import record
 
         present = [theorem.id for theorem in proving.theorems()]
         record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
     formats = {"text": report.text, "json": report.as_json, "junit": _more().junit, "markdown": _more().markdown}
     sys.stdout.write(formats[arguments.format](outcomes))
+    if interrupted:
+        raise KeyboardInterrupt
     return exit_code(outcomes)
+
+
+def _prove(found: Sequence[Any], arguments: argparse.Namespace, answers: Any) -> tuple[Sequence[Any], bool]:
+    """The outcomes, and whether there would be more; in child processes unless there is nothing to gain by them."""
+    jobs, apart = arguments.jobs, [name for name in ("timeout", "cluster") if getattr(arguments, name) is not None]
+    if jobs == 0 and apart:
+        raise Misuse(f"--{apart[0]} needs a child process, and --jobs 0 asks for none")
+    with Line() as line:
+        if jobs == 0 or (len(found) < 2 and not apart):
+            from sonnx import proving
+
+            return list(proving.prove(found, arguments.solver, answers, line)), False
+        from sonnx.many import theorems
+        from sonnx.many.crews import crew_of
+
+        with crew_of(theorems.work(arguments.timeout), arguments.cluster, jobs, len(found)) as crew:
+            proofs = theorems.prove_all(found, arguments.solver, answers.folder, crew, line)
+    return proofs.outcomes, proofs.interrupted
+
+
+def _complete(outcomes: Sequence[Any], path: Path) -> bool:
+    """Whether every theorem was asked; a record of the others would say too little."""
+    lacking = sum(outcome.unanswered is not None for outcome in outcomes)
+    if lacking:
+        print(f"sonnx: {path} is not written, because {lacking} theorems have no answer", file=sys.stderr)
+    return not lacking
 
 
 def _require_record(path: Path) -> None:
@@ -150,8 +184,10 @@ def _more() -> Any:
 
 
 def exit_code(outcomes: Sequence[Any]) -> int:
-    """The first that applies: 2 a theorem is vacuous, 1 one came out otherwise, 3 one is undecided, 0."""
+    """The first that applies: 4 the tool failed, 2 a theorem is vacuous, 1 one came out otherwise, 3 undecided, 0."""
     surprises = [outcome for outcome in outcomes if not outcome.expected]
+    if any(outcome.unanswered is not None and outcome.unanswered.why is Why.FAILED for outcome in surprises):
+        return TOOL_FAILED
     if any(outcome.status == "vacuous" for outcome in surprises):
         return 2
     if any(outcome.status != "undecided" for outcome in surprises):
@@ -183,16 +219,3 @@ def _answers(arguments: argparse.Namespace) -> Any:
     from sonnx.answers import Answers, usual_folder
 
     return Answers(None if arguments.no_cache else arguments.cache or usual_folder())
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    """A line on a terminal, rewritten; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, all_of_them: int) -> None:
-        end = "\n" if done == all_of_them else ""
-        sys.stderr.write(f"\r{done} of {all_of_them} theorems{end}")
-        sys.stderr.flush()
-
-    return show

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from sonnx import limits
+from sonnx.amounts import amount
 from sonnx.misuse import Misuse
 
 MOST = 1024
@@ -32,16 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--bits", action="store_true", help="compare every bit of NaNs, too")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="run a model that does not conform")
-    add("--jobs", type=_jobs, default=None, metavar="N",
+    add("--jobs", type=amount("threads", largest=MOST), default=None, metavar="N",
         help="threads of matrix products (default: what numpy chooses); no value depends on it")  # fmt: skip
     limits.add_argument(parser)
     parser.set_defaults(command=run)
-
-
-def _jobs(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= MOST:
-        raise argparse.ArgumentTypeError(f"a number of threads from 1 to {MOST}, not {text!r}")
-    return int(text)
 
 
 def _threads(number: int) -> None:

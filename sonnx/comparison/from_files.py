@@ -15,6 +15,7 @@ from sonnx.files import write_whole
 from sonnx.misuse import Misuse
 from sonnx.model import Model
 from sonnx.parse import read
+from sonnx.progress import Line
 from sonnx.quoting import escape
 from sonnx.report import comparison as report
 from sonnx.report import text as text_report
@@ -42,14 +43,11 @@ def _compare(options: argparse.Namespace) -> int:
     model = read(options.model)
     source = source_of(bind(model, numbers) if numbers else model, options.model, changed=bool(numbers))
     runs, said = _runs(source.model, options)
-    progress = _Progress()
-    try:
+    with Line() as progress:
         found = compare_source(
             source, _runtime(source, options), runs, edition=options.edition, unchecked=options.unchecked,
             every_node=options.every_node, inputs=said, progress=progress,
         )  # fmt: skip
-    finally:
-        progress.end()
     broken = [*_unusable(found), *found.broken(options.max_ulp, options.no_special_mismatch)]
     text = report.render(options.format, found, broken)
     if options.output is None:
@@ -90,19 +88,3 @@ def _runtime(source: Source, options: argparse.Namespace) -> Runtime:
         raise Misuse("--every-node runs single nodes; it does not go with --outputs")
     title = f"outputs in {Path(options.outputs).name or options.outputs}"
     return recorded(expected_outputs(source.model, options.outputs), title)
-
-
-class _Progress:
-    """One line on the terminal that says what is done; nothing where there is none."""
-
-    def __init__(self) -> None:
-        self.shown = sys.stderr.isatty()
-
-    def __call__(self, text: str) -> None:
-        if self.shown:
-            print(f"\r\x1b[K{escape(text)[:76]}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self.shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

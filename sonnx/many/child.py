@@ -1,4 +1,4 @@
-"""The process that judges models for another one: requests on its input, answers on its output, nothing else.
+"""The process that works for another one: requests on its input, answers on its output, nothing else.
 
 It ends with its input.  `isolation.py` is the other side.
 """
@@ -9,42 +9,50 @@ import json
 import os
 import signal
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from math import ceil
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from sonnx.asked import Asked, judge, opened
 from sonnx.many.frames import receive, send
-from sonnx.many.stored import encode
+from sonnx.many.work import Answer, Bounds, Work
 from sonnx.misuse import Misuse
-from sonnx.parse import Unreadable
 from sonnx.results import Why
 
 PATIENCE = 5
 """Seconds after its time in which the child ends itself, should its parent be gone."""
+MEGABYTE = 1 << 20
+
+Worker = Callable[[Mapping[str, Any], bytes], Answer]
+"""What the module of the work has: `answer`, to a request and to bytes, and `prepare` for what takes time before."""
 
 
 def main() -> None:
-    """Answer until there is no request any more; arguments: bytes of memory, seconds for one model."""
-    memory, timeout = int(sys.argv[1]), float(sys.argv[2])
+    """Answer until there is no request any more; arguments: the module, the word, seconds and megabytes for a task."""
+    name, done, timeout, memory = sys.argv[1:]
+    work = Work(name, done, bounds=Bounds(float(timeout) or None, int(memory) or None))
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints must not speak in between
-    _limit_memory(memory)
+    module = import_module(name)
+    module.prepare()
+    if work.bounds.memory is not None:
+        _limit_memory(work.bounds.memory * MEGABYTE)
     send(answers, b"ready")
-    while _serve(requests, answers, memory, timeout):
+    while _serve(requests, answers, work, module.answer):
         pass
 
 
-def _serve(requests: BinaryIO, answers: BinaryIO, memory: int, timeout: float) -> bool:
+def _serve(requests: BinaryIO, answers: BinaryIO, work: Work, worker: Worker) -> bool:
     asked, content = receive(requests), receive(requests)
     if asked is None or content is None:
         return False
+    if hasattr(signal, "alarm") and work.bounds.timeout is not None:
+        signal.alarm(ceil(work.bounds.timeout) + PATIENCE)
+    answer = _answer(worker, json.loads(asked), content, work)
     if hasattr(signal, "alarm"):
-        signal.alarm(ceil(timeout) + PATIENCE)
-    answer, fit = _answer(json.loads(asked), content, memory)
-    send(answers, answer)
-    return fit
+        signal.alarm(0)
+    send(answers, json.dumps(answer).encode())
+    return "last" not in answer
 
 
 def _limit_memory(size: int) -> None:
@@ -57,41 +65,19 @@ def _limit_memory(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (size if hard < 0 else min(size, hard), hard))
 
 
-def _answer(request: dict[str, Any], content: bytes, memory: int) -> tuple[bytes, bool]:
-    """The report, or why there is none; and whether the process is fit for another model."""
+def _answer(worker: Worker, request: Mapping[str, Any], content: bytes, work: Work) -> Answer:
+    """What the work gives, or why it gives nothing; the last one where the process is not fit for another task."""
     try:
-        return json.dumps(_judged(request, content)).encode(), True
+        return worker(request, content)
     except Misuse as error:
-        return _said({"misuse": str(error)}), True
-    except Unreadable as error:
-        return _said({"sentence": str(error), "why": Why.UNREADABLE}), True
+        return {"misuse": str(error)}
     except MemoryError:
-        text = f"was not judged within {memory >> 20} megabytes of memory (--memory)"
-        return _said({"sentence": text, "why": Why.STOPPED, "last": True}), False
-    except Exception as error:  # noqa: BLE001  one model must not end the run; the parent says what failed
+        text = f" within {work.bounds.memory} megabytes of memory (--memory)"
+        return work.undone(Why.STOPPED, text) | {"last": True}
+    except Exception as error:  # noqa: BLE001  one task must not end the run; the parent says what failed
         if "SONNX_TRACEBACK" in os.environ:
             import traceback
 
             traceback.print_exc()
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return _said({"sentence": f"was not judged: the tool failed ({text})", "why": Why.FAILED, "last": True}), False
-
-
-def _said(answer: dict[str, Any]) -> bytes:
-    return json.dumps(answer).encode()
-
-
-def _judged(request: dict[str, Any], content: bytes) -> dict[str, Any]:
-    name, inline, hashed, drawn, tailoring = map(request.pop, ("model", "inline", "hashed", "drawn", "tailoring"))
-    asked = Asked(**request, tailoring=_tailoring(tailoring))
-    model, digest = opened(content if inline else name, hashed, asked.limits)
-    report = judge(model, digest, asked, name, drawn)
-    return {"report": encode(replace(report, tailoring=None))}  # the parent has it
-
-
-def _tailoring(path: str | None) -> Any:
-    if path is None:
-        return None
-    from sonnx import tailoring  # most runs have none
-
-    return tailoring.read(Path(path))
+        return work.undone(Why.FAILED, f": the tool failed ({text})") | {"last": True}

@@ -1,4 +1,4 @@
-"""Child processes that judge models for this one: what a model does to its child is seen here and survived.
+"""Child processes that work for this one: what a task does to its child is seen here and survived.
 
 A child lives as long as it answers.  It is replaced when it dies, when it takes longer than allowed, and when it ran
 out of memory.  `child.py` is its side of the pipe.
@@ -13,77 +13,37 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
-from sonnx.asked import Asked
 from sonnx.many.frames import receive, send
+from sonnx.many.work import Answer, Task, Work
 from sonnx.results import Why
 
 CODE = "from sonnx.many.child import main; main()"
-MEGABYTE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What one model may cost: seconds, and megabytes of memory beside the mapped file."""
-
-    timeout: float = 300
-    memory: int = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A model and what is asked of it.
-
-    `model` is a path, or a name where there is `content`.  `tailoring` is the file of the tailoring, which the child
-    reads again; `hashed` asks for the hash of what is judged, `drawn` for the outline of its
-    graph.
-    """
-
-    model: str
-    asked: Asked
-    tailoring: str | None = None
-    hashed: bool = False
-    drawn: bool = False
-    content: bytes | None = None
-
-    def options(self) -> dict[str, Any]:
-        """All but the model, as JSON."""
-        asked = self.asked
-        return {
-            "edition": asked.edition, "bind": dict(asked.bind), "select": asked.select, "ignore": asked.ignore,
-            "strict_versions": asked.strict_versions, "limits": dict(asked.limits), "tailoring": self.tailoring,
-            "hashed": self.hashed, "drawn": self.drawn,
-        }  # fmt: skip
-
-
-Answer = dict[str, Any]
-"""What comes back: `report`, or `sentence` and `why`, or `misuse`."""
-
-INTERRUPTED: Answer = {"sentence": "was not judged: the run was interrupted", "why": Why.STOPPED}
 
 
 class Child:
     """One child process at a time, started when it is needed."""
 
-    def __init__(self, bounds: Bounds) -> None:
-        self.bounds = bounds
+    def __init__(self, work: Work) -> None:
+        self.work = work
         self.process: subprocess.Popen[bytes] | None = None
         self.closed = False
 
     def ask(self, task: Task) -> Answer:
-        """The answer on one model; a sentence where the child gives none."""
+        """The answer to one task; a sentence where the child gives none."""
         if self.closed:
-            return INTERRUPTED
-        process = self._running()
+            return self.work.interrupted
+        try:
+            process = self._running()
+        except OSError as error:
+            return self.work.undone(Why.FAILED, f": no process could be started ({error.filename}: {error.strerror})")
         expired = threading.Event()
-        timer = threading.Timer(self.bounds.timeout, _end, (process, expired))
-        timer.start()
+        timer = self._timer(process, expired)
         try:
             answer = self._exchange(process, task)
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
         if answer is None:
             self.stop()
             return self._unanswered(process.returncode, expired.is_set())
@@ -94,17 +54,24 @@ class Child:
     def _running(self) -> subprocess.Popen[bytes]:
         if self.process is None or self.process.poll() is not None:
             self.stop()
-            self.process = _start(self.bounds)
+            self.process = _start(self.work)
             if self.closed:  # meanwhile
                 self.process.kill()
             assert self.process.stdout is not None  # noqa: S101  (it is a pipe)
-            receive(self.process.stdout)  # it is ready: its start is no part of any model's time
+            receive(self.process.stdout)  # it is ready: its start is no part of any task's time
         return self.process
+
+    def _timer(self, process: subprocess.Popen[bytes], expired: threading.Event) -> threading.Timer | None:
+        if self.work.bounds.timeout is None:
+            return None
+        timer = threading.Timer(self.work.bounds.timeout, _end, (process, expired))
+        timer.start()
+        return timer
 
     def _exchange(self, process: subprocess.Popen[bytes], task: Task) -> Answer | None:
         assert process.stdin is not None and process.stdout is not None  # noqa: S101  (both are pipes)
         try:
-            send(process.stdin, _asked(task))
+            send(process.stdin, json.dumps(task.request).encode())
             send(process.stdin, task.content or b"")
             answer = receive(process.stdout)
             return None if answer is None else json.loads(answer)
@@ -113,12 +80,11 @@ class Child:
 
     def _unanswered(self, code: int | None, expired: bool) -> Answer:
         if self.closed:
-            return INTERRUPTED
+            return self.work.interrupted
         if expired:
-            text = f"was not judged within {self.bounds.timeout:g} seconds (--timeout)"
-            return {"sentence": text, "why": Why.STOPPED}
+            return self.work.undone(Why.STOPPED, f" within {self.work.bounds.timeout:g} seconds (--timeout)")
         name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        return {"sentence": f"was not judged: the process that judged it ended with {name}", "why": Why.FAILED}
+        return self.work.undone(Why.FAILED, f": its process ended with {name}")
 
     def stop(self) -> None:
         """End the process, whatever it does."""
@@ -135,8 +101,9 @@ class Child:
     def close(self) -> None:
         """End the process for good, from another thread."""
         self.closed = True
-        if self.process is not None:
-            self.process.kill()
+        process = self.process
+        if process is not None:
+            process.kill()
 
 
 def _end(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
@@ -144,20 +111,64 @@ def _end(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
     process.kill()
 
 
-def _asked(task: Task) -> bytes:
-    inline = task.content is not None
-    return json.dumps({"model": task.model, "inline": inline, **task.options()}).encode()
-
-
-def _start(bounds: Bounds) -> subprocess.Popen[bytes]:
+def _start(work: Work) -> subprocess.Popen[bytes]:
     # Modules come from where this process has them, and never from the folder the user stands in.
     path = os.pathsep.join(filter(None, sys.path))
     details = None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL
-    return subprocess.Popen(  # noqa: S603  (the interpreter that runs this, and a constant)
-        [sys.executable, "-P", "-c", CODE, str(bounds.memory * MEGABYTE), str(bounds.timeout)],
+    bounds = [str(work.bounds.timeout or 0), str(work.bounds.memory or 0)]
+    return subprocess.Popen(  # noqa: S603  (the interpreter that runs this, a constant, and a module of the program)
+        [sys.executable, "-P", "-c", CODE, work.module, work.done, *bounds],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=details,
+        cwd=work.folder,
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,  # an interrupt at the terminal is for the parent
     )
+
+
+class Children:
+    """As many children as there are threads that ask at a time, and an end for all of them."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.asked = 0
+        """Grows with what is asked; not how much that was."""
+        self.idle: list[Child] = []
+        self.every: list[Child] = []
+        self.closed = False
+
+    def ask(self, task: Task) -> Answer:
+        """The answer of a child that has nothing else to do."""
+        self.asked += 1
+        child = self._taken()
+        try:
+            return child.ask(task)
+        finally:
+            self.idle.append(child)
+
+    def _taken(self) -> Child:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            child = Child(self.work)
+            self.every.append(child)
+            child.closed = self.closed  # asked after the list was made, or closed with it
+            return child
+
+    def rest(self) -> None:
+        """End the processes that have nothing to do; others are started when they are needed."""
+        resting = []
+        with suppress(IndexError):
+            while True:
+                resting.append(self.idle.pop())
+        for child in resting:
+            child.stop()
+        self.idle += resting
+
+    def close(self) -> None:
+        """End all processes; what they were asked has no answer."""
+        self.closed = True
+        self.rest()
+        for child in self.every:
+            child.close()

@@ -1,124 +1,76 @@
-"""Many models, each judged in a child process, several at a time: one that fails or hangs does not stop the others.
-
-The work goes through an `Executor`: a thread for each job, which drives a child of its own.
-"""
+"""Many models, each judged in a child process, several at a time: one that fails or hangs does not stop the others."""
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
-from sonnx.many.isolation import INTERRUPTED, Answer, Bounds, Child, Task
+from sonnx.many.crews import Crew, answers, counted
 from sonnx.many.resuming import Journal
 from sonnx.many.stored import decode
+from sonnx.many.work import Answer, Task
 from sonnx.misuse import Misuse
 from sonnx.results import Results, Unjudged, Why
+from sonnx.tailoring import Tailoring
 from sonnx.verdict import Report
 
 Result = Unjudged | Report
 """The sentence on a model, or its report."""
 
-Progress = Callable[[int, int, Counter[str], str], None]
-"""Told after each model: how many are done, of how many, the verdicts so far, and its name."""
-
-
-class Children:
-    """One child for each thread that asks, and an end for all of them."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        self.bounds = bounds
-        self.mine = threading.local()
-        self.every: list[Child] = []
-        self.closed = False
-
-    def ask(self, task: Task) -> Answer:
-        """The answer of the child of this thread."""
-        if not hasattr(self.mine, "child"):
-            self.mine.child = Child(self.bounds)
-            self.every.append(self.mine.child)
-        if self.closed:
-            self.mine.child.closed = True
-        answer: Answer = self.mine.child.ask(task)
-        return answer
-
-    def close(self) -> None:
-        """End all children; what they were asked has no answer."""
-        self.closed = True
-        for child in self.every:
-            child.close()
-
-
-@contextmanager
-def children_of(bounds: Bounds) -> Iterator[Children]:
-    """Children that are gone when the block ends; no thread may ask any more."""
-    children = Children(bounds)
-    try:
-        yield children
-    finally:
-        for child in children.every:
-            child.stop()
-
-
-@contextmanager
-def threads(jobs: int) -> Iterator[Executor]:
-    """An executor of so many threads that leaves what it has not begun when its block ends."""
-    executor = ThreadPoolExecutor(jobs)
-    try:
-        yield executor
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+Progress = Callable[[str], None]
+"""Told after each task: how many are done, of how many, what came out so far, and its name."""
 
 
 def judge_all(
     tasks: Sequence[Task],
-    jobs: int,
-    bounds: Bounds,
+    crew: Crew,
+    prepare: Callable[[Iterable[Task]], Iterable[Task]] = iter,
     *,
+    tailoring: Tailoring | None = None,
     journal: Journal | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda _: None,
 ) -> Results:
     """Judge all models; an interrupt ends the run with what is there.
+
+    Args:
+        tasks: the models.
+        crew: who judges them.
+        prepare: what is done to a task before it is given away.
+        tailoring: the one that is asked for.
+        journal: where answers are kept.
+        progress: told after each model.
 
     Raises:
         Misuse: what a task asks for cannot be met.
     """
     kept = {} if journal is None else journal.answers(tasks)
-    results = {task.model: _result(task, kept[task.model]) for task in tasks if task.model in kept}
+    results = {task.name: _result(task, kept[task.name], tailoring) for task in tasks if task.name in kept}
     verdicts = Counter(map(_word, results.values()))
+    open_tasks = [task for task in tasks if task.name not in results]
     interrupted = False
-    with children_of(bounds) as children, threads(jobs) as executor:
-        asked: dict[Future[Answer], Task] = {
-            executor.submit(children.ask, each): each for each in tasks if each.model not in results
-        }
+    with closing(answers(prepare(open_tasks), crew)) as coming:
         try:
-            for done in as_completed(asked):
-                task, answer = asked[done], done.result()
-                if journal is not None and "misuse" not in answer:
+            for task, answer in coming:
+                if journal is not None:
                     journal.keep(task, answer)
-                result = results[task.model] = _result(task, answer)
+                result = results[task.name] = _result(task, answer, tailoring)
                 verdicts[_word(result)] += 1
-                if progress is not None:
-                    progress(len(results), len(tasks), verdicts, task.model)
+                progress(f"{counted(len(results), len(tasks), verdicts)}  {task.name[-50:]}")
         except KeyboardInterrupt:
             interrupted = True
-        finally:
-            for future in asked:
-                future.cancel()
-            children.close()
-    return _in_order(tasks, results, interrupted)
+    rest = {task.name: _result(task, crew.work.interrupted, None) for task in tasks if task.name not in results}
+    return _in_order(tasks, results | rest, interrupted)
 
 
-def _result(task: Task, answer: Answer) -> Result:
+def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> Result:
     if "misuse" in answer:
         raise Misuse(answer["misuse"])
     if "why" not in answer:
-        return replace(decode(answer["report"]), tailoring=task.asked.tailoring)
+        return replace(decode(answer["report"]), tailoring=tailoring)
     why = Why(answer["why"])
-    return Unjudged(answer["sentence"] if why is Why.UNREADABLE else f"{task.model!r} {answer['sentence']}", why)
+    return Unjudged(answer["sentence"] if why is Why.UNREADABLE else f"{task.name!r} {answer['sentence']}", why)
 
 
 def _word(result: Result) -> str:
@@ -128,10 +80,9 @@ def _word(result: Result) -> str:
 def _in_order(tasks: Sequence[Task], results: Mapping[str, Result], interrupted: bool) -> Results:
     made = Results(interrupted=interrupted)
     for task in tasks:
-        model = task.model
-        result = results[model] if model in results else _result(task, INTERRUPTED)
+        result = results[task.name]
         if isinstance(result, Unjudged):
-            made.unjudged[model] = result
+            made.unjudged[task.name] = result
         else:
             made.reports.append(result)
     return made

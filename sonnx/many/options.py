@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from sonnx.asked import Asked
-from sonnx.many.isolation import Bounds, Task
-from sonnx.many.judging import Progress, judge_all
+from sonnx.many.crews import crew_of
+from sonnx.many.judging import judge_all
+from sonnx.many.models import request_of, with_hashes
 from sonnx.many.resuming import Journal
+from sonnx.many.work import Bounds, Task, Work
 from sonnx.model_files import STANDARD_INPUT
-from sonnx.quoting import escape
+from sonnx.progress import Line
 from sonnx.results import Results
+
+TIMEOUT, MEMORY = 300, 4096
+"""Seconds and megabytes one model may take where nothing else is asked for."""
 
 
 def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed: bool, drawn: bool) -> Results:
@@ -24,33 +28,21 @@ def run(models: Sequence[str], options: argparse.Namespace, asked: Asked, hashed
         Misuse: what is asked for cannot be met.
         OSError: the file of --resume cannot be read or written.
     """
-    bounds = Bounds(options.timeout or Bounds.timeout, options.memory or Bounds.memory)
-    tailoring = None if options.tailoring is None else str(options.tailoring)
-    tasks = [
-        Task(
-            model=STANDARD_INPUT if model == "-" else model,
-            asked=asked,
-            tailoring=tailoring,
-            hashed=hashed,
-            drawn=drawn,
-            content=sys.stdin.buffer.read() if model == "-" else None,
-        )
-        for model in models
-    ]
-    journal = Journal(options.resume, tasks[0]) if options.resume else None
-    jobs = min(options.jobs or os.cpu_count() or 1, len(models))
-    return judge_all(tasks, jobs, bounds, journal=journal, progress=_progress())
+    work = Work(
+        "sonnx.many.models",
+        "judged",
+        packages=("onnx", "protobuf"),
+        bounds=Bounds(options.timeout or TIMEOUT, options.memory or MEMORY),
+    )
+    request = request_of(asked, None if options.tailoring is None else str(options.tailoring), hashed, drawn)
+    tasks = [_task(model, request) for model in models]
+    journal = Journal(options.resume, work, request) if options.resume else None
+    with crew_of(work, options.cluster, options.jobs, len(tasks)) as crew, Line() as line:
+        prepare = with_hashes if options.cluster else iter
+        return judge_all(tasks, crew, prepare, tailoring=asked.tailoring, journal=journal, progress=line)
 
 
-def _progress() -> Progress | None:
-    """A line on a terminal, rewritten; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, of: int, verdicts: Counter[str], model: str) -> None:
-        numbers = ", ".join(f"{number} {word}" for word, number in sorted(verdicts.items()))
-        line = "" if done == of else f"{done}/{of}  {numbers}  {escape(model)[-50:]}"
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
-
-    return show
+def _task(model: str, request: dict[str, Any]) -> Task:
+    if model != "-":
+        return Task(model, {"model": model, "inline": False, **request})
+    return Task(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": True, **request}, content=sys.stdin.buffer.read())

@@ -1,7 +1,8 @@
 """Answers kept in a file while a run goes on, so that an interrupted run need not begin again.
 
-The first line says for what the answers hold: this program, its rules, and how models are judged.  Each further line
-is the answer on one file of a certain size and time; a line that was not finished counts for nothing.
+The first line says for what the answers hold: this program, its rules, and what is asked.  Each further line is the
+answer to one task; where the task is about a file, one of a certain size and time.  A line that was not finished counts
+for nothing.
 """
 
 from __future__ import annotations
@@ -9,43 +10,55 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sonnx.data import folder
-from sonnx.many.isolation import Answer, Task
+from sonnx.many.identity import identity
+from sonnx.many.work import Answer, Task, Work
 from sonnx.misuse import Misuse
 from sonnx.results import Why
 
-
-def fingerprint(task: Task) -> str:
-    """The hash of all that an answer depends on besides its model."""
-    made = hashlib.sha256(json.dumps(task.options(), sort_keys=True).encode())
-    if task.tailoring is not None:
-        made.update(Path(task.tailoring).read_bytes())
-    code, rules = Path(__file__).parent, folder("restrictions")
-    for path in sorted([*code.rglob("*.py"), *rules.rglob("*.toml")]):
-        made.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return made.hexdigest()
+Identity = Sequence[Any] | None
+"""By what a changed subject of a task is told; None where its answer cannot be kept."""
 
 
-_ENTRY = {"model", "file", "answer"}
+def file_identity(task: Task) -> Identity:
+    """Size and time of the file a task is named after; None where there is none."""
+    if task.content is not None:
+        return None
+    try:
+        status = Path(task.name).stat()
+    except (OSError, ValueError):
+        return None
+    return [status.st_size, status.st_mtime_ns]
+
+
+_ENTRY = {"task", "identity", "answer"}
 
 
 class Journal:
     """A file of answers, written line by line."""
 
-    def __init__(self, path: Path, task: Task) -> None:
-        """Open the file, or begin it; all tasks of the run have the options of this one.
+    def __init__(
+        self, path: Path, work: Work, asked: Mapping[str, Any], identify: Callable[[Task], Identity] = file_identity
+    ) -> None:
+        """Open the file, or begin it.
+
+        Args:
+            path: the file.
+            work: what is done.
+            asked: what all tasks of the run ask for.
+            identify: tells a changed subject of a task.
 
         Raises:
             Misuse: the file is none of this program, or its answers hold for another program, rules or options.
             OSError: it cannot be written.
         """
-        self.path = path
-        self.identities: dict[str, list[int] | None] = {}
-        first = {"sonnx": "answers", "for": fingerprint(task)}
+        self.path, self.identify = path, identify
+        self.identities: dict[str, Identity] = {}
+        rests_on = json.dumps([work.module, asked, identity(work.packages)], sort_keys=True)
+        first = {"sonnx": "answers", "for": hashlib.sha256(rests_on.encode()).hexdigest()}
         content = path.read_bytes() if path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
         head = _read(whole[0]) if whole else None
@@ -60,34 +73,28 @@ class Journal:
             os.truncate(path, sum(map(len, whole)))
 
     def answers(self, tasks: Sequence[Task]) -> dict[str, Answer]:
-        """The answers the file has on models that have not changed; what was stopped or failed is asked again."""
-        # Looked at before the models are read: a file that changes meanwhile is asked again.
-        self.identities = {task.model: _identity(task.model) for task in tasks if task.content is None}
+        """The answers to tasks whose subject has not changed; what was stopped or failed is asked again."""
+        # Looked at before the files are read: one that changes meanwhile is asked again.
+        self.identities = {task.name: self.identify(task) for task in tasks}
         found = {}
         for entry in self.kept:
-            identity, answer = self.identities.get(entry["model"]), entry["answer"]
-            if identity and identity == entry["file"] and answer.get("why", Why.UNREADABLE) == Why.UNREADABLE:
-                found[entry["model"]] = answer
+            known = self.identities.get(entry["task"])
+            if known is not None and known == entry["identity"] and _lasts(entry["answer"]):
+                found[entry["task"]] = entry["answer"]
         return found
 
     def keep(self, task: Task, answer: Answer) -> None:
-        """Write one answer."""
-        if self.identities.get(task.model):
-            entry = {"model": task.model, "file": self.identities[task.model], "answer": answer}
-            self._write([entry], "a")
+        """Write one answer, if it would be given again."""
+        if self.identities.get(task.name) is not None and _lasts(answer):
+            self._write([{"task": task.name, "identity": self.identities[task.name], "answer": answer}], "a")
 
     def _write(self, entries: list[dict[str, Any]], mode: str) -> None:
         with self.path.open(mode, encoding="ascii") as file:
             file.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
-def _identity(model: str) -> list[int] | None:
-    """Size and time of a file, by which a changed one is told; None where there is none."""
-    try:
-        status = Path(model).stat()
-    except (OSError, ValueError):
-        return None
-    return [status.st_size, status.st_mtime_ns]
+def _lasts(answer: Answer) -> bool:
+    return "misuse" not in answer and answer.get("why", Why.UNREADABLE) == Why.UNREADABLE
 
 
 def _read(line: bytes) -> Any:

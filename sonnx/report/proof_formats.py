@@ -28,6 +28,7 @@ def _theorem(outcome: Outcome) -> Case:
     message = f"{outcome.status}, stated as {theorem.expected}: {theorem.statement}"
     lines = [f"{each.status}: {each.name}" for each in outcome.obligations if each.status != theorem.expected]
     lines += [f"the code that runs does not show it: {outcome.unconfirmed}"] if outcome.unconfirmed else []
+    lines += [outcome.unanswered] if outcome.unanswered is not None else []
     return case_of(theorem.id.rpartition(".")[0], theorem.id, element, outcome.status, message, map(escape, lines))
 
 
@@ -36,7 +37,10 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     wrong = [outcome for outcome in outcomes if not outcome.expected]
     lines = [f"# sonnx {tool_version()}: {len(outcomes)} theorems, {len(wrong)} otherwise than stated", ""]
     for outcome in wrong:
-        lines += [f"* **{outcome.status}**, stated as {outcome.theorem.expected}: {code_span(outcome.theorem.id)}"]
+        reason = f": {words(outcome.unanswered)}" if outcome.unanswered is not None else ""
+        lines += [
+            f"* **{outcome.status}**, stated as {outcome.theorem.expected}: {code_span(outcome.theorem.id)}{reason}"
+        ]
     lines += ["", "| theorem | status | as stated | solvers | statement |", "|---|---|---|---|---|"]
     lines += map(_row, outcomes)
     return "\n".join([*lines, "", *_trusted(outcomes)]) + "\n"

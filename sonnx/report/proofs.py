@@ -58,8 +58,9 @@ def _counts(outcomes: Sequence[Outcome]) -> list[int]:
 
 
 def _surprises(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield from _unanswered(outcomes)
     for outcome in outcomes:
-        if not outcome.expected:
+        if not outcome.expected and outcome.unanswered is None:
             theorem = outcome.theorem
             yield ""
             yield f"{theorem.id} is {outcome.status}, and is stated as {theorem.expected}: {theorem.statement}"
@@ -69,6 +70,19 @@ def _surprises(outcomes: Sequence[Outcome]) -> Iterator[str]:
                 yield f"  for {_values(outcome)}"
             if outcome.unconfirmed:
                 yield f"  the code that runs does not show it: {escape(outcome.unconfirmed)}"
+
+
+def _unanswered(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """By reason, because a run that ended leaves many."""
+    reasons: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.unanswered is not None:
+            name = outcome.theorem.id
+            reasons.setdefault(outcome.unanswered.removeprefix(f"{name} "), []).append(name)
+    for reason, names in reasons.items():
+        more = f" and {len(names) - MODELS} more" if len(names) > MODELS else ""
+        yield ""
+        yield f"{', '.join(names[:MODELS])}{more}: {escape(reason)}"
 
 
 def _disagreement(judged: Any) -> str:
@@ -139,6 +153,7 @@ def _certificate(outcome: Outcome) -> dict[str, Any]:
         "counterexample": dict(outcome.counterexample),
         "replayed": outcome.replayed,
         "unconfirmed": outcome.unconfirmed,
+        "unanswered": str(outcome.unanswered or ""),
         "obligations": [
             {
                 "name": each.name,
