@@ -6,6 +6,7 @@ equal facts are asked once; constants and equal symbols fold; the solver gets wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,10 +20,10 @@ from sonnx.binding import bind
 from sonnx.checking import judge_model
 from sonnx.facts import Tensor as Facts
 from sonnx.model import Model, Node
-from sonnx.model_proof import ModelProof, Open, Refuted
+from sonnx.model_proof import ModelProof, Open, Refuted, Tally
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.scope import Scope, scopes, standard
-from sonnx.signature import Signature, signature
+from sonnx.signature import Signature, demanded, signature
 from sonnx.verdict import Report, Verdict, Where
 
 CONFIRMED = 8
@@ -157,7 +158,7 @@ class _Results:
         self.reports: dict[tuple[tuple[str, int], ...], Report] = {}
         self.refuted: list[Refuted] = []
         self.open: list[Open] = []
-        self.waiting = 0
+        self.waiting: Counter[str] = Counter()
 
     def proof(self) -> ModelProof:
         """The proof as data."""
@@ -185,13 +186,25 @@ class _Results:
             refuted=tuple(self.refuted),
             open=tuple(self.open),
             constraint=constraint,
-            notes=tuple(_notes(outside, walk.functions, self.waiting)),
+            notes=tuple(_notes(outside, walk.functions, self.waiting.total())),
+            rules=tuple(self._tallies(judged)),
         )
+
+    def _tallies(self, judged: list[_Asked]) -> Iterator[Tally]:
+        """What holds by rule, and what waits: for a shape, or for a rule of the same node that it relies on."""
+        proved: Counter[str] = Counter()
+        waiting = Counter(self.waiting)
+        for each in judged:
+            verdicts = {answered.rule.slug: answered.verdict for answered in each.answers}
+            for slug in _in_force(each.made):
+                proved[slug] += each.nodes * (verdicts.get(slug) == "proved")
+                waiting[slug] += each.nodes * (slug not in verdicts)
+        yield from (Tally(slug, proved[slug], waiting[slug]) for slug in sorted(proved))
 
     def _collect(self, asked: _Asked, answered: Answered) -> None:
         where = asked.where
         if answered.reason == WAITING.reason and self.refuted:
-            self.waiting += asked.nodes
+            self.waiting[answered.rule.slug] += asked.nodes
         elif answered.verdict == "open":
             self.open.append(Open(answered.rule.slug, where, asked.nodes, answered.reason))
         if answered.verdict != "refuted":
@@ -227,6 +240,11 @@ class _Results:
             return "" if not any(each.always for each in self.refuted) else "no values of the symbols help"
         parts = [f"({each})" if " or " in each and len(said) > 1 else each for each in said]
         return " and ".join(parts)
+
+
+def _in_force(made: Signature | None) -> Iterator[str]:
+    known = catalogue.editions()
+    yield from (rule.slug for rule in made.rules if demanded(rule, made.text, known)) if made else ()
 
 
 def _notes(outside: dict[str, int], functions: int, waiting: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from sonnx import request
 from sonnx.api import WHOLE
 from sonnx.asked import Asked, judge, opened
-from sonnx.files import write_whole
+from sonnx.files import deliver
 from sonnx.misuse import Misuse
 from sonnx.model_files import STANDARD_INPUT, is_one, models_of
 from sonnx.parse import Unreadable
@@ -88,10 +88,7 @@ def check_command(options: argparse.Namespace) -> int:
         results.reports = list(deviations.apply(results.reports, *justified))
     code = results.exit_code(options.accept_assumptions)
     text = render(options.format, results.reports, results.unjudged, code, options.accept_assumptions)
-    if options.output is None:
-        sys.stdout.write(text)
-    else:
-        write_whole(options.output, text)
+    deliver(text, options.output)
     if results.interrupted:
         raise KeyboardInterrupt
     return code

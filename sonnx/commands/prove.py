@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sonnx import limits
-from sonnx.files import write_whole
+from sonnx.files import deliver, write_whole
 from sonnx.misuse import Misuse
+from sonnx.report.formats import HASHED, OWN, RESULTS, render_result
 
 HELP = "prove the theorems about the profile"
 
@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
     parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
-    parser.add_argument("--format", choices=("text", "json", "junit", "markdown"), default="text")
+    parser.add_argument("--format", choices=(*OWN, *RESULTS), default="text", help="the format of the report")
+    parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     cores = os.cpu_count() or 1
     parser.add_argument("--jobs", type=_count, default=cores, metavar="N", help=f"processes (default: {cores})")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where answers are kept (default: the user's cache)")
@@ -82,9 +83,15 @@ def prove_command(arguments: argparse.Namespace) -> int:
 
         present = [theorem.id for theorem in proving.theorems()]
         record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
-    formats = {"text": report.text, "json": report.as_json, "junit": _more().junit, "markdown": _more().markdown}
-    sys.stdout.write(formats[arguments.format](outcomes))
-    return exit_code(outcomes)
+    code = exit_code(outcomes)
+    own = {"text": report.text, "json": report.as_json}
+    if arguments.format in own:
+        deliver(own[arguments.format](outcomes), arguments.output)
+    else:
+        from sonnx.report.proof_result import of_theorems
+
+        deliver(render_result(arguments.format, of_theorems(outcomes, code)), arguments.output)
+    return code
 
 
 def _require_record(path: Path) -> None:
@@ -132,21 +139,16 @@ def _prove_model(arguments: argparse.Namespace) -> int:
         assume=arguments.assume,
         limits=limits.limits_of(arguments.limit),
         name=arguments.model,
+        hashed=arguments.format in HASHED,
     )
-    formats = {
-        "text": report.render,
-        "json": lambda proof: json.dumps(report.as_data(proof), indent=1) + "\n",
-        "junit": _more().junit_of_model,
-        "markdown": _more().markdown_of_model,
-    }
-    sys.stdout.write(formats[arguments.format](proof))
+    own = {"text": report.render, "json": report.as_json}
+    if arguments.format in own:
+        deliver(own[arguments.format](proof), arguments.output)
+    else:
+        from sonnx.report.proof_result import of_model
+
+        deliver(render_result(arguments.format, of_model(proof)), arguments.output)
     return proof.exit_code
-
-
-def _more() -> Any:
-    from sonnx.report import proof_formats
-
-    return proof_formats
 
 
 def exit_code(outcomes: Sequence[Any]) -> int:
