@@ -14,6 +14,7 @@ from sonnx.files import deliver, write_whole
 from sonnx.misuse import Misuse
 from sonnx.report.formats import HASHED, OWN, RESULTS, render_result
 
+SOLVER = "z3"
 HELP = "prove the theorems about the profile"
 
 
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the theorems")
     parser.add_argument("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
     parser.add_argument(
-        "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default="z3", help="all: z3, and one that confirms it"
+        "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default=SOLVER, help="all: z3, and one that confirms it"
     )
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
@@ -55,9 +56,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
         Misuse: an unknown theorem or an absent solver, with one sentence.
         OSError: the folder for SMT-LIB cannot be written.
     """
+    _require_sense(arguments)
     if arguments.model is not None:
-        if arguments.record is not None or arguments.pages is not None:
-            raise Misuse("--record and --pages are about theorems; leave out the model.")
         return _prove_model(arguments)
     from sonnx import proving
     from sonnx.report import proofs as report
@@ -92,6 +92,30 @@ def prove_command(arguments: argparse.Namespace) -> int:
 
         deliver(render_result(arguments.format, of_theorems(outcomes, code)), arguments.output)
     return code
+
+
+THEOREMS = ("--list", "--select", "--emit-smt2", "--record", "--pages", "--no-cache", "--cache")
+"""Options about theorems, which mean nothing for a MODEL."""
+MODELS = ("--edition", "--assume", "--limit")
+"""Options about a MODEL, which mean nothing for theorems."""
+
+
+def _require_sense(arguments: argparse.Namespace) -> None:
+    """Refuse options that would have no effect.
+
+    Raises:
+        Misuse: with one of them.
+    """
+    others, reason = (MODELS, "name one") if arguments.model is None else (THEOREMS, "leave out the model")
+    what = "a model" if arguments.model is None else "theorems"
+    for option in others:
+        if getattr(arguments, option.removeprefix("--").replace("-", "_")):
+            raise Misuse(f"{option} is about {what}; {reason}.")
+    if arguments.model is not None and arguments.solver != SOLVER:
+        raise Misuse(f"A model is proved by {SOLVER}; leave out --solver.")
+    for option, made in (("--list", arguments.list), ("--pages", arguments.pages)):
+        if made and (arguments.format != "text" or arguments.output is not None):
+            raise Misuse(f"{option} writes no report; leave out --format and --output.")
 
 
 def _require_record(path: Path) -> None:

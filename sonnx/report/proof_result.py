@@ -12,10 +12,10 @@ from sonnx.graph_rules.defect import plural
 from sonnx.model_proof import ModelProof, Open, Refuted
 from sonnx.profile import Edition
 from sonnx.proving import Outcome
-from sonnx.quoting import escape
+from sonnx.quoting import escape, printable
 from sonnx.report import proof as model_report
 from sonnx.report import proofs as theorem_report
-from sonnx.report.result import Case, Declared, Part, Result, Standing, printable, rule_declared
+from sonnx.report.result import Case, Declared, Part, Result, Standing, rule_declared
 from sonnx.report.rules import rules_of
 from sonnx.report.theorem_pages import page_of
 from sonnx.verdict import Where

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sonnx.profile import Edition, Rule
-from sonnx.quoting import escape
 from sonnx.report.rules import tags_until
 from sonnx.report.text import place
 from sonnx.verdict import Where
@@ -141,8 +140,3 @@ def rule_declared(rule: Rule, edition: Edition) -> Declared:
     tags = rule.tags if planned else tags_until(rule, edition)
     labels = tuple(dict.fromkeys(f"{tag.label}@{tag.text}" for tag in tags))
     return Declared(rule.statement, rule.kind, rule.because, rule.remedy, rule.source, labels)
-
-
-def printable(text: str) -> str:
-    """A text that may hold names of a model, or may hold them escaped already."""
-    return text if text.isprintable() else escape(text)
