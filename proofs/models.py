@@ -19,6 +19,7 @@ from sonnx import catalogue
 from sonnx.binding import bind
 from sonnx.checking import judge_model
 from sonnx.facts import Tensor as Facts
+from sonnx.graph_rules.defect import plural
 from sonnx.model import Model, Node
 from sonnx.model_proof import ModelProof, Open, Refuted, Tally
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts
@@ -249,8 +250,10 @@ def _in_force(made: Signature | None) -> Iterator[str]:
 
 def _notes(outside: dict[str, int], functions: int, waiting: int) -> Iterator[str]:
     if waiting:
-        yield f"{waiting} conditions wait for the shape of a node refuted above"
+        yield f"{plural(waiting, 'condition waits', 'conditions wait')} for the shape of a node refuted above"
     for operator, nodes in sorted(outside.items()):
-        yield f"{nodes} nodes of {operator} were not asked: the edition has no rules of this operator here"
+        many = plural(nodes, f"node of {operator} was", f"nodes of {operator} were")
+        yield f"{many} not asked: the edition has no rules of this operator here"
     if functions:
-        yield f"{functions} nodes of model-local functions were not asked: their values have shapes in each call only"
+        many = plural(functions, "node of model-local functions was", "nodes of model-local functions were")
+        yield f"{many} not asked: their values have shapes in each call only"

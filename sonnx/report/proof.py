@@ -1,4 +1,4 @@
-"""The proof of a model, as text for a terminal and as data for JSON."""
+"""The proof of a model, as text for a terminal and as data for JSON (proof.schema.json)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 from sonnx.graph_rules.defect import plural
 from sonnx.model_proof import ModelProof, Open, Refuted
 from sonnx.quoting import escape, quote
+from sonnx.report.json import tool_version
 from sonnx.verdict import Where
 
+FORMAT = 1
 UNSTATED = "under a condition on the symbols that could not be stated in few words"
 
 
@@ -76,6 +78,8 @@ def as_json(proof: ModelProof) -> str:
 def as_data(proof: ModelProof) -> dict[str, Any]:
     """The proof as a dictionary of JSON values."""
     return {
+        "format": FORMAT,
+        "tool": {"name": "sonnx", "version": tool_version()},
         "model": proof.name,
         "sha256": proof.sha256 or None,
         "edition": proof.edition,

@@ -1,4 +1,4 @@
-"""The outcome of proving, as text and as JSON; no times, so that two runs give the same bytes."""
+"""The outcome of proving, as text and as JSON (theorems.schema.json), without times: equal runs give equal bytes."""
 
 from __future__ import annotations
 
