@@ -6,6 +6,7 @@ equal facts are asked once; constants and equal symbols fold; the solver gets wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,11 +19,12 @@ from sonnx import catalogue
 from sonnx.binding import bind
 from sonnx.checking import judge_model
 from sonnx.facts import Tensor as Facts
+from sonnx.graph_rules.defect import plural
 from sonnx.model import Model, Node
-from sonnx.model_proof import ModelProof, Open, Refuted
+from sonnx.model_proof import ModelProof, Open, Refuted, Tally
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.scope import Scope, scopes, standard
-from sonnx.signature import Signature, signature
+from sonnx.signature import Signature, demanded, signature
 from sonnx.verdict import Report, Verdict, Where
 
 CONFIRMED = 8
@@ -157,7 +159,7 @@ class _Results:
         self.reports: dict[tuple[tuple[str, int], ...], Report] = {}
         self.refuted: list[Refuted] = []
         self.open: list[Open] = []
-        self.waiting = 0
+        self.waiting: Counter[str] = Counter()
 
     def proof(self) -> ModelProof:
         """The proof as data."""
@@ -185,13 +187,25 @@ class _Results:
             refuted=tuple(self.refuted),
             open=tuple(self.open),
             constraint=constraint,
-            notes=tuple(_notes(outside, walk.functions, self.waiting)),
+            notes=tuple(_notes(outside, walk.functions, self.waiting.total())),
+            rules=tuple(self._tallies(judged)),
         )
+
+    def _tallies(self, judged: list[_Asked]) -> Iterator[Tally]:
+        """What holds by rule, and what waits: for a shape, or for a rule of the same node that it relies on."""
+        proved: Counter[str] = Counter()
+        waiting = Counter(self.waiting)
+        for each in judged:
+            verdicts = {answered.rule.slug: answered.verdict for answered in each.answers}
+            for slug in _in_force(each.made):
+                proved[slug] += each.nodes * (verdicts.get(slug) == "proved")
+                waiting[slug] += each.nodes * (slug not in verdicts)
+        yield from (Tally(slug, proved[slug], waiting[slug]) for slug in sorted(proved))
 
     def _collect(self, asked: _Asked, answered: Answered) -> None:
         where = asked.where
         if answered.reason == WAITING.reason and self.refuted:
-            self.waiting += asked.nodes
+            self.waiting[answered.rule.slug] += asked.nodes
         elif answered.verdict == "open":
             self.open.append(Open(answered.rule.slug, where, asked.nodes, answered.reason))
         if answered.verdict != "refuted":
@@ -229,10 +243,17 @@ class _Results:
         return " and ".join(parts)
 
 
+def _in_force(made: Signature | None) -> Iterator[str]:
+    known = catalogue.editions()
+    yield from (rule.slug for rule in made.rules if demanded(rule, made.text, known)) if made else ()
+
+
 def _notes(outside: dict[str, int], functions: int, waiting: int) -> Iterator[str]:
     if waiting:
-        yield f"{waiting} conditions wait for the shape of a node refuted above"
+        yield f"{plural(waiting, 'condition waits', 'conditions wait')} for the shape of a node refuted above"
     for operator, nodes in sorted(outside.items()):
-        yield f"{nodes} nodes of {operator} were not asked: the edition has no rules of this operator here"
+        many = plural(nodes, f"node of {operator} was", f"nodes of {operator} were")
+        yield f"{many} not asked: the edition has no rules of this operator here"
     if functions:
-        yield f"{functions} nodes of model-local functions were not asked: their values have shapes in each call only"
+        many = plural(functions, "node of model-local functions was", "nodes of model-local functions were")
+        yield f"{many} not asked: their values have shapes in each call only"

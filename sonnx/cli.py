@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 from sonnx import commands
 from sonnx.misuse import Misuse
 from sonnx.parse import Unreadable
-from sonnx.quoting import escape
+from sonnx.quoting import escape, printable
 from sonnx.stops import USAGE, Stop
 
 
@@ -29,9 +30,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def parser(named: str = "") -> argparse.ArgumentParser:
     """The command line: every command with its options; where a command is named, only that one, which loads faster."""
-    made = argparse.ArgumentParser(
-        prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
-    )
+    made = _Parser(prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX.")
     made.add_argument("--version", action=_Version, nargs=0, help="print the version")
     each = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
     names = _names()
@@ -45,6 +44,14 @@ def _names() -> list[str]:
     """The commands there are: the modules of the folder."""
     folder = Path(str(commands.__file__)).parent
     return sorted(path.stem.replace("_", "-") for path in folder.glob("[a-z]*.py"))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one sentence what is wrong with a command; the commands have parsers of the same class."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the sentence and end with the exit code of misuse."""
+        self.exit(USAGE, f"sonnx: {printable(message)}; {self.prog} --help says what there is\n")
 
 
 class _Version(argparse.Action):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def write_whole(path: Path, content: str | bytes) -> None:
     except BaseException:
         name.unlink(missing_ok=True)
         raise
+
+
+def deliver(document: str, path: Path | None) -> None:
+    """A document to a file, whole or not at all; without one to standard output.
+
+    Raises:
+        OSError: where the file cannot be written.
+    """
+    if path is None:
+        sys.stdout.write(document)
+    else:
+        write_whole(path, document)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import PurePath
 
 from sonnx import catalogue
+from sonnx.asked import opened
 from sonnx.limits import DEFAULT, Allowed
 from sonnx.misuse import Misuse
-from sonnx.parse import read
 from sonnx.verdict import Where
 
 
@@ -53,6 +53,15 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """At how many nodes a rule was proved, and at how many it waits for another answer at that node or before it."""
+
+    rule: str
+    proved: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelProof:
     """The proof of a model: every rule of every node of the catalogue's operators, for all values of the symbols."""
 
@@ -76,6 +85,10 @@ class ModelProof:
     constraint: str
     """The weakest condition on the symbols under which everything refuted holds, "" where it could not be stated."""
     notes: tuple[str, ...]
+    rules: tuple[Tally, ...] = ()
+    """Every rule that was asked or waits, by slug; the refuted and open places stand apart."""
+    sha256: str = ""
+    """The hash of the very bytes that were read, "" where nobody asked for it."""
 
     @property
     def verdict(self) -> str:
@@ -97,6 +110,7 @@ def prove_model(
     *,
     limits: Allowed = DEFAULT,
     name: str | None = None,
+    hashed: bool = False,
 ) -> ModelProof:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
 
@@ -107,6 +121,7 @@ def prove_model(
             A symbol without an assumption that bounds it from below is at least 1.
         limits: how many of everything a model may have, see `sonnx.limits`.
         name: what the proof calls the model; by default the base name of the file.
+        hashed: read the whole file once, prove these bytes and state their SHA-256.
 
     Raises:
         Unreadable: the source is no readable ONNX model.
@@ -117,7 +132,7 @@ def prove_model(
     chosen = edition or editions.default
     if chosen not in editions.editions:
         raise Misuse(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
-    model = read(source, limits=limits)
+    model, digest = opened(source, hashed, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     proof: ModelProof = import_module("sonnx.proofs.models").prove(model, called, chosen, tuple(assume))
-    return proof
+    return replace(proof, sha256=digest)

@@ -15,6 +15,11 @@ def escape(text: str) -> str:
     return "".join(map(_escaped, text))
 
 
+def printable(text: str) -> str:
+    """A text that may hold foreign names, or may hold them escaped already."""
+    return text if text.isprintable() else escape(text)
+
+
 def _escaped(character: str) -> str:
     if character == "\\":
         return r"\\"

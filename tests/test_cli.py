@@ -64,6 +64,42 @@ def test_exit_codes(models: dict[str, str], names: list[str], options: list[str]
     assert run(["check", *paths, *options, "--format", "json"]) == code, "the format never changes the code"
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("run MODEL --format sarif", "'sarif'"),
+        ("prove --format deviations", "'deviations'"),
+        ("prove --list --format json", "--list writes no report"),
+        ("prove --pages pages --output FILE", "--pages writes no report"),
+        ("prove MODEL --list", "--list is about theorems"),
+        ("prove MODEL --select order", "--select is about theorems"),
+        ("prove MODEL --solver cvc5", "leave out --solver"),
+        ("prove --assume N>1", "--assume is about a model"),
+        ("compare MODEL --format deviations", "'deviations'"),
+        ("diff-edition 2025-10 2026-11 --format html", "'html'"),
+        ("check MODEL --format nothing", "'nothing'"),
+        ("rules --format sarif", "'sarif'"),
+        ("fix MODEL --dry-run --format html", "'html'"),
+        ("nothing", "'nothing'"),
+        ("check MODEL --nothing \x1b", "--nothing \\x1b"),
+        ("", "COMMAND"),
+    ],
+)
+def test_misuse_is_one_sentence(
+    models: dict[str, str], capsys: pytest.CaptureFixture[str], command: str, said: str
+) -> None:
+    arguments = [models["fine"] if word == "MODEL" else word for word in command.split(" ") if word]
+    try:
+        code = run(arguments)
+    except SystemExit as stop:
+        code = stop.code
+    printed = capsys.readouterr()
+    assert (code, printed.out, printed.err.count("\n")) == (2, "", 1)
+    assert printed.err.startswith("sonnx: ")
+    assert said in printed.err
+    assert printed.err[:-1].isprintable()
+
+
 def test_assumption_is_stated(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     run(["check", models["run_time"], "--accept-assumptions"])
     out = capsys.readouterr().out

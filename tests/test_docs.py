@@ -20,6 +20,8 @@ from sonnx.judging import judge
 from sonnx.kinds import TENSOR, Kind, Many, kind_of, show
 from sonnx.node_facts import NO_SHAPE, RUN_TIME, dimension
 from sonnx.profile import Rule
+from sonnx.report.comparison_result import RUNS, WAYS
+from sonnx.report.proof_result import EVERY_NODE
 from sonnx.selecting import every
 from sonnx.typeset import formula
 from sonnx.verdict import Verdict
@@ -107,7 +109,8 @@ def test_programs_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         assert "Max.broadcastable fail graph/node[0]" in capsys.readouterr().out
 
 
-OTHER_NAMES = {*EXPECTATIONS, *Verdict, "error-condition", "strict-versions"}
+OTHER_NAMES = {*EXPECTATIONS, *Verdict, "error-condition", "strict-versions", "diff-edition", EVERY_NODE, RUNS}
+OTHER_NAMES |= {name for name, _ in WAYS.values()}
 
 
 def test_slugs_exist() -> None:

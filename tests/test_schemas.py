@@ -7,9 +7,11 @@ import json
 import tomllib
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import onnx.parser
 import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
@@ -252,6 +254,45 @@ def test_the_reports_of_all_cases_follow_the_schema() -> None:
 @pytest.mark.parametrize("edition", catalogue.editions().editions)
 def test_lists_of_rules_follow_their_schema(capsys: pytest.CaptureFixture[str], edition: str) -> None:
     validator("rules.schema.json").validate(printed(capsys, "rules", "--format", "json", "--edition", edition))
+
+
+@pytest.mark.parametrize("models", [(), ("as_exported.onnx", "conforming.onnx", "nothing.onnx")], ids=len)
+@pytest.mark.parametrize(("before", "after"), list(pairwise(catalogue.editions().editions)))
+def test_differences_of_editions_follow_their_schema(
+    capsys: pytest.CaptureFixture[str], before: str, after: str, models: tuple[str, ...]
+) -> None:
+    files = [str(ROOT / "examples" / name) for name in models]
+    document = printed(capsys, "diff-edition", before, after, *files, "--format", "json")
+    validator("difference.schema.json").validate(document)
+    assert (len(document["models"]), len(document["unreadable"])) == ((2, 1) if models else (0, 0))
+    assert document["changed"]
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "assume", "part"), [("NM", "N>=1", "refuted"), ("NM", "N==M", "rules"), ("?N", "N>=1", "open")]
+)
+def test_proofs_of_models_follow_their_schema(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, dimensions: str, assume: str, part: str
+) -> None:
+    left, right = dimensions
+    text = f"""<ir_version: 10, opset_import: ["" : 13]>
+    g (float[{left}] a, float[{right}] b) => (float[N] c) {{ c = Max(a, b) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    document = printed(capsys, "prove", str(tmp_path / "m.onnx"), "--assume", assume, "--format", "json")
+    validator("proof.schema.json").validate(document)
+    assert document[part]
+
+
+def test_theorems_follow_their_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = "word.clamped,broadcast.axis-rules-aligned-left,order.total"
+    document = printed(capsys, "prove", "--select", wanted, "--solver", "all", "--format", "json")
+    validator("theorems.schema.json").validate(document)
+    assert {each["status"] for each in document["theorems"]} == {"proved", "refuted"}
+    assert any(each["counterexample"] for each in document["theorems"])
+    answers = [
+        answer for theorem in document["theorems"] for each in theorem["obligations"] for answer in each["answers"]
+    ]
+    assert len({answer["solver"] for answer in answers}) > 1
 
 
 # ------------------------------------------------------------------ the record of rewrites

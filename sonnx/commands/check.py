@@ -11,7 +11,7 @@ from sonnx import request
 from sonnx.amounts import amount
 from sonnx.api import WHOLE
 from sonnx.asked import Asked, judge, opened
-from sonnx.files import write_whole
+from sonnx.files import deliver
 from sonnx.misuse import Misuse
 from sonnx.model_files import STANDARD_INPUT, is_one, models_of
 from sonnx.parse import Unreadable
@@ -77,10 +77,7 @@ def check_command(options: argparse.Namespace) -> int:
         results.reports = list(deviations.apply(results.reports, *justified))
     code = results.exit_code(options.accept_assumptions)
     text = render(options.format, results.reports, results.unjudged, code, options.accept_assumptions)
-    if options.output is None:
-        sys.stdout.write(text)
-    else:
-        write_whole(options.output, text)
+    deliver(text, options.output)
     if results.interrupted:
         raise KeyboardInterrupt
     return code

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from sonnx.amounts import amount
+from sonnx.report.formats import OWN, RESULTS
 
 HELP = "compare a runtime with the exact values"
 
-FORMATS = ("text", "json", "html")
 MOST = 2**64
 """No two numbers of a format are more steps apart."""
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-special-mismatch", action="store_true", help="exit 1 where NaN, an infinity or a zero's sign differs")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="compare a model that does not conform")
-    add("--format", choices=FORMATS, default="text", help="the format of the report")
+    add("--format", choices=(*OWN, *RESULTS), default="text", help="the format of the report")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     parser.set_defaults(command=compare)
 

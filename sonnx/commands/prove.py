@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +10,14 @@ from typing import Any
 
 from sonnx import limits
 from sonnx.amounts import amount
-from sonnx.files import write_whole
+from sonnx.files import deliver, write_whole
 from sonnx.misuse import Misuse
 from sonnx.progress import Line
+from sonnx.report.formats import HASHED, OWN, RESULTS, render_result
 from sonnx.results import Why
 from sonnx.stops import TOOL_FAILED
 
+SOLVER = "z3"
 HELP = "prove the theorems about the profile"
 
 
@@ -30,12 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the theorems")
     parser.add_argument("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
     parser.add_argument(
-        "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default="z3", help="all: z3, and one that confirms it"
+        "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default=SOLVER, help="all: z3, and one that confirms it"
     )
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
     parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
-    parser.add_argument("--format", choices=("text", "json", "junit", "markdown"), default="text")
+    parser.add_argument("--format", choices=(*OWN, *RESULTS), default="text", help="the format of the report")
+    parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     parser.add_argument(
         "--jobs", type=amount("processes", least=0), default=None, metavar="N",
         help="processes that prove theorems (default: the cores); 0: prove in this process",
@@ -59,10 +61,8 @@ def prove_command(arguments: argparse.Namespace) -> int:
         Misuse: an unknown theorem or an absent solver, with one sentence.
         OSError: the folder for SMT-LIB cannot be written.
     """
+    _require_sense(arguments)
     if arguments.model is not None:
-        for option in ("record", "pages", "timeout", "cluster"):
-            if getattr(arguments, option) is not None:
-                raise Misuse(f"--{option} is about theorems; leave out the model.")
         return _prove_model(arguments)
     from sonnx import proving
     from sonnx.report import proofs as report
@@ -88,11 +88,42 @@ def prove_command(arguments: argparse.Namespace) -> int:
 
         present = [theorem.id for theorem in proving.theorems()]
         record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
-    formats = {"text": report.text, "json": report.as_json, "junit": _more().junit, "markdown": _more().markdown}
-    sys.stdout.write(formats[arguments.format](outcomes))
+    code = exit_code(outcomes)
+    own = {"text": report.text, "json": report.as_json}
+    if arguments.format in own:
+        deliver(own[arguments.format](outcomes), arguments.output)
+    else:
+        from sonnx.report.proof_result import of_theorems
+
+        deliver(render_result(arguments.format, of_theorems(outcomes, code)), arguments.output)
     if interrupted:
         raise KeyboardInterrupt
-    return exit_code(outcomes)
+    return code
+
+
+THEOREMS = ("--list", "--select", "--emit-smt2", "--record", "--pages", "--no-cache", "--cache",
+            "--timeout", "--cluster")  # fmt: skip
+"""Options about theorems, which mean nothing for a MODEL."""
+MODELS = ("--edition", "--assume", "--limit")
+"""Options about a MODEL, which mean nothing for theorems."""
+
+
+def _require_sense(arguments: argparse.Namespace) -> None:
+    """Refuse options that would have no effect.
+
+    Raises:
+        Misuse: with one of them.
+    """
+    others, reason = (MODELS, "name one") if arguments.model is None else (THEOREMS, "leave out the model")
+    what = "a model" if arguments.model is None else "theorems"
+    for option in others:
+        if getattr(arguments, option.removeprefix("--").replace("-", "_")):
+            raise Misuse(f"{option} is about {what}; {reason}.")
+    if arguments.model is not None and arguments.solver != SOLVER:
+        raise Misuse(f"A model is proved by {SOLVER}; leave out --solver.")
+    for option, made in (("--list", arguments.list), ("--pages", arguments.pages)):
+        if made and (arguments.format != "text" or arguments.output is not None):
+            raise Misuse(f"{option} writes no report; leave out --format and --output.")
 
 
 def _prove(found: Sequence[Any], arguments: argparse.Namespace, answers: Any) -> tuple[Sequence[Any], bool]:
@@ -166,21 +197,16 @@ def _prove_model(arguments: argparse.Namespace) -> int:
         assume=arguments.assume,
         limits=limits.limits_of(arguments.limit),
         name=arguments.model,
+        hashed=arguments.format in HASHED,
     )
-    formats = {
-        "text": report.render,
-        "json": lambda proof: json.dumps(report.as_data(proof), indent=1) + "\n",
-        "junit": _more().junit_of_model,
-        "markdown": _more().markdown_of_model,
-    }
-    sys.stdout.write(formats[arguments.format](proof))
+    own = {"text": report.render, "json": report.as_json}
+    if arguments.format in own:
+        deliver(own[arguments.format](proof), arguments.output)
+    else:
+        from sonnx.report.proof_result import of_model
+
+        deliver(render_result(arguments.format, of_model(proof)), arguments.output)
     return proof.exit_code
-
-
-def _more() -> Any:
-    from sonnx.report import proof_formats
-
-    return proof_formats
 
 
 def exit_code(outcomes: Sequence[Any]) -> int:

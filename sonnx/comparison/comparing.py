@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from sonnx.binding import bind as bind_symbols
 from sonnx.comparison.distance import Distance, Incomparable, distance
@@ -24,6 +25,7 @@ from sonnx.program import place_of
 from sonnx.running import asked, run_model
 from sonnx.semantics.formats import NAMES, Array
 from sonnx.stops import ErrorCondition
+from sonnx.verdict import Where
 from sonnx.write import Unwritable, write
 
 OUTPUT, EQUAL, ACCUMULATED = "output", "on equal inputs", "accumulated"
@@ -41,11 +43,20 @@ class Row:
     type: str = ""
     distance: Distance | None = None
     failures: tuple[str, ...] = ()
+    where: Where | None = None
+    """The place of the value, or of the node that gives it."""
 
     @property
     def differs(self) -> bool:
         """Whether a bit differs, all NaNs being one value."""
         return self.distance is not None and self.distance.identical < self.distance.elements
+
+
+class Broken(NamedTuple):
+    """A bound that does not hold, as a sentence, and the value it does not hold for; None for the whole."""
+
+    sentence: str
+    row: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +72,31 @@ class Comparison:
     rows: tuple[Row, ...]
     skipped: tuple[str, ...] = ()
     """Runs without exact values, each with the reason."""
+    sha256: str = ""
+    """The hash of the very bytes the exact values are of, "" where nobody asked for it."""
 
     @property
     def first_diverging(self) -> Row | None:
         """The first node that differs on equal inputs."""
         return next((row for row in self.rows if row.way == EQUAL and row.differs), None)
 
-    def broken(self, largest_ulp: int | None, no_special: bool) -> Iterator[str]:
+    def broken(self, largest_ulp: int | None, no_special: bool) -> Iterator[Broken]:
         """The bounds that do not hold, one sentence each; a value that was not compared keeps no bound."""
         for row in self.rows:
-            bounded = largest_ulp is not None or no_special
-            if row.failures and bounded:
-                yield f"{row.value} ({row.way}) was not compared in every run: {row.failures[0]}"
-            if row.distance is None:
-                continue
-            if largest_ulp is not None and (row.distance.ulp or 0) > largest_ulp:
-                yield f"{row.value} ({row.way}) is up to {row.distance.ulp} ulp away, more than {largest_ulp}"
-            if largest_ulp is not None and row.distance.ulp is None and row.distance.absolute > largest_ulp:
-                yield f"{row.value} ({row.way}) is up to {row.distance.absolute:g} away, more than {largest_ulp}"
-            for special in row.distance.specials if no_special else ():
-                yield f"{row.value} ({row.way}) differs in {special.kind} at {list(special.at)}"
+            yield from (Broken(sentence, row) for sentence in _broken(row, largest_ulp, no_special))
+
+
+def _broken(row: Row, largest_ulp: int | None, no_special: bool) -> Iterator[str]:
+    if row.failures and (largest_ulp is not None or no_special):
+        yield f"{row.value} ({row.way}) was not compared in every run: {row.failures[0]}"
+    if row.distance is None:
+        return
+    if largest_ulp is not None and (row.distance.ulp or 0) > largest_ulp:
+        yield f"{row.value} ({row.way}) is up to {row.distance.ulp} ulp away, more than {largest_ulp}"
+    if largest_ulp is not None and row.distance.ulp is None and row.distance.absolute > largest_ulp:
+        yield f"{row.value} ({row.way}) is up to {row.distance.absolute:g} away, more than {largest_ulp}"
+    for special in row.distance.specials if no_special else ():
+        yield f"{row.value} ({row.way}) differs in {special.kind} at {list(special.at)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +213,9 @@ class _Comparing:
         graph = self.source.model.graph
         progress(f"{run}: {self.runtime.title}")
         found = self._run("model", self._whole, given)
-        for value in graph.outputs:
-            self._compare(Row(OUTPUT, value.name), run, found, exact[value.name])
+        for index, value in enumerate(graph.outputs):
+            where = Where(f"graph/output[{index}]", "value", value.name)
+            self._compare(Row(OUTPUT, value.name, where=where), run, found, exact[value.name])
         if not self.every_node:
             return
         values = {**self._constants(given), **given, **exact}
@@ -274,7 +291,8 @@ class _Comparing:
 
 
 def _row(way: str, name: str, index: int, node: Node) -> Row:
-    return Row(way, name, node.operator, place_of(node, index))
+    where = Where(f"graph/node[{index}]", "node", node.name, node.operator)
+    return Row(way, name, node.operator, place_of(node, index), where=where)
 
 
 def _value(name: str, array: Array) -> Value:

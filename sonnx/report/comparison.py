@@ -13,6 +13,8 @@ from sonnx.quoting import escape
 from sonnx.report.json import tool_version
 
 FORMAT = 1
+FORMATS = ("text", "json", "html")
+"""What is rendered here; the other formats render a result, see comparison_result.py."""
 HEADS = ("value", "elements", "identical", "ulp, largest", "mean", "absolute, largest", "special values")
 
 
@@ -102,6 +104,7 @@ def as_json(found: Comparison, broken: Sequence[str]) -> str:
         "format": FORMAT,
         "tool": {"name": "sonnx", "version": tool_version()},
         "model": found.model,
+        "sha256": found.sha256 or None,
         "runtime": found.runtime,
         "edition": found.edition or None,
         "unchecked": found.unchecked,

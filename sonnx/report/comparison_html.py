@@ -9,11 +9,18 @@ from collections.abc import Iterator, Sequence
 from math import log2
 
 from sonnx.comparison.comparing import ACCUMULATED, EQUAL, Comparison, Row
-from sonnx.report.comparison import HEADS, cells_of, label, standing, summary
-from sonnx.report.html_parts import Markup, document, element, join, table
+from sonnx.graph_rules.defect import plural
+from sonnx.report.comparison import cells_of, label, standing, summary
+from sonnx.report.html_findings import OPENED
+from sonnx.report.html_parts import Markup, code, document, element, folding, join, table, terms
 from sonnx.report.json import tool_version
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 960, 260, 60, 40, 14
+SHORT = ("value", "#count", "#identical", "#ulp", "#mean", "#absolute", "special")
+"""The heads of a table, short, so that names of values have room on paper."""
+KEY = (
+    "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; special: NaN and others"
+)
 DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
 
 
@@ -25,18 +32,19 @@ def page(found: Comparison, broken: Sequence[str]) -> str:
 def _parts(found: Comparison, broken: Sequence[str]) -> Iterator[Markup]:
     yield element("h1", f"sonnx {tool_version()}: a runtime against the exact values")
     kind = "fail" if broken else "pass" if not any(row.differs for row in found.rows) else "open"
-    runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
+    runs = plural(found.runs, "run")
     yield element(
         "div",
         element("h2", found.model),
-        element("p", found.runtime, class_="answer"),
-        element("p", summary(found)),
-        element("p", f"{runs}, inputs {found.inputs}; {standing(found)}", class_="soft"),
+        element("p", f"{plural(len(broken), 'bound')} broken" if broken else summary(found), class_="answer"),
+        element("p", summary(found), class_="soft") if broken else Markup(""),
+        element("p", f"{found.runtime}; {runs}, inputs {found.inputs}; {standing(found)}", class_="soft"),
         class_=f"banner {kind}",
     )
     if broken:
         yield element("h3", "Broken bounds")
-        yield element("ul", *(element("li", sentence) for sentence in broken))
+        listed = element("ul", *(element("li", sentence) for sentence in broken))
+        yield listed if len(broken) <= OPENED else folding(f"{broken[0]}; and {len(broken) - 1} more", listed)
     if found.skipped:
         yield element("h3", "Runs without exact values")
         yield element("ul", *(element("li", reason) for reason in found.skipped))
@@ -44,9 +52,14 @@ def _parts(found: Comparison, broken: Sequence[str]) -> Iterator[Markup]:
         yield element("h3", "Largest distance of each node, in ulp")
         yield element("p", _key("equal"), " on equal inputs ", _key("accumulated"), " accumulated ", class_="soft")
         yield _plot(found.rows)
+    yield element("p", KEY, class_="soft")
     for way in dict.fromkeys(row.way for row in found.rows):
         yield element("h3", {"output": "Outputs of the whole model"}.get(way, f"Nodes, {way}"))
         yield _table([row for row in found.rows if row.way == way])
+    yield element("h3", "Identity")
+    edition = "not checked" if found.unchecked else found.edition
+    digest = code(found.sha256) if found.sha256 else "not computed"
+    yield terms((("file", code(found.model)), ("SHA-256", digest), ("edition", edition), ("runtime", found.runtime)))
 
 
 def _key(name: str) -> Markup:
@@ -54,8 +67,7 @@ def _key(name: str) -> Markup:
 
 
 def _table(rows: Sequence[Row]) -> Markup:
-    heads = [HEADS[0], *(f"#{name}" for name in HEADS[1:-1]), HEADS[-1]]
-    return table(heads, (_cells(row) for row in rows))
+    return table(SHORT, (_cells(row) for row in rows), class_="said")
 
 
 def _cells(row: Row) -> tuple[str, ...]:

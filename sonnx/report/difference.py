@@ -1,4 +1,4 @@
-"""The difference of two editions, as text and as data for JSON."""
+"""The difference of two editions, as text and as data for JSON (difference.schema.json)."""
 
 from __future__ import annotations
 

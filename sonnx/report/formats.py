@@ -1,16 +1,21 @@
-"""The formats of `sonnx check`: one module each, loaded when it is asked for.
+"""The formats of a report: one module each, loaded when it is asked for.
 
-A module has `render(reports, unreadable, code, accept_assumptions)`: the reports of one run in the order of the command
-line, the files that are no model with the reason, the exit code of the run, and whether assumptions are accepted.  It
-returns the whole document, ending in a line feed.  To add a format, add a module and a line here.
+A module of `FORMATS` renders what `sonnx check` found, by `render(reports, unreadable, code, accept_assumptions)`: the
+reports of one run in the order of the command line, the files that are no model with the reason, the exit code of the
+run, and whether assumptions are accepted.  A module of `RESULTS` renders what any other command found, by
+`result(found)`.  Both return the whole document, ending in a line feed.  To add a format, add a module and a line here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from sonnx.verdict import Report
+
+if TYPE_CHECKING:
+    from sonnx.report.result import Result
 
 FORMATS = {
     "text": "sonnx.report.text",
@@ -22,6 +27,11 @@ FORMATS = {
     "html": "sonnx.report.html",
     "deviations": "sonnx.report.deviations",
 }
+RESULTS = {name: FORMATS[name] for name in ("sarif", "junit", "github", "markdown")}
+RESULTS |= {"html": "sonnx.report.html_result"}
+OWN = ("text", "json")
+"""What every command prints in words of its own."""
+
 HASHED = frozenset({"json", "sarif", "markdown", "html", "deviations"})
 """The formats that state the SHA-256 of what was judged; for the others no weight is read."""
 
@@ -38,4 +48,10 @@ def render(
 ) -> str:
     """The reports of one run in a format."""
     document: str = import_module(FORMATS[name]).render(reports, unreadable, code, accept_assumptions)
+    return document
+
+
+def render_result(name: str, found: Result) -> str:
+    """A result in a format."""
+    document: str = import_module(RESULTS[name]).result(found)
     return document

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
+from sonnx.graph_rules.defect import plural
 from sonnx.quoting import escape
+from sonnx.report.result import Result, Standing
 from sonnx.report.text import answers, given, grouped, headline, justified, place
 from sonnx.results import why
 from sonnx.verdict import Finding, Report, Verdict
@@ -25,16 +27,32 @@ def render(
 ) -> str:
     """All reports of one run, a command on each line: first the verdicts on the models, then the rules."""
     lines = [
-        command("error", name, f"sonnx: {why(reason).word}", [escape(reason)]) for name, reason in unreadable.items()
+        _command("error", name, f"sonnx: {why(reason).word}", [escape(reason)]) for name, reason in unreadable.items()
     ]
-    lines += [command("notice", each.name, "sonnx: verdict", list(_summary(each))) for each in reports]
+    lines += [_command("notice", each.name, "sonnx: verdict", list(_summary(each))) for each in reports]
     lines += [line for each in reports for line in _rules(each)]
     return "\n".join(lines) + "\n"
 
 
-def command(level: str, file: str, title: str, lines: Sequence[str]) -> str:
+def result(found: Result) -> str:
+    """A result: first the headline, then a command for each rule and answer that is no pass."""
+    files = list(dict.fromkeys(part.file for part in found.parts))
+    title = f"sonnx {found.command}: {found.standing}"
+    head = [found.headline, found.numbers, *(f"{term}: {said}" for term, said in found.facts)]
+    lines = [_command("notice", files[0] if len(files) == 1 else "", title, [*head, *found.notes])]
+    for part, cases in found.findings:
+        first = cases[0]
+        level = "error" if first.standing is Standing.BAD else "notice"
+        places = [f"{found.declared[first.rule].statement} ({plural(len(cases), 'place')})"]
+        places += [case.sentence for case in cases[:PLACES]]
+        places += [f"and {len(cases) - PLACES} more"] if len(cases) > PLACES else []
+        lines.append(_command(level, part.file, f"{first.rule}: {first.verdict}", places))
+    return "\n".join(lines) + "\n"
+
+
+def _command(level: str, file: str, title: str, lines: Sequence[str]) -> str:
     """One command; what stands in it can end neither it nor a property of it."""
-    path = f"file={_property(PurePath(file).as_posix())},line=1," if file != "standard input" else ""
+    path = f"file={_property(PurePath(file).as_posix())},line=1," if file not in ("", "standard input") else ""
     return f"::{level} {path}title={_property(title)}::{_data(chr(10).join(lines))}"
 
 
@@ -63,11 +81,11 @@ def _rules(report: Report) -> Iterator[str]:
     for findings in grouped(report.roots):
         first = findings[0]
         level = "error" if first.verdict is Verdict.FAIL else "notice"
-        yield command(level, report.name, f"{first.rule}: {first.verdict}", list(_lines(findings, report)))
+        yield _command(level, report.name, f"{first.rule}: {first.verdict}", list(_lines(findings, report)))
 
 
 def _lines(findings: Sequence[Finding], report: Report) -> Iterator[str]:
-    yield f"{report.rules[findings[0].rule].statement} ({len(findings)} {'place' if len(findings) == 1 else 'places'})"
+    yield f"{report.rules[findings[0].rule].statement} ({plural(len(findings), 'place')})"
     yield from (f"{place(each.where)}: {each.actual}" for each in findings[:PLACES])
     if len(findings) > PLACES:
         yield f"and {len(findings) - PLACES} more"

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as entities
 
 from sonnx.quoting import escape
+from sonnx.report import result as common
+from sonnx.report.result import Part, Result, Standing
 from sonnx.report.text import given, headline, place
 from sonnx.results import why
 from sonnx.verdict import Count, Finding, Report, Verdict, overall
@@ -21,6 +23,8 @@ OUTCOMES = {
     Verdict.NOT_APPLICABLE: "skipped",
 }
 """The element of a case for the worst answer of its rule; none for a rule that holds or is deviated from."""
+STANDINGS = {Standing.BAD: "failure", Standing.OPEN: "error", Standing.SKIPPED: "skipped"}
+"""The element of a case of a result; what is only worth a note passes, and says it in its output."""
 Case = tuple[str, str, str]
 """The name, the element or "", and the whole XML of a case."""
 
@@ -32,24 +36,45 @@ def render(
     accept_assumptions: bool = False,
 ) -> str:
     """All reports of one run as one document, ending in a line feed."""
-    suites = [(report.name, _properties(report), list(_cases(report, accept_assumptions))) for report in reports]
-    suites += [(name, "", [_unreadable(name, reason)]) for name, reason in unreadable.items()]
-    return document("sonnx check", suites)
+    suites = [
+        (escape(report.name), _properties(_said(report)), list(_cases(report, accept_assumptions)))
+        for report in reports
+    ]
+    suites += [(escape(name), "", [_unreadable(escape(name), reason)]) for name, reason in unreadable.items()]
+    return _document("sonnx check", suites)
 
 
-def document(title: str, suites: Iterable[tuple[str, str, list[Case]]]) -> str:
+def result(found: Result) -> str:
+    """A result: a suite for each part, in it a case for each name."""
+    said = {"headline": found.headline, **dict(found.facts), "notes": "; ".join(found.notes)}
+    return _document(
+        f"sonnx {found.command}",
+        [(part.name, _properties({**said, "note": part.note}), list(_of_part(part))) for part in found.parts],
+    )
+
+
+def _of_part(part: Part) -> Iterator[Case]:
+    """Answers to one name together, with the worst of them."""
+    groups: dict[str, list[common.Case]] = {}
+    for case in part.cases:
+        groups.setdefault(case.name, []).append(case)
+    for name, cases in groups.items():
+        standing = common.worst(cases)
+        first = next(case for case in cases if case.standing is standing)
+        several = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
+        lines = [f"{case.verdict}: {case.sentence}" for case in cases if case.standing is not Standing.GOOD]
+        yield _case(part.name, name, STANDINGS.get(standing, ""), first.verdict, f"{first.message}{several}", lines)
+
+
+def _document(title: str, suites: Iterable[tuple[str, str, list[Case]]]) -> str:
     """Suites with their properties and cases as one document, ending in a line feed."""
     suites = list(suites)
     every = [case for _, _, cases in suites for case in cases]
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="{title}" {_numbers(every)}>']
     for name, properties, cases in suites:
-        lines += [f'<testsuite name="{_safe(name)}" {_numbers(cases)}>', *filter(None, [properties])]
+        lines += [f'<testsuite name="{entities(name)}" {_numbers(cases)}>', *filter(None, [properties])]
         lines += [*(text for _, _, text in cases), "</testsuite>"]
     return "\n".join([*lines, "</testsuites>"]).encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
-
-
-def _safe(text: str) -> str:
-    return entities(escape(text))
 
 
 def _numbers(cases: Iterable[Case]) -> str:
@@ -60,8 +85,8 @@ def _numbers(cases: Iterable[Case]) -> str:
     )
 
 
-def _properties(report: Report) -> str:
-    said = {
+def _said(report: Report) -> dict[str, str]:
+    said: dict[str, str] = {
         "edition": report.edition,
         "verdict": report.verdict,
         "headline": headline(report),
@@ -69,7 +94,11 @@ def _properties(report: Report) -> str:
     }
     said |= dict(given(report))
     said |= {f"bound {symbol}": str(number) for symbol, number in report.bound}
-    lines = (f'<property name="{_safe(name)}" value="{_safe(value)}"/>' for name, value in said.items() if value)
+    return {escape(name): escape(value) for name, value in said.items()}
+
+
+def _properties(said: Mapping[str, str]) -> str:
+    lines = (f'<property name="{entities(name)}" value="{entities(value)}"/>' for name, value in said.items() if value)
     return "\n".join(["<properties>", *lines, "</properties>"])
 
 
@@ -85,7 +114,7 @@ def _cases(report: Report, accept_assumptions: bool) -> Iterator[Case]:
         accepted = verdict is Verdict.ASSUMED and accept_assumptions
         element = "" if accepted else OUTCOMES.get(verdict, "")
         message = ", ".join(f"{answer.number} {answer.verdict}{_reason(answer)}" for answer in answers)
-        yield case_of(report.name, slug, element, verdict, message, map(_line, found.get(slug, ())))
+        yield _case(escape(report.name), slug, element, verdict, escape(message), map(_line, found.get(slug, ())))
 
 
 def _worst(answers: Iterable[Count]) -> Verdict:
@@ -104,16 +133,16 @@ def _line(finding: Finding) -> str:
     return f"{finding.verdict}{by}: {place(finding.where)}: {finding.actual}{requires}"
 
 
-def case_of(model: str, name: str, element: str, kind: str, message: str, lines: Iterable[str]) -> Case:
+def _case(model: str, name: str, element: str, kind: str, message: str, lines: Iterable[str]) -> Case:
     """A case of a suite; `element` is failure, error, skipped or "" where it passes."""
-    start = f'<testcase classname="{_safe(model)}" name="{_safe(name)}"'
+    start = f'<testcase classname="{entities(model)}" name="{entities(name)}"'
     body = "\n".join(map(entities, lines))
     if element:
-        inner = f'<{element} message="{_safe(message)}" type="{kind}">{body}</{element}>'
+        inner = f'<{element} message="{entities(message)}" type="{kind}">{body}</{element}>'
     else:
         inner = f"<system-out>{body}</system-out>" if body else ""
     return name, element, f"{start}>{inner}</testcase>" if inner else f"{start}/>"
 
 
 def _unreadable(model: str, reason: str) -> Case:
-    return case_of(model, "readable", "error", why(reason).word, escape(reason), ())
+    return _case(model, "readable", "error", why(reason).word, escape(reason), ())

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sonnx.identifier import show_tags
 from sonnx.quoting import escape
 from sonnx.report.json import tool_version
+from sonnx.report.result import Case, Part, Result, Standing
 from sonnx.report.text import answers, given, grouped, justified, meaning, place, said
 from sonnx.results import why
 from sonnx.verdict import Finding, Report, Verdict
@@ -29,7 +30,7 @@ def render(
     lines = [f"# sonnx {tool_version()}: {len(reports) + len(unreadable)} file(s), exit code {code}", ""]
     lines += ["| model | verdict | edition | rules evaluated | fail | open | not checked | nodes in the profile |"]
     lines += ["|---|---|---|---|---|---|---|---|", *map(_row, reports)]
-    lines += [f"| {_cell(name)} | **{why(reason).word}** | | | | | | |" for name, reason in unreadable.items()]
+    lines += [f"| {_cell(escape(name))} | **{why(reason).word}** | | | | | | |" for name, reason in unreadable.items()]
     for report in reports:
         lines += ["", *_model(report)]
     for name, reason in unreadable.items():
@@ -42,6 +43,44 @@ def render(
     return "\n".join(lines) + "\n"
 
 
+def result(found: Result) -> str:
+    """A result: the headline, what is no pass, and a table of the cases of each part."""
+    lines = [f"# sonnx {tool_version()}: {words(found.title)}", "", f"{code_span(found.about)}: **{found.standing}**"]
+    lines += ["", code_span(found.headline), "", f"* Answers: {words(found.numbers)}"]
+    lines += [f"* {words(term[:1].upper() + term[1:])}: {code_span(said)}" for term, said in found.facts]
+    lines += [f"* Note: {code_span(note)}" for note in found.notes]
+    for part, cases in found.findings:
+        lines += ["", *_cases(found, part, cases)]
+    for part in found.parts:
+        lines += ["", *_part(part)]
+    return "\n".join(lines) + "\n"
+
+
+def _part(part: Part) -> Iterator[str]:
+    yield from (f"## {code_span(part.name)}", "", *([words(part.note), ""] if part.note else []))
+    yield from ("| case | answer | what it says |", "|---|---|---|")
+    for case in part.cases:
+        said = case.told if case.standing is Standing.GOOD else case.message
+        yield f"| {_cell(case.name)} | {words(case.verdict)} | {words(said)} |"
+
+
+def _cases(found: Result, part: Part, cases: Sequence[Case]) -> Iterator[str]:
+    first, declared = cases[0], found.declared[cases[0].rule]
+    yield f"## {words(f'{first.verdict}: {first.rule} ({len(cases)})')}"
+    yield ""
+    yield words(declared.statement)
+    yield ""
+    if first.standing is Standing.BAD and declared.because:
+        yield f"* Because: {words(declared.because)}"
+    if first.standing is Standing.BAD and declared.remedy:
+        yield f"* Remedy: {words(declared.remedy)}"
+    for case in cases[:PLACES]:
+        yield f"* {code_span(case.at)}: {code_span(case.message)}"
+        yield from (f"  * {words(term)}: {code_span(said)}" for term, said in case.details)
+    if len(cases) > PLACES:
+        yield f"* and {len(cases) - PLACES} more places, which the JSON report lists"
+
+
 def code_span(text: str) -> str:
     """A text as it is, between more back-quotes than it has in a row."""
     longest = max(map(len, re.findall("`+", text)), default=0)
@@ -51,7 +90,7 @@ def code_span(text: str) -> str:
 
 
 def _cell(name: str) -> str:
-    return code_span(escape(name)).replace("|", "\\|")
+    return code_span(name).replace("|", "\\|")
 
 
 def words(text: str) -> str:
@@ -64,7 +103,7 @@ def _row(report: Report) -> str:
     numbers = [report.number(each) for each in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED)]
     numbers[1] += report.number(Verdict.ASSUMED)
     cells = [
-        _cell(report.name),
+        _cell(escape(report.name)),
         f"**{report.verdict}**{' (partial)' if report.partial else ''}",
         report.edition,
         f"{coverage.evaluated} of {coverage.applicable}",

@@ -1,14 +1,18 @@
-"""The proof of a model, as text for a terminal and as data for JSON."""
+"""The proof of a model, as text for a terminal and as data for JSON (proof.schema.json)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
+from sonnx.graph_rules.defect import plural
 from sonnx.model_proof import ModelProof, Open, Refuted
 from sonnx.quoting import escape, quote
+from sonnx.report.json import tool_version
 from sonnx.verdict import Where
 
+FORMAT = 1
 UNSTATED = "under a condition on the symbols that could not be stated in few words"
 
 
@@ -23,7 +27,7 @@ def _lines(proof: ModelProof) -> Iterator[str]:
     for undecided in proof.open:
         yield f"{proof.name}: {_where(undecided.where, undecided.nodes)}"
         yield f"  undecided  {undecided.rule}  {undecided.reason}"
-    yield f"{proof.name}: {_headline(proof)}"
+    yield f"{proof.name}: {headline(proof)}"
     if proof.assumptions:
         yield f"  for all     {', '.join(proof.assumptions)}"
     if proof.refuted:
@@ -32,37 +36,52 @@ def _lines(proof: ModelProof) -> Iterator[str]:
         yield f"  note        {note}"
 
 
-def _headline(proof: ModelProof) -> str:
-    what = f"{proof.proved} of {proof.conditions} conditions of {proof.nodes_judged} nodes"
+def headline(proof: ModelProof) -> str:
+    """The verdict with its numbers, in one line."""
+    what = f"{proof.proved} of {proof.conditions} conditions of {plural(proof.nodes_judged, 'node')}"
     symbols = f"for all values of {', '.join(proof.symbols)}" if proof.symbols else "without symbolic dimensions"
-    asked = f"{_plural(proof.distinct, 'different call')}, {_plural(proof.queries, 'question')} to the solver"
+    asked = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'question')} to the solver"
     return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {asked})"
 
 
 def _refuted(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
     yield f"{proof.name}: {_where(refuted.where, refuted.nodes)}"
+    yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
+    yield from (f"        {term:<8}  {said}" for term, said in told(proof, refuted))
+
+
+def binding(refuted: Refuted) -> str:
+    """For which values of the symbols the rule fails."""
     numbers = ", ".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
-    at = "whatever the symbols are" if refuted.always else f"for {numbers}"
-    yield f"  refuted  {refuted.rule}  {at}: {refuted.actual}"
-    yield f"        requires  {refuted.requires}"
+    return "whatever the symbols are" if refuted.always else f"for {numbers}"
+
+
+def told(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
+    """What the rule demands, where it holds, and the command that shows it, as terms and what they say."""
+    yield "requires", refuted.requires
     if not refuted.always:
-        yield f"        holds     {f'where {refuted.constraint}' if refuted.constraint else UNSTATED}"
-        yield f"        repeat    sonnx check --bind {numbers.replace(', ', ',')} {proof.name}"
+        yield "holds", f"where {refuted.constraint}" if refuted.constraint else UNSTATED
+        numbers = ",".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
+        yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
 
 
 def _where(where: Where, nodes: int) -> str:
-    more = f" and {_plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
+    more = f" and {plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
     return f"node {quote(where.name)} ({where.operator}, opset {where.version}), {where.place}{more}"
 
 
-def _plural(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+def as_json(proof: ModelProof) -> str:
+    """The proof as one JSON document, ending in a line feed."""
+    return json.dumps(as_data(proof), indent=1, ensure_ascii=True) + "\n"
 
 
 def as_data(proof: ModelProof) -> dict[str, Any]:
     """The proof as a dictionary of JSON values."""
     return {
+        "format": FORMAT,
+        "tool": {"name": "sonnx", "version": tool_version()},
         "model": proof.name,
+        "sha256": proof.sha256 or None,
         "edition": proof.edition,
         "verdict": proof.verdict,
         "exit": proof.exit_code,
@@ -74,6 +93,7 @@ def as_data(proof: ModelProof) -> dict[str, Any]:
         "proved": proof.proved,
         "distinct": proof.distinct,
         "queries": proof.queries,
+        "rules": [{"rule": each.rule, "proved": each.proved, "waiting": each.waiting} for each in proof.rules],
         "refuted": [_refuted_data(each) for each in proof.refuted],
         "open": [_open_data(each) for each in proof.open],
         "constraint": proof.constraint or None,

@@ -1,4 +1,4 @@
-"""The outcome of proving, as text and as JSON; no times, so that two runs give the same bytes."""
+"""The outcome of proving, as text and as JSON (theorems.schema.json), without times: equal runs give equal bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def listing(found: Iterable[Theorem]) -> str:
 
 def text(outcomes: Sequence[Outcome]) -> str:
     """A table by topic, what came out otherwise than stated, the refuted statements, and what is assumed."""
-    return "\n".join([*_table(outcomes), *_surprises(outcomes), *_refuted(outcomes), *_trust(outcomes)]) + "\n"
+    return "\n".join([*_table(outcomes), *_surprises(outcomes), *_refuted(outcomes), "", *trusted(outcomes)]) + "\n"
 
 
 def _table(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -64,10 +64,10 @@ def _surprises(outcomes: Sequence[Outcome]) -> Iterator[str]:
             theorem = outcome.theorem
             yield ""
             yield f"{theorem.id} is {outcome.status}, and is stated as {theorem.expected}: {theorem.statement}"
-            yield from (f"  {each.status:9s} {each.name}{_disagreement(each)}" for each in outcome.obligations
+            yield from (f"  {each.status:9s} {each.name}{disagreement(each)}" for each in outcome.obligations
                         if each.status != theorem.expected)  # fmt: skip
             if outcome.counterexample:
-                yield f"  for {_values(outcome)}"
+                yield f"  for {values(outcome)}"
             if outcome.unconfirmed:
                 yield f"  the code that runs does not show it: {escape(outcome.unconfirmed)}"
 
@@ -85,7 +85,8 @@ def _unanswered(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"{', '.join(names[:MODELS])}{more}: {escape(reason)}"
 
 
-def _disagreement(judged: Any) -> str:
+def disagreement(judged: Any) -> str:
+    """What each solver answered to an obligation."""
     found = {answer.solver: answer.result for answer in judged.answers}
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
 
@@ -101,7 +102,7 @@ def _refuted(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield ""
             yield f"refuted, as stated: {theorem.id}{f'  [{theorem.erratum}]' if theorem.erratum else ''}"
             yield f"  claim    {theorem.statement}"
-            yield f"  shown    {escape(outcome.replayed) or _values(outcome)}"
+            yield f"  shown    {escape(outcome.replayed) or values(outcome)}"
             if theorem.because:
                 yield f"  because  {theorem.because}"
     if folded:
@@ -111,16 +112,17 @@ def _refuted(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"  more     sonnx prove --select {folded[0].theorem.id}"
 
 
-def _values(outcome: Outcome) -> str:
+def values(outcome: Outcome) -> str:
+    """The counterexample of the solver."""
     return ", ".join(f"{name} = {value}" for name, value in outcome.counterexample)
 
 
-def _trust(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def trusted(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Who answered, what rests on one solver, and what has to be believed."""
     single = [outcome for outcome in outcomes if not outcome.confirmed]
     answers = [answer for outcome in outcomes for each in outcome.obligations for answer in each.answers]
     versions = dict.fromkeys(f"{answer.solver} {answer.version}" for answer in answers)
     steps = sum(answer.steps for answer in answers)
-    yield ""
     yield f"solvers: {', '.join(versions)}"
     if steps:
         yield f"cvc5 gave proofs of {steps} steps, {sum(a.trusted for a in answers)} of them trusted"

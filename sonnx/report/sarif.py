@@ -1,27 +1,21 @@
-"""The report as SARIF 2.1.0, for code scanning: every rule declared, every finding with its file and its place in it.
-
-docs/reports.md says which field holds what.  ASCII only, so that no encoding of the output changes it.
-"""
+"""SARIF 2.1.0, for code scanning: every rule declared, every finding with its file and its place in it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
-from urllib.parse import quote as percent
 
 from sonnx import catalogue
 from sonnx.profile import Edition, Rule
 from sonnx.quoting import escape
 from sonnx.report import json as json_report
-from sonnx.report.rules import rules_of, tags_until
+from sonnx.report.result import Case, Part, Result, Standing, rule_declared
+from sonnx.report.rules import rules_of
+from sonnx.report.sarif_parts import artifact, fingerprint, location, log, message, uri
 from sonnx.report.text import place
-from sonnx.verdict import Finding, Report, Verdict
+from sonnx.verdict import Finding, Report, Verdict, Where
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 KINDS = {
     Verdict.FAIL: "fail",
     Verdict.UNDECIDED: "open",
@@ -29,8 +23,13 @@ KINDS = {
     Verdict.ASSUMED: "review",
     Verdict.DEVIATED: "fail",
 }
-LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "function": "function", "model": "module"}
-"""The kind of a logical location for the kind of a place; a graph is an object."""
+STANDINGS = {
+    Standing.BAD: ("fail", "error"),
+    Standing.OPEN: ("open", "none"),
+    Standing.NOTE: ("fail", "note"),
+    Standing.SKIPPED: ("notApplicable", "none"),
+}
+"""Kind and level of a case; one that is good has no result."""
 
 
 def render(
@@ -44,26 +43,58 @@ def render(
     edition = known.editions[reports[0].edition if reports else known.default]
     rules = _rules(edition, reports)
     index = {slug: number for number, slug in enumerate(rules)}
-    run = {
-        "tool": {
-            "driver": {
-                "name": "sonnx",
-                "version": json_report.tool_version(),
-                "rules": [_rule(rule, edition) for rule in rules.values()],
-            }
+    hashes = {report.name: report.sha256 for report in reports}
+    return log(
+        {slug: rule_declared(rule, edition) for slug, rule in rules.items()},
+        _invocation(unreadable, code),
+        [*(artifact(name, digest) for name, digest in hashes.items()), *map(artifact, unreadable)],
+        [result for report in reports for result in _results(report, index)],
+        {"reports": [_whole(report, accept_assumptions) for report in reports]},
+    )
+
+
+def result(found: Result) -> str:
+    """A result as one SARIF log with one run: what is good is declared and counted, all else has a result."""
+    index = {name: number for number, name in enumerate(found.declared)}
+    seen: Counter[str] = Counter()
+    files = dict.fromkeys(part.file for part in found.parts)
+    return log(
+        found.declared,
+        _invocation({}, found.code),
+        [artifact(file, found.hashes.get(file, "")) for file in files],
+        [
+            _case(part, case, index[case.rule], seen)
+            for part in found.parts
+            for case in part.cases
+            if case.standing in STANDINGS
+        ],
+        {
+            "command": found.command,
+            "about": found.about,
+            "headline": found.headline,
+            "answers": dict(Counter(case.verdict for case in found.cases)),
+            "facts": dict(found.facts),
+            "notes": list(found.notes),
         },
-        "invocations": [_invocation(unreadable, code)],
-        "artifacts": list(_artifacts(reports, unreadable)),
-        "results": [result for report in reports for result in _results(report, index)],
-        "properties": {"reports": [_whole(report, accept_assumptions) for report in reports]},
+    )
+
+
+def _case(part: Part, case: Case, index: int, seen: Counter[str]) -> dict[str, Any]:
+    kind, level = STANDINGS[case.standing]
+    where = case.where or Where(case.name, "model")
+    details = [f"{term}: {said}" for term, said in case.details]
+    print_of = fingerprint(case.rule, case.verdict, where)
+    seen[print_of] += 1
+    return {
+        "ruleId": case.rule,
+        "ruleIndex": index,
+        "kind": kind,
+        "level": level,
+        "message": message(case.sentence),
+        "locations": [location(part.file, where)],
+        "partialFingerprints": {"primaryLocationLineHash": f"{print_of}:{seen[print_of]}"},
+        "properties": {"verdict": case.verdict, "message": case.message, "details": details},
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
-
-
-def uri(name: str) -> str:
-    """The file as a URI reference: relative to where the command was given, or absolute if it was given so."""
-    path = PurePath(name)
-    return path.as_uri() if path.is_absolute() else percent(path.as_posix().encode("utf-8", "surrogateescape"))
 
 
 # ------------------------------------------------------------------ rules
@@ -77,31 +108,6 @@ def _rules(edition: Edition, reports: Iterable[Report]) -> dict[str, Rule]:
     return dict(sorted(found.items()))
 
 
-def _rule(rule: Rule, edition: Edition) -> dict[str, Any]:
-    return {
-        "id": rule.slug,
-        "shortDescription": _message(rule.statement),
-        "fullDescription": _message(f"{rule.statement} {rule.because}"),
-        "help": _message(f"Because: {rule.because}\nRemedy: {rule.remedy}\nSource: {rule.source}"),
-        "defaultConfiguration": {"level": "error"},
-        "properties": {
-            "class": rule.kind,
-            "tags": [rule.kind, *dict.fromkeys(f"{tag.label}@{tag.text}" for tag in _tags(rule, edition))],
-        },
-    }
-
-
-def _tags(rule: Rule, edition: Edition) -> Iterable[Any]:
-    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
-    planned = operator and operator not in edition.operators
-    return rule.tags if planned else tags_until(rule, edition)
-
-
-def _message(text: str) -> dict[str, str]:
-    """A message as the standard wants it: braces doubled, and no link that is not meant as one (3.11.5, 3.11.6)."""
-    return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "\\](")}
-
-
 # ------------------------------------------------------------------ the run
 
 
@@ -109,22 +115,12 @@ def _invocation(unreadable: Mapping[str, str], code: int) -> dict[str, Any]:
     notifications = [
         {
             "level": "error",
-            "message": _message(escape(reason)),
+            "message": message(escape(reason)),
             "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri(name)}}}],
         }
         for name, reason in unreadable.items()
     ]
     return {"executionSuccessful": not unreadable, "exitCode": code, "toolExecutionNotifications": notifications}
-
-
-def _artifacts(reports: Sequence[Report], unreadable: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The files, each once."""
-    known = {report.name: report.sha256 for report in reports}
-    for name, digest in known.items():
-        hashed = {"hashes": {"sha-256": digest}} if digest else {}
-        yield {"location": {"uri": uri(name)}, "roles": ["analysisTarget"], **hashed}
-    for name in unreadable:
-        yield {"location": {"uri": uri(name)}, "roles": ["analysisTarget"]}
 
 
 def _whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
@@ -140,31 +136,21 @@ def _whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
 def _results(report: Report, index: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     seen: Counter[str] = Counter()
     for finding in report.findings:
-        print_of = _fingerprint(finding)
+        verdict = Verdict.FAIL if finding.verdict is Verdict.DEVIATED else finding.verdict
+        print_of = fingerprint(finding.rule, verdict, finding.where)
         seen[print_of] += 1
         yield _result(report, finding, index[finding.rule], f"{print_of}:{seen[print_of]}")
 
 
-def _result(report: Report, finding: Finding, index: int, fingerprint: str) -> dict[str, Any]:
-    where = finding.where
-    logical = {
-        "fullyQualifiedName": where.place,
-        "kind": LOGICAL.get(where.kind, "object"),
-        "name": escape(where.name) or where.place,
-    }
+def _result(report: Report, finding: Finding, index: int, print_of: str) -> dict[str, Any]:
     return {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "kind": KINDS[finding.verdict],
         "level": "error" if KINDS[finding.verdict] == "fail" else "none",
-        "message": _message(_sentence(finding)),
-        "locations": [
-            {
-                "physicalLocation": {"artifactLocation": {"uri": uri(report.name)}, "region": {"startLine": 1}},
-                "logicalLocations": [logical],
-            }
-        ],
-        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+        "message": message(_sentence(finding)),
+        "locations": [location(report.name, finding.where)],
+        "partialFingerprints": {"primaryLocationLineHash": print_of},
         **_suppressed(report, finding),
         "properties": _properties(finding),
     }
@@ -199,11 +185,3 @@ def _sentence(finding: Finding) -> str:
     requires = f"; required: {finding.requires}" if finding.requires else ""
     cause = f"; only because of {finding.cause}" if finding.cause else ""
     return f"{place(finding.where)}: {finding.actual}{requires}{cause}"
-
-
-def _fingerprint(finding: Finding) -> str:
-    """The same for the same finding in the next version of the model: by name, by place where there is none."""
-    where = finding.where
-    verdict = Verdict.FAIL if finding.verdict is Verdict.DEVIATED else finding.verdict
-    parts = (finding.rule, verdict, where.kind, escape(where.name) or where.place)
-    return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:32]

@@ -24,7 +24,7 @@ def pages(found: Sequence[Theorem], record: Mapping[str, Entry]) -> dict[str, st
     """Every page by its file name: one for each topic, one for the derived theorems of each operator, and the index."""
     groups: dict[str, list[Theorem]] = {}
     for theorem in found:
-        groups.setdefault(_page(theorem), []).append(theorem)
+        groups.setdefault(page_of(theorem), []).append(theorem)
     made = {"index.md": _index(groups, record)}
     for name, members in groups.items():
         listed = _derived(members, record) if name.startswith(DERIVED) else _stated(members, record)
@@ -32,7 +32,8 @@ def pages(found: Sequence[Theorem], record: Mapping[str, Entry]) -> dict[str, st
     return made
 
 
-def _page(theorem: Theorem) -> str:
+def page_of(theorem: Theorem) -> str:
+    """The name of its page, without the suffix."""
     topic, _, rest = str(theorem.id).partition(".")
     return f"{DERIVED}-{rest.partition('-')[0].lower()}" if topic == DERIVED else topic
 

@@ -1,0 +1,68 @@
+"""Completion offers what the help of each command says, in the shell it is for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sonnx.cli import run
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("completion") / "sonnx.bash"
+    printed = subprocess.run([sys.executable, "-m", "sonnx", "completion", "bash"], capture_output=True, check=True)
+    path.write_bytes(printed.stdout)
+    return path
+
+
+def offered(script: Path, *words: str) -> list[str]:
+    """What bash offers for the last word."""
+    line = " ".join(map(shlex.quote, ["sonnx", *words]))
+    asked = f"set -u; . {script}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _sonnx; echo ${{COMPREPLY[@]-}}"
+    done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True)
+    assert not done.stderr
+    return done.stdout.split()
+
+
+def helped(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit):
+        run([*arguments, "--help"])
+    return capsys.readouterr().out
+
+
+def test_commands_options_and_choices_are_those_of_the_help(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands = re.findall(r"^    ([a-z-]+)\s", helped(capsys), flags=re.MULTILINE)
+    assert len(commands) > 10
+    assert offered(script, "") == [*commands, "--help", "--version"]
+    for command in commands:
+        said = helped(capsys, command)
+        options = re.findall(r"^  (?:-h, )?(--[a-z0-9-]+)", said, flags=re.MULTILINE)
+        assert sorted(offered(script, command, "--")) == sorted(options)
+        for option, choices in re.findall(r"(--[a-z-]+) \{([^}]*)\}", said):
+            assert offered(script, command, option, "") == choices.replace("\n", "").replace(" ", "").split(",")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["ch"], ["check"]),
+        (["check", "--fo"], ["--format"]),
+        (["check", "m.onnx", "--format", "j"], ["json", "junit"]),
+        (["check", "m"], []),
+        (["check", "--output", ""], []),
+        (["completion", "b"], ["bash"]),
+        (["nothing", "--"], []),
+    ],
+)
+def test_the_begun_word_decides(script: Path, words: list[str], found: list[str]) -> None:
+    """Where nothing is offered, bash completes files."""
+    assert offered(script, *words) == found
