@@ -10,11 +10,16 @@ from typing import Any
 import onnx
 import onnx.parser
 import pytest
+from hypothesis import HealthCheck, settings
 
 from sonnx import catalogue
 from sonnx.cli import run
 
 ROOT = Path(__file__).parent.parent
+
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
+"""No test asserts a time, and two runs try the same; `make campaign` and `make fuzz` look further."""
 
 
 @pytest.fixture
