@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -16,10 +17,14 @@ from onnx import TensorProto, helper
 from test_invariants import field, one_sentence
 
 import sonnx
-from sonnx import limits, parse
+from sonnx import limits, parse, project_files, wire
 from sonnx.cli import run
+from sonnx.facts import FUEL, Facts, OutOfFuel, Unknown
 from sonnx.limits import BY_NAME, LIMITS
+from sonnx.model import Tensor
+from sonnx.node_facts import LARGEST, numbers, whole_numbers
 from sonnx.parse import Unreadable, read
+from sonnx.verdict import Verdict
 
 ROOT = Path(__file__).parent.parent
 
@@ -114,7 +119,14 @@ def test_both_sides(limit: limits.Limit, tmp_path: Path, capsys: pytest.CaptureF
     assert run(["check", str(path), *option.split()]) in (0, 1, 3)
 
 
-@pytest.mark.parametrize("limit", [each for each in LIMITS if each.default < 10**6], ids=lambda limit: limit.name)
+LARGE = pytest.mark.campaign
+"""Models of 256 MB take more than a gigabyte of memory."""
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [pytest.param(each, marks=LARGE if each.default > 10**6 else (), id=each.name) for each in LIMITS],
+)
 def test_both_sides_of_the_default(limit: limits.Limit) -> None:
     assert read(MAKERS[limit.name](limit.default))
     with pytest.raises(Unreadable):
@@ -154,6 +166,72 @@ def test_children_have_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_misuse(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "m.onnx", "--limit", text]) == 2
     assert one_sentence(capsys.readouterr().err.strip())
+
+
+@ALL
+def test_both_ends_of_what_a_limit_may_be(limit: limits.Limit) -> None:
+    least, largest = 512 if limit.name == "name" else 0, 32 if limit.name == "depth" else 2**31 - 1
+    for number in (least, largest):
+        assert limits.limits_of([f"{limit.name}={number}"])[limit.name] == number
+    for number in (least - 1, largest + 1):
+        with pytest.raises(sonnx.Misuse):
+            limits.limits_of([f"{limit.name}={number}"])
+
+
+def test_what_protobuf_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real number, 2 GiB, is more than a test should have; what is compared with it is the same."""
+    monkeypatch.setattr(wire, "LIMIT", 2000)
+    assert read(structure(1999))
+    with pytest.raises(Unreadable, match="holds 2000 bytes besides its raw_data, more than the 2000 protobuf reads"):
+        read(structure(2000))
+
+
+def test_the_fuel_of_one_evaluation() -> None:
+    facts = Facts()
+    facts.spend(FUEL)
+    with pytest.raises(OutOfFuel):
+        facts.spend(1)
+
+
+@pytest.mark.parametrize(("count", "open_"), [(FUEL, False), (FUEL + 1, True)])
+def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(count: int, open_: bool) -> None:
+    """Every one of the numbers is positive; the rule passes, or says that it was not judged."""
+    made = model(
+        nodes=[helper.make_node("MaxPool", ["x"], ["y"], strides=[1] * count, kernel_shape=[1, 1])],
+        inputs=[helper.make_tensor_value_info("x", 1, [1, 1, 2, 2])],
+    )
+    report = sonnx.check(made.SerializeToString())
+    said = [each.verdict for each in report.findings if each.rule == "MaxPool.strides-positive"]
+    assert said == ([Verdict.UNDECIDED] if open_ else [])
+    passed = [
+        each for each in report.counts if each.rule == "MaxPool.strides-positive" and each.verdict is Verdict.PASS
+    ]
+    assert bool(passed) is not open_
+
+
+@pytest.mark.parametrize(("read_numbers", "most"), [(numbers, 1 << 18), (whole_numbers, LARGEST)])
+def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tensor], object], most: int) -> None:
+    def tensor(count: int) -> Tensor:
+        made = helper.make_tensor("w", TensorProto.INT32, [count], bytes(4 * count), raw=True)
+        return read(model(tensors=[made]).SerializeToString()).graph.initializers[0]
+
+    assert read_numbers(tensor(most)) == (0,) * most
+    assert isinstance(read_numbers(tensor(most + 1)), Unknown)
+
+
+@pytest.mark.parametrize("form", [project_files.TOML, project_files.JSON], ids=lambda form: form.name)
+def test_both_sides_of_the_size_of_a_project_file(
+    form: project_files.Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = dataclasses.replace(form, largest=100)
+    path = tmp_path / "file"
+    for size in (100, 101):
+        path.write_text(("" if form is project_files.TOML else "{}").ljust(size))
+        if size <= small.largest:
+            assert project_files.read(path, lambda *_: True, small)
+        else:
+            with pytest.raises(sonnx.Misuse, match=f"is no {form.name} file"):
+                project_files.read(path, lambda *_: True, small)
 
 
 def test_the_documentation_has_the_table() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import platform
 import re
@@ -88,20 +89,27 @@ def _needed() -> Iterator[str]:
 def _installed(name: str) -> Installed:
     found = distribution(name)
     changed = tuple(sorted(_changed(found)))
-    listed = sorted(f"{path} {path.hash.value if path.hash else ''}" for path in found.files or ())
+    listed = sorted(f"{path} {value}" for path, _, value in _record(found))
     record = hashlib.sha256("\n".join(listed).encode()).hexdigest()
     return Installed(name, found.version, record, len(listed), changed)
 
 
 def _changed(found: Distribution) -> Iterator[str]:
     """Files whose content is not that of the distribution's RECORD, or that are gone."""
-    for path in found.files or ():
-        if path.hash is None or path.suffix == ".pyc":
+    for path, kind, value in _record(found):
+        if not value or path.endswith(".pyc"):
             continue
-        place = Path(str(path.locate()))
+        place = Path(str(found.locate_file(path)))
         if not place.is_file():
             yield f"{path}: gone"
             continue
-        digest = hashlib.new(path.hash.mode, place.read_bytes()).digest()
-        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != path.hash.value:
+        digest = hashlib.new(kind, place.read_bytes()).digest()
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != value:
             yield f"{path}: changed"
+
+
+def _record(found: Distribution) -> Iterator[tuple[str, str, str]]:
+    """Each file with the kind and the value of its hash, from the text: `files` leaves out what is gone."""
+    for path, digest, *_ in csv.reader((found.read_text("RECORD") or "").splitlines()):
+        kind, _, value = digest.partition("=")
+        yield path, kind, value
