@@ -26,7 +26,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """As the definition."""
     (X,) = inputs
     made = lrn.parameters(application, X)
-    if made[1] != BETA or X.dtype == np.float64:
+    if made[1] != BETA or X.dtype == np.float64 or not X.size:
         return lrn.evaluate(application, inputs)
     Y, exact, count = np.empty(X.shape, X.dtype), 0, X.shape[1]
     shape = (len(X), count, prod(X.shape[2:]))
