@@ -32,6 +32,9 @@ import numpy as np
 DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
 MEDIAN, EACH = 0.15, 0.5
 
+LEAST, LONG = 2, 15
+"""Rounds that are made in any case, after a first one that does not count, and seconds after which no other begins."""
+
 Run = Callable[[], Any]
 
 RUNNERS = ("ours", "reference", "onnxruntime")
@@ -145,7 +148,10 @@ def measure(path: Path, rounds: int) -> Measured:
     made = Measured(path.stem.removeprefix("light_"))
     acts = {which: act for which in RUNNERS if (act := runner(which, path)) is not None}
     taken: dict[str, list[float]] = {which: [] for which in acts}
-    for _ in range(rounds + 1):
+    started = time.perf_counter()
+    for turn in range(rounds + 1):
+        if turn > LEAST and time.perf_counter() - started > LONG:
+            break
         for which, act in acts.items():
             start = time.thread_time()
             found = act()

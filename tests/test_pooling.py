@@ -382,6 +382,17 @@ def test_local_response_normalization(name, seed):
         of_both(lrn, fast_lrn, written("LRN", size=size, beta=beta, alpha=0.25, bias=1.0), [X])
 
 
+@each_format
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 7, 9, 12])
+def test_blocks_of_local_response_normalization(name, size, monkeypatch):
+    """Windows that are even, as wide as the channels and wider; blocks of two places; nothing to normalize."""
+    monkeypatch.setattr(fast_lrn, "BLOCK", 10)
+    draw = numpy.random.default_rng(size)
+    for shape in ((2, 5, 3), (1, 1, 2), (1, 5), (0, 3, 2), (1, 3, 0), (1, 0, 2)):
+        X = draw.standard_normal(shape).astype(KINDS[FORMATS[name]])
+        of_both(lrn, fast_lrn, written("LRN", size=size, alpha=0.3, bias=1.5), [X])
+
+
 def test_local_response_normalization_by_fourth_powers():
     """With beta = 0.75 the fourth power of a value is x^4 / d^3: the nearest element has no nearer neighbour."""
     X = numpy.random.default_rng(3).standard_normal((1, 6, 3, 3)).astype("f4")

@@ -61,7 +61,7 @@ def test_blocks_of_any_size(name, few, seed, monkeypatch):
     """The ways of few rows and of many, in pieces of one to three columns; with a row that is added, and specials."""
     monkeypatch.setattr(products, "FEW", few)
     monkeypatch.setattr(products, "PIECE", 16)
-    monkeypatch.setattr(products, "COLUMNS", 16)
+    monkeypatch.setattr(products, "COLUMNS", 64)
     A, B, row = hard(name, (5, 6), seed), hard(name, (6, 7), seed + 50), hard(name, (7,), seed + 100)
     if seed:
         A, B, row = (numpy.where(numpy.isfinite(each), each, each.dtype.type(1)) for each in (A, B, row))

@@ -112,18 +112,24 @@ def exact_sums(x: Array, y: Array) -> Array:
         x: (rows, K), K at least 1.
         y: the same.
     """
-    made, usual = np.empty(len(x)), np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
+    made, step = np.empty(len(x)), max(1, GATHERED // x.shape[1])
+    for start in range(0, len(x), step):
+        _add_up(x[start : start + step], y[start : start + step], made[start : start + step])
+    return made
+
+
+def _add_up(x: Array, y: Array, out: Array) -> None:
+    usual = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
     (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
-    parts, errors = two_product(left, right)
-    addends = np.concatenate([parts, errors], axis=1).tolist()
+    made, errors = two_product(left, right)
+    addends = np.concatenate([made, errors], axis=1).tolist()
     usual &= np.minimum(_least(x) - row_exponents, _least(y) - column_exponents) > -RANGE  # scaled ones may be lost
     for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
         sum_ = math.fsum(addends[k]) if usual[k] else 0.0
         if sum_ and -1000 < math.frexp(sum_)[1] + exponent < 1000:
-            made[k] = math.ldexp(sum_, exponent)
+            out[k] = math.ldexp(sum_, exponent)
         else:
-            store(made, (k,), total(products(numbers(x[k]), numbers(y[k]))), power=2)
-    return made
+            store(out, (k,), total(products(numbers(x[k]), numbers(y[k]))), power=2)
 
 
 def _least(values: Array) -> Array:

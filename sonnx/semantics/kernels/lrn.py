@@ -26,7 +26,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """As the definition."""
     (X,) = inputs
     made = lrn.parameters(application, X)
-    if made[1] != BETA or X.dtype == np.float64:
+    if made[1] != BETA or X.dtype == np.float64 or not X.size:
         return lrn.evaluate(application, inputs)
     if X.ndim == 2:  # one element for each channel
         return (evaluate(application, [X[:, :, None]])[0][:, :, 0],)

@@ -61,7 +61,7 @@ def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> in
         out[...] = 0 if row is None else row + row.dtype.type(0)
         return 0
     stack, rows, inner = A.shape
-    if stack == 1 and rows < FEW:
+    if stack == 1 and rows < FEW and out.size <= COLUMNS:
         taken = _few_rows(Left(A, row is not None), B, row, out)
         if taken is not None:
             return taken
