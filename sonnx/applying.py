@@ -145,6 +145,8 @@ class Applier:
         self, application: Application, module: ModuleType, expected: tuple[Expected, ...] | None
     ) -> Prepared:
         for shape, kind in expected or ():
+            if min(shape, default=0) < 0:
+                raise NotExecutable(f"an output of shape {list(shape)} has a negative extent")
             if len(shape) > DIMENSIONS or prod(max(1, extent) for extent in shape) * kind.itemsize > BYTES:
                 raise NotExecutable(f"an output of shape {list(shape)} is too large for an array")
         fast = None if self.plain else _kernels().get(application.operator.lower())

@@ -347,6 +347,14 @@ def cropped(kind, roi, value=0.0, **more):
     return model(19, numpy.array([5, 6], kind), None, roi=roi, sizes=numpy.array([3]), **how, **more)
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_region_all_of_which_is_outside_on_one_axis(name):
+    how = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": -2.0}
+    roi = numpy.array([0, 1.5, 1, 3], "f4")
+    source, given = model(19, hard(name, (3, 4), 0), None, roi=roi, sizes=numpy.array([5, 2]), **how)
+    assert both(source, given).astype("f8").tolist() == [[-2.0] * 2] * 5
+
+
 def test_extrapolation_of_integers():
     source, given = cropped("i1", numpy.array([0, 2], "f4"), -7.0)
     assert both(source, given).tolist() == [5, 6, -7]
@@ -365,8 +373,9 @@ RUNS_NOT = {
                                                cubic_coeff_a=math.inf), "cubic_coeff_a is inf"),
     "a scale that is no number": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.nan], "f4")),
                                   r"Resize\.scales-positive"),
-    "a scale that is infinite": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.inf], "f4")), "Resize"),
-    "a size that is negative": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([-3])), "Resize"),
+    "a scale that is infinite": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.inf], "f4")),
+                                 "no operation on real numbers"),
+    "a size that is negative": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([-3])), "has a negative extent"),
     "a mode that is none": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([3]), mode="cubic2"),
                             r"Resize\.mode-known"),
 }  # fmt: skip

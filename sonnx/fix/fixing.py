@@ -112,7 +112,8 @@ def _rewritten(model: Model, world: World) -> tuple[Walked, list[Rewrite]]:
     for module in filter(world.makes, modules("before")):
         model, more = module.rewrite(model, world)
         rewrites += more
-    world = replace(world, operator_set=imports_of(model.imports).get(""))
+    functions = {function_key(function): function for function in model.functions}
+    world = replace(world, operator_set=imports_of(model.imports).get(""), functions=functions)
     walked = walk(model, world)
     rewrites += walked.rewrites
     model = walked.model

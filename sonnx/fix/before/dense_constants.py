@@ -1,7 +1,7 @@
 """Store sparse constants as dense ones.
 
-Initializers of the main graph, and what Constant gives there; only where the indices are as ONNX asks and the dense
-constant is of at most 64 MiB.
+Initializers of the main graph, and what Constant gives there and in functions; only where the indices are as ONNX
+asks and the dense constant is of at most 64 MiB.
 """
 
 from __future__ import annotations
@@ -29,25 +29,35 @@ def rewrite(model: Model, world: World) -> tuple[Model, Iterator[Rewrite]]:
         return model, iter(())
     graph = model.graph
     initializers = dict(_initializers(graph))
-    nodes = {index: made for index, node in enumerate(graph.nodes) if (made := _node(node)) is not None}
-    if not initializers and not nodes:
-        return model, iter(())
     left = (each for index, each in enumerate(graph.sparse_initializers) if index not in initializers)
-    changed = replace(
-        graph,
-        initializers=(*graph.initializers, *initializers.values()),
-        sparse_initializers=tuple(left),
-        nodes=tuple(nodes[index][0] if index in nodes else node for index, node in enumerate(graph.nodes)),
-    )
     records = [
         _record(Where(_PLACE.format(index), "tensor", tensor.name), graph.sparse_initializers[index], tensor)
         for index, tensor in initializers.items()
     ]
-    records += [
-        _record(Where(f"graph/node[{index}]", "node", node.name, node.operator), sparse, tensor)
-        for index, (node, sparse, tensor) in nodes.items()
-    ]
-    return replace(model, graph=changed), iter(records)
+    nodes, more = _nodes("graph", graph.nodes)
+    bodies = [_nodes(f"function[{index}]", each.nodes) for index, each in enumerate(model.functions)]
+    records += [*more, *(record for _, found in bodies for record in found)]
+    if not records:
+        return model, iter(())
+    changed = replace(
+        graph,
+        initializers=(*graph.initializers, *initializers.values()),
+        sparse_initializers=tuple(left),
+        nodes=nodes,
+    )
+    functions = [replace(each, nodes=made) for each, (made, _) in zip(model.functions, bodies, strict=True)]
+    return replace(model, graph=changed, functions=tuple(functions)), iter(records)
+
+
+def _nodes(where: str, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Rewrite]]:
+    """Nodes with dense constants."""
+    made, records = list(nodes), []
+    for index, node in enumerate(nodes):
+        found = _node(node)
+        if found is not None:
+            made[index], sparse, tensor = found
+            records.append(_record(Where(f"{where}/node[{index}]", "node", node.name, node.operator), sparse, tensor))
+    return tuple(made), records
 
 
 def _initializers(graph: Graph) -> Iterator[tuple[int, Tensor]]:

@@ -21,6 +21,8 @@ def rewrite(site: Site) -> Change | None:
     parts = [site.output_shape(index) for index in range(len(node.outputs))]
     if None in parts or sum(part[axis] for part in parts if part) != shape[axis]:
         return None
+    if any(part and 0 in part for part in parts):  # Slice has no empty result
+        return None
     nodes, constants, start = [], list[Tensor](), 0
     for name, part in zip(node.outputs, parts, strict=True):
         end = start + (part[axis] if part else 0)

@@ -61,7 +61,7 @@ class Located:
     """One axis as arrays: at location t its place x samples the element index[t, x] with weight[t, x]; 0 for none."""
 
     def __init__(self, sampling: Sampling) -> None:
-        most = max(len(each or ()) for each in sampling)
+        most = max(1, *(len(each or ()) for each in sampling))  # one where all of the axis is extrapolated
         self.index = np.zeros((most, len(sampling)), np.intp)
         self.weight = np.zeros((most, len(sampling)))
         for x, each in enumerate(sampling):
