@@ -13,6 +13,11 @@ BETWEEN = 0.01
 """Seconds between two lines: writing more often would cost more than it says."""
 
 
+def bar(done: int, of: int, width: int = 20) -> str:
+    """How much is done, as a bar."""
+    return f"[{'#' * (width * done // max(1, of)):{width}}]"
+
+
 class Line:
     """The line; nothing at all where nobody looks.  It may wait some seconds before it is shown."""
 

@@ -19,7 +19,7 @@ from sonnx.many.crews import answers, counted, crew_of
 from sonnx.many.resuming import Journal
 from sonnx.many.work import Bounds, Task, Work
 from sonnx.misuse import Misuse
-from sonnx.progress import Line
+from sonnx.progress import Line, bar
 from sonnx.results import Why
 
 TESTS = Path(__file__).parent
@@ -99,7 +99,7 @@ def run(tasks, crew, journal, line):
                 words[word(each)] += 1
                 if journal is not None:
                     journal.keep(task, each)
-                line(f"{counted(len(made), len(tasks), words)}  {task.name}")
+                line(f"{bar(len(made), len(tasks))} {counted(len(made), len(tasks), words)}  {task.name}")
         except KeyboardInterrupt:
             return made, True
     return made, False

@@ -11,7 +11,8 @@ from sonnx.cli import run
 
 TAKEN = {
     "check --jobs": (0, 999999999), "check --timeout": (1, 999999999), "check --memory": (1, 999999999),
-    "prove --jobs": (0, 999999999), "prove --timeout": (1, 999999999), "run --jobs": (1, 1024), "compare --random": (1, 999999999),
+    "prove --jobs": (0, 999999999), "prove --timeout": (1, 999999999), "run --jobs": (1, 1024),
+    "compare --random": (1, 999999999),
     "compare --max-ulp": (0, 2**64), "fix --samples": (0, 999999999),
 }  # fmt: skip
 
@@ -44,6 +45,11 @@ def test_the_line_is_rewritten_and_wiped_away(
         line("two " + "x" * 100)
     wanted = f"\r\x1b[Kone\\x1b[31m\r\x1b[Ktwo {'x' * 75}\r\x1b[K"
     assert capsys.readouterr().err == wanted
+
+
+def test_the_bar() -> None:
+    shown = [progress.bar(done, 3, 6) for done in range(4)] + [progress.bar(0, 0, 6)]
+    assert shown == ["[      ]", "[##    ]", "[####  ]", "[######]", "[      ]"]
 
 
 def test_there_is_no_line_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:

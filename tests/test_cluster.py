@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,10 +22,12 @@ from test_many import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts, mode
 
 from sonnx.asked import Asked
 from sonnx.cli import run
-from sonnx.many.identity import files, identity, unlike
+from sonnx.many.cluster import ask, end
+from sonnx.many.identity import identity, unlike
 from sonnx.many.isolation import Children
 from sonnx.many.models import answer, request_of, with_hashes
 from sonnx.many.work import Task, Work
+from sonnx.own_files import own_files, own_hash
 from sonnx.results import Why
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: sonnx[cluster]")
@@ -207,7 +210,7 @@ def test_a_lost_scheduler_leaves_a_report_and_resume_goes_on(mischief: Path, slo
 @needs_dask
 def test_another_version_in_a_worker_is_refused(mischief: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    for name in ("sonnx", "restrictions", "proofs"):
+    for name in ("sonnx", "restrictions", "proofs", "tests/cases"):
         shutil.copytree(ROOT / name, other / name, ignore=shutil.ignore_patterns("__pycache__"))
     with (other / "restrictions/general.toml").open("a") as file:
         file.write("# changed\n")
@@ -309,10 +312,23 @@ def test_a_folder_the_worker_has_not() -> None:
     )
 
 
+def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
+    """`ask` is what runs in a worker; the answers of the run would otherwise be of two programs."""
+    work = Work("sonnx.many.models", "judged", packages=("protobuf",))
+    said = ask("a run", work, {**identity(work.packages), "protobuf": "0.1"}, Task("x", {}))
+    assert said["why"] is Why.FAILED
+    assert re.fullmatch(r"was not judged: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
+    end("a run")
+    said = ask("a run", work, identity(work.packages), Task("x", {}))
+    assert "the tool failed (KeyError: 'model')" in said["sentence"], "a child was asked"
+    end("a run")
+
+
 def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:
-    named = dict(files())
-    for name in ("words.py", "checking.py", "many/cluster.py", "restrictions/general.toml", "proofs/solving.py"):
-        assert named[name].read_bytes()
+    named = dict(own_files())
+    for name in ("sonnx/words.py", "sonnx/many/cluster.py", "restrictions/general.toml", "proofs/solving.py"):
+        assert named[name].read_bytes() == (ROOT / name).read_bytes()
+    assert identity(())["sonnx"] == own_hash()
     ours = identity(("protobuf", "no-such-package"))
     assert ours["no-such-package"] == ""
     assert unlike({**ours, "protobuf": "0.1"}, ours).startswith("protobuf 0.1, not ")

@@ -14,13 +14,13 @@ from sonnx.data import folder
 from sonnx.external import Elsewhere, inside, values
 from sonnx.files import sha256
 from sonnx.model import Model
+from sonnx.own_files import own_files, own_hash
 from sonnx.profile import Edition
 from sonnx.report.json import tool_version
 from sonnx.scope import scopes, standard, stored
 
 PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "fast-sugiyama")
 """What the tool rests on; a check loads the first two, and the last one only draws."""
-CODE = ("*.py", "*.json", "*.toml", "*.css", "*.md", "*.smt2")
 
 
 def about_model(model: Model, name: str, digest: str, size: int, beside: Path) -> dict[str, Any]:
@@ -72,22 +72,7 @@ def _version(operator: str, operator_set: int | None) -> int:
 
 def about_tool() -> dict[str, Any]:
     """The version and the hash of all files of the tool, whichever way it is installed."""
-    files = dict(sorted(_files()))
-    whole = hashlib.sha256("".join(f"{digest}  {name}\n" for name, digest in files.items()).encode()).hexdigest()
-    return {"name": "sonnx", "version": tool_version(), "sha256": whole, "files": len(files)}
-
-
-def _files() -> Iterator[tuple[str, str]]:
-    package = Path(__file__).parent.parent
-    inner = ("restrictions", "proofs", "cases")
-    for pattern in CODE:
-        for path in package.rglob(pattern):
-            relative = path.relative_to(package)
-            if relative.parts[0] not in inner:
-                yield f"sonnx/{relative.as_posix()}", sha256(path)
-        for name in inner:
-            base = folder(name)
-            yield from ((f"{name}/{path.relative_to(base).as_posix()}", sha256(path)) for path in base.rglob(pattern))
+    return {"name": "sonnx", "version": tool_version(), "sha256": own_hash(), "files": len([*own_files()])}
 
 
 def about_packages() -> list[dict[str, Any]]:

@@ -119,31 +119,36 @@ def _end_everywhere(client: Any, run: str) -> None:
 
 # ------------------------------------------------------------------ in a worker
 
-_RUNS: dict[str, Children] = {}
+_RUNS: dict[str, Children | str] = {}
+"""The children of each run, or why there are none."""
 _LOCK = threading.Lock()
 
 
 def ask(run: str, work: Work, wanted: Identity, task: Task) -> Answer:
     """The answer of a child of this worker."""
-    ours = identity(work.packages)
-    if ours != wanted:
-        return work.undone(Why.FAILED, f": its worker has {unlike(ours, wanted)}")
-    return _children(run, work).ask(task)
+    children = _children(run, work, wanted)
+    if isinstance(children, str):
+        return work.undone(Why.FAILED, f": its worker has {children}")
+    return children.ask(task)
 
 
 def end(run: str) -> None:
     """End the children of a run."""
     with _LOCK:
         children = _RUNS.pop(run, None)
-    if children is not None:
+    if isinstance(children, Children):
         children.close()
 
 
-def _children(run: str, work: Work) -> Children:
+def _children(run: str, work: Work, wanted: Identity) -> Children | str:
     with _LOCK:
         if run not in _RUNS:
-            _RUNS[run] = Children(work)
-            threading.Thread(target=_rest, args=(_RUNS[run],), daemon=True).start()
+            ours = identity(work.packages)
+            if ours != wanted:
+                _RUNS[run] = unlike(ours, wanted)
+            else:
+                children = _RUNS[run] = Children(work)
+                threading.Thread(target=_rest, args=(children,), daemon=True).start()
         return _RUNS[run]
 
 

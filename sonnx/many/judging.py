@@ -12,6 +12,7 @@ from sonnx.many.resuming import Journal
 from sonnx.many.stored import decode
 from sonnx.many.work import Answer, Task
 from sonnx.misuse import Misuse
+from sonnx.progress import bar
 from sonnx.results import Results, Unjudged, Why
 from sonnx.tailoring import Tailoring
 from sonnx.verdict import Report
@@ -57,7 +58,9 @@ def judge_all(
                     journal.keep(task, answer)
                 result = results[task.name] = _result(task, answer, tailoring)
                 verdicts[_word(result)] += 1
-                progress(f"{counted(len(results), len(tasks), verdicts)}  {task.name[-50:]}")
+                progress(
+                    f"{bar(len(results), len(tasks))} {counted(len(results), len(tasks), verdicts)}  {task.name[-50:]}"
+                )
         except KeyboardInterrupt:
             interrupted = True
     rest = {task.name: _result(task, crew.work.interrupted, None) for task in tasks if task.name not in results}

@@ -17,6 +17,7 @@ from sonnx.asking import Judged
 from sonnx.many.crews import Crew, answers, counted
 from sonnx.many.work import Answer, Bounds, Task, Work
 from sonnx.misuse import Misuse
+from sonnx.progress import bar
 from sonnx.proving import Outcome
 from sonnx.results import Unjudged, Why
 
@@ -55,7 +56,7 @@ def prove_all(
             for task, answer in coming:
                 outcome = made[task.name] = _outcome(theorems[task.name], answer)
                 statuses[outcome.status] += 1
-                progress(f"{counted(len(made), len(tasks), statuses)}  {task.name}")
+                progress(f"{bar(len(made), len(tasks))} {counted(len(made), len(tasks), statuses)}  {task.name}")
         except KeyboardInterrupt:
             interrupted = True
     rest = {name: _outcome(theorems[name], crew.work.interrupted) for name in theorems if name not in made}

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-import sonnx
-from sonnx.data import folder
-from sonnx.files import sha256
+from sonnx.own_files import own_hash
 
 NAME = "sonnx"
 
@@ -48,19 +46,7 @@ def configuration() -> Configuration:
     found = tuple(_installed(name) for name in dict.fromkeys([NAME, *_needed()]) if _there(name))
     packaged = _there(NAME) and any(path.parts[0] == NAME for path in distribution(NAME).files or ())
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return Configuration(packaged, found, own_files(), python, f"{sys.platform} {platform.machine()}")
-
-
-def own_files() -> str:
-    """One hash of the package, the rules, the proofs and the cases; a wheel and its checkout have the same."""
-    digest = hashlib.sha256()
-    package, data = Path(sonnx.__file__).parent, ("restrictions", "proofs", "cases")
-    for name, base in (("", package), *((each, folder(each)) for each in data)):
-        for path in sorted(base.rglob("*")):
-            parts = path.relative_to(base).parts
-            if path.is_file() and "__pycache__" not in parts and not (base == package and parts[0] in data):
-                digest.update(f"{'/'.join((name, *parts))} {sha256(path)}\n".encode())
-    return digest.hexdigest()
+    return Configuration(packaged, found, own_hash(), python, f"{sys.platform} {platform.machine()}")
 
 
 def _there(name: str) -> bool:

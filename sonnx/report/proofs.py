@@ -119,11 +119,12 @@ def values(outcome: Outcome) -> str:
 
 def trusted(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Who answered, what rests on one solver, and what has to be believed."""
+    outcomes = [outcome for outcome in outcomes if outcome.unanswered is None]
     single = [outcome for outcome in outcomes if not outcome.confirmed]
     answers = [answer for outcome in outcomes for each in outcome.obligations for answer in each.answers]
     versions = dict.fromkeys(f"{answer.solver} {answer.version}" for answer in answers)
     steps = sum(answer.steps for answer in answers)
-    yield f"solvers: {', '.join(versions)}"
+    yield f"solvers: {', '.join(versions) or 'none answered'}"
     if steps:
         yield f"cvc5 gave proofs of {steps} steps, {sum(a.trusted for a in answers)} of them trusted"
     if single:
