@@ -286,6 +286,18 @@ def test_the_format_of_a_comparison_never_changes_the_exit_code(name: str, model
         assert Path("report").read_text("utf-8") == said
 
 
+@pytest.mark.parametrize("command", ["check", "prove", "compare"])
+def test_a_report_that_cannot_be_written_is_one_sentence_about_its_file(command: str, model: str, capsys: Any) -> None:
+    Path("file").write_text("kept")
+    before = sorted(map(str, Path().rglob("*")))
+    more = ["--runtime", "reference"] if command == "compare" else []
+    for target, reason in (("file/report.html", "Not a directory"), ("none/report.html", "No such file or directory")):
+        assert run([command, model, *more, "--format", "html", "--output", target]) == 2
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", f"sonnx: {target}: {reason}\n")
+    assert sorted(map(str, Path().rglob("*"))) == before
+
+
 @pytest.mark.parametrize("name", [*OWN, *RESULTS])
 def test_a_model_that_does_not_conform_has_the_report_of_the_check(name: str, model: str, capsys: Any) -> None:
     wrong = onnx.load(model)
