@@ -6,7 +6,8 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -25,14 +26,24 @@ def write_whole(path: Path, content: str | bytes) -> None:
             file.write(data)
         return
     name = path.parent / f".{path.name}.{os.getpid()}"
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with _naming(path):
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            name.replace(path)
+        except BaseException:
+            name.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """An error is about what was to be written, and not about the name it had before."""
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        name.replace(path)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def deliver(document: str, path: Path | None) -> None:
@@ -59,16 +70,17 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """
     target = folder.absolute()
     part = target.parent / f".{target.name}.{os.getpid()}"
-    part.mkdir()
-    try:
-        for name, content in files.items():
-            path = part / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        part.replace(target)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    with _naming(folder):
+        part.mkdir()
+        try:
+            for name, content in files.items():
+                path = part / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            part.replace(target)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
 
 
 def sha256(source: Path | bytes | memoryview) -> str:

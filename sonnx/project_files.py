@@ -52,7 +52,8 @@ def read(path: str | os.PathLike[str], make: Callable[[Table, str, str], T], for
     except form.error as error:
         raise Misuse(f"{shown} is no {form.name}: {error}") from None
     except CatalogueError as error:
-        raise Misuse(f"{shown}: {error}") from None
+        said, base = str(error), PurePath(path).name
+        raise Misuse(f"{shown}{said[len(base) :]}" if said.startswith(base) else f"{shown}: {said}") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
         raise Misuse(f"{shown} is no {form.name} file that {form.writers}") from None
     return made

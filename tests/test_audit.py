@@ -370,6 +370,29 @@ def test_a_folder_that_cannot_be_used_is_misuse_before_anything_is_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
 
 
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Root may write everywhere, so that the answer of the system stands in for its rights."""
+    monkeypatch.setattr(os, "access", lambda path, mode: (Path(path), mode) != (tmp_path, os.W_OK))
+    assert run(["audit", str(tmp_path / "absent.onnx"), "--output", str(tmp_path / "new")]) == 2
+    assert capsys.readouterr().err == f"sonnx: {tmp_path} cannot be written to: name a folder elsewhere\n"
+
+
+@pytest.mark.parametrize("option", ["--deviations", "--tailoring", "--rewrites"])
+@pytest.mark.parametrize("text", ["x = [", "surprise = 1", '[[deviation]]\nrule = "x"', "\x00"])
+def test_a_malformed_file_of_the_project_makes_no_pack(
+    tmp_path: Path, option: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "given").write_text(text)
+    arguments = ["audit", str(CONFORMING), "--output", str(tmp_path / "new"), option, str(tmp_path / "given")]
+    assert run(arguments) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert said.err.startswith(f"sonnx: {tmp_path / 'given'}")
+    assert [path.name for path in tmp_path.iterdir()] == ["given"]
+
+
 def test_nothing_stays_where_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -125,6 +125,14 @@ def test_a_proof_has_a_case_for_each_rule_that_was_asked_or_waits(proof: Result)
     }
 
 
+def test_what_is_open_because_of_others_is_folded_and_counted(proof: Result) -> None:
+    assert [(case.rule, case.standing) for case in proof.cases if case.folded] == [("Max.Y-shape", "open")]
+    assert "1 answer is open only because of others, to 1 rule" in proof.notes
+    for name, said in ((each, render_result(each, proof)) for each in RESULTS):
+        assert "Max.Y-shape" in said or name == "github"
+        assert "1 answer is open only because of others" in said
+
+
 def test_no_name_of_its_own_is_a_rule_of_the_profile(proof: Result, comparison: Result) -> None:
     assert (proof.declared.keys() | comparison.declared.keys()) - every().keys() == {
         "every-node-asked", "outputs", "equal-inputs", "accumulated", "exact-values",
@@ -205,11 +213,12 @@ def test_every_line_for_github_is_one_workflow_command(found: Result) -> None:
     wanted = {
         ("error" if case.standing == "fail" else "notice", f"{case.rule}: {case.verdict}")
         for case in found.cases
-        if case.standing != "pass"
+        if case.standing != "pass" and not case.folded
     }
     assert {(level, title) for level, _, title, _ in rest} == wanted
     for case in found.cases:
-        assert (case.standing == "pass") == (not any(case.sentence in text for _, _, _, text in rest))
+        shown = any(case.sentence in text for _, _, _, text in rest)
+        assert shown == (case.standing != "pass" and not case.folded)
 
 
 def test_markdown_has_a_row_for_each_case_and_names_of_models_in_code_spans(found: Result) -> None:
@@ -284,6 +293,18 @@ def test_the_format_of_a_comparison_never_changes_the_exit_code(name: str, model
         assert "more than 0" in said or "sign of zero" in said
         assert run([*arguments, *bound, "--output", "report"]) == 1
         assert Path("report").read_text("utf-8") == said
+
+
+@pytest.mark.parametrize("command", ["check", "prove", "compare"])
+def test_a_report_that_cannot_be_written_is_one_sentence_about_its_file(command: str, model: str, capsys: Any) -> None:
+    Path("file").write_text("kept")
+    before = sorted(map(str, Path().rglob("*")))
+    more = ["--runtime", "reference"] if command == "compare" else []
+    for target, reason in (("file/report.html", "Not a directory"), ("none/report.html", "No such file or directory")):
+        assert run([command, model, *more, "--format", "html", "--output", target]) == 2
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", f"sonnx: {target}: {reason}\n")
+    assert sorted(map(str, Path().rglob("*"))) == before
 
 
 @pytest.mark.parametrize("name", [*OWN, *RESULTS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
 from datetime import UTC, date, datetime
@@ -100,5 +101,8 @@ def require_free(folder: Path) -> None:
         raise Misuse(f"{folder} is not empty: name a new folder, so that no file of an older pack stays")
     if folder.exists() and not folder.is_dir():
         raise Misuse(f"{folder} is a file; name a folder")
-    if not folder.absolute().parent.is_dir():
-        raise Misuse(f"{folder.absolute().parent} is no folder")
+    parent = folder.absolute().parent
+    if not parent.is_dir():
+        raise Misuse(f"{parent} is no folder")
+    if not os.access(parent, os.W_OK):
+        raise Misuse(f"{parent} cannot be written to: name a folder elsewhere")

@@ -110,7 +110,7 @@ def of_model(proof: ModelProof) -> Result:
         declared=_declared(edition),
         parts=(Part(escape(proof.name), proof.name, cases),),
         facts=tuple(_facts(proof, edition)),
-        notes=tuple(map(printable, proof.notes)),
+        notes=(*map(printable, proof.notes), *_folded(proof)),
         hashes={proof.name: proof.sha256},
     )
 
@@ -161,9 +161,16 @@ def _tallies(proof: ModelProof) -> Iterator[Case]:
     for tally in proof.rules:
         if tally.waiting:
             said = f"{plural(tally.waiting, 'node')} not decided, only because of other answers"
-            yield Case(tally.rule, tally.rule, "undecided", Standing.OPEN, said, (), WHOLE)
+            yield Case(tally.rule, tally.rule, "undecided", Standing.OPEN, said, (), WHOLE, folded=True)
         if tally.proved:
             yield Case(tally.rule, tally.rule, "proved", Standing.GOOD, f"at {plural(tally.proved, 'node')}")
+
+
+def _folded(proof: ModelProof) -> Iterator[str]:
+    waiting = [tally.waiting for tally in proof.rules if tally.waiting]
+    if waiting:
+        answers = plural(sum(waiting), "answer is", "answers are")
+        yield f"{answers} open only because of others, to {plural(len(waiting), 'rule')}"
 
 
 def _every_node(proof: ModelProof) -> Case:

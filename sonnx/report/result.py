@@ -54,6 +54,8 @@ class Case:
     details: tuple[tuple[str, str], ...] = ()
     """What else is known, as terms and what they say."""
     where: Where | None = None
+    folded: bool = False
+    """It is open only because of other cases: formats for people count it there, and do not show it again."""
 
     @property
     def at(self) -> str:
@@ -118,11 +120,11 @@ class Result:
 
     @property
     def findings(self) -> Iterator[tuple[Part, list[Case]]]:
-        """What is no pass, by part, rule and word, the worst first."""
+        """What is no pass and not folded, by part, rule and word, the worst first."""
         groups: dict[tuple[int, str, str], tuple[Part, list[Case]]] = {}
         for number, part in enumerate(self.parts):
             for case in part.cases:
-                if case.standing is not Standing.GOOD:
+                if case.standing is not Standing.GOOD and not case.folded:
                     groups.setdefault((number, case.rule, case.verdict), (part, []))[1].append(case)
         yield from sorted(groups.values(), key=lambda group: list(Standing).index(worst(group[1])))
 

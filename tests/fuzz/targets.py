@@ -24,14 +24,17 @@ from sonnx.model_proof import prove_model
 from sonnx.parse import read
 from sonnx.profile import Rule
 from sonnx.report import proof as proof_report
-from sonnx.report.formats import FORMATS, render
+from sonnx.report.formats import FORMATS, RESULTS, render, render_result
+from sonnx.report.proof_result import of_model
 from sonnx.running import asked
 from sonnx.semantics.formats import ELEMENTS
 
 REFUSALS = (sonnx.Unreadable, Misuse)
 SHOWN = (*["text"] * 6, *["json", "github", "markdown"] * 3, *["junit"] * 2, "html", "sarif")
+PROVED = (*["junit", "github", "markdown"] * 3, "html", "sarif")
 """The longest documents seldom."""
 
+assert set(PROVED) == set(RESULTS)
 assert set(SHOWN) | {"deviations"} == set(FORMATS)
 LARGEST = 1000
 """Elements of an input that is made up for a run."""
@@ -74,13 +77,15 @@ def check(data: bytes) -> None:
 
 
 def prove(data: bytes) -> None:
-    """`sonnx prove MODEL`."""
+    """`sonnx prove MODEL` as text, and in another format."""
+    form = Draw(data[::-1]).one(PROVED)
     try:
         proof = prove_model(model(data))
     except REFUSALS as error:
         harmless(str(error))
         return
     harmless(proof_report.render(proof))
+    harmless(render_result(form, of_model(proof)))
 
 
 def run(data: bytes) -> None:
