@@ -6,39 +6,39 @@ decided here.  A node whose answer depends on values that do not exist yet is ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
 from math import prod
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from sonnx import catalogue, semantics
+from sonnx import catalogue
 from sonnx.calls import group_answers
 from sonnx.domain import Expression
+from sonnx.expecting import (
+    Expected,
+    expected_of,
+    is_known,
+    require_count,
+    require_stated_count,
+    require_types,
+    stated_outputs,
+)
 from sonnx.facts import Cause, Facts, first_unknown
 from sonnx.facts import Tensor as TensorFacts
+from sonnx.implementations import Definition, Kernel, implementation, module_of
 from sonnx.inforce import InForce
 from sonnx.judging import Answer, judge, verdict_of
 from sonnx.model import Attribute, Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
-from sonnx.profile import Operator, Output, Rule, at, expand
-from sonnx.quoting import quote
-from sonnx.scope import standard
-from sonnx.semantics.alignment import NUMPY_SINCE, aligned
+from sonnx.profile import Operator, Rule
 from sonnx.semantics.application import Application, Tally
-from sonnx.semantics.formats import ELEMENTS, NAMES, Array
+from sonnx.semantics.formats import NAMES, Array
 from sonnx.signature import Signature, demanded, resolve, signature
 from sonnx.stops import ErrorCondition, NotExecutable
 from sonnx.verdict import Verdict
-
-Definition = Callable[[Application, Sequence[Any]], tuple[Array, ...]]
-Kernel = Callable[[Sequence[Any], Array], Array]
-Expected = tuple[tuple[int, ...], np.dtype[Any]]
 
 DIMENSIONS, BYTES = 64, 2**62
 """What a numpy array may have at most; memory ends before that."""
@@ -98,7 +98,7 @@ class Applier:
             ErrorCondition: a rule its values rest on does not hold.
             NotExecutable: the executor has no meaning for the node.
         """
-        module = _module(node)
+        module = module_of(node)
         described = catalogue.operator(node.operator)
         attributes = {attribute.name: attribute for attribute in node.attributes}
         if any(attribute.reference for attribute in node.attributes) or len(attributes) < len(node.attributes):
@@ -106,16 +106,18 @@ class Applier:
         if self.operator_set is None:
             raise NotExecutable("the model imports no version of the standard operator set")
         if described is None:
-            _plain_count(node, module)
+            require_stated_count(node, module)
             application = self._application(node, self.operator_set, "onnx", {}, attributes)
-            if hasattr(module, "outputs") and not all(each is None or _is_known(each) for each in inputs):
+            if hasattr(module, "outputs") and not all(each is None or is_known(each) for each in inputs):
                 return None
-            return self._prepared(application, module, _plain_outputs(application, module, inputs))
+            return self._prepared(application, module, stated_outputs(application, module, inputs))
         made = self._signature(described)
-        _count(node, made)
+        require_count(node, made)
         names = environment(made, node.attributes, inputs, [NOTHING_STATED] * len(node.outputs))
         if not self.conforming and hasattr(module, "written_out"):
-            unknown = first_unknown((names["X"].shape, *[names[parameter.name] for parameter in made.parameters]))
+            unknown = first_unknown(
+                (names[made.inputs[0].name].shape, *[names[parameter.name] for parameter in made.parameters])
+            )
             if unknown is not None and unknown.cause is Cause.RUN_TIME:
                 return None
             said = module.written_out(names) if unknown is None else ()
@@ -124,7 +126,7 @@ class Applier:
                 names = environment(made, tuple(attributes.values()), inputs, [NOTHING_STATED] * len(node.outputs))
         if self._wait(made, names, getattr(module, "RAISES", ())):
             return None
-        _types(made, described, names)
+        require_types(made, described, names)
         for parameter in made.parameters:
             unknown = first_unknown(names[parameter.name])
             if unknown is not None and _has_meaning(made, parameter.name, names):
@@ -133,7 +135,7 @@ class Applier:
         outputs = made.outputs[: len(node.outputs)]
         if any(output.constant for output in outputs):  # the node holds the value itself, type and shape included
             return self._prepared(application, module, None)
-        expected = tuple(each for output in outputs for each in _expected(made, output, names, described, module))
+        expected = tuple(each for output in outputs for each in expected_of(made, output, names, described, module))
         return self._prepared(application, module, expected)
 
     def _application(
@@ -149,18 +151,16 @@ class Applier:
                 raise NotExecutable(f"an output of shape {list(shape)} has a negative extent")
             if len(shape) > DIMENSIONS or prod(max(1, extent) for extent in shape) * kind.itemsize > BYTES:
                 raise NotExecutable(f"an output of shape {list(shape)} is too large for an array")
-        fast = None if self.plain else _kernels().get(application.operator.lower())
-        faster = import_module(fast) if fast else None
-        kernel: Kernel | None = None
-        if expected is not None and len(expected) == 1 and not self.plain:
-            if faster is not None and hasattr(faster, "kernel"):
-                kernel = faster.kernel(application)
-            elif getattr(module, "COPIES", False):
-                kernel = _copying(application, module.evaluate)
-        definition, early = getattr(faster, "evaluate", module.evaluate), getattr(module, "EARLY", False)
-        if getattr(module, "ALONG_AXIS", False) and application.version < NUMPY_SINCE:
-            definition, kernel = _along_axis(application, definition, kernel)
-        return Prepared(application, definition, expected, kernel, getattr(module, "SAME_VALUE", False), early)
+        single = expected is not None and len(expected) == 1
+        definition, kernel = implementation(application, module, single, self.plain)
+        return Prepared(
+            application,
+            definition,
+            expected,
+            kernel,
+            getattr(module, "SAME_VALUE", False),
+            getattr(module, "EARLY", False),
+        )
 
     def _signature(self, described: Operator) -> Signature:
         """The operator as the edition sees it; outside the edition, as its ONNX text does."""
@@ -221,169 +221,6 @@ def _without_outputs(made: Signature) -> dict[str, Any]:
     return {f"given({output.name})": False for output in made.outputs}
 
 
-def _types(made: Signature, described: Operator, names: Mapping[str, Any]) -> None:
-    """Every type variable has an element type that ONNX gives it.
-
-    Raises:
-        NotExecutable: one has not.
-    """
-    for variable, members in made.groups.items():
-        element = _element(members, names, "")
-        admitted = expand(at(described.types[variable], made.version) or (), catalogue.editions().families)
-        if element and element not in admitted:
-            raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {element}")
-
-
 def _has_meaning(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
     """Whether a parameter has a value: it is written, or its absence means one."""
     return bool(names[f"written({name})"]) or made.absent[name] is not None
-
-
-def _along_axis(
-    application: Application, evaluate: Definition, kernel: Kernel | None
-) -> tuple[Definition, Kernel | None]:
-    """The same on inputs that NumPy broadcasts as the version does."""
-
-    def defined(application: Application, inputs: Sequence[Any]) -> tuple[Array, ...]:
-        return evaluate(application, aligned(application, inputs))
-
-    def fast(inputs: Sequence[Any], out: Array) -> Array:
-        assert kernel is not None  # noqa: S101  else it is not asked for
-        return kernel(aligned(application, inputs), out)
-
-    return defined, kernel and fast
-
-
-def _copying(application: Application, evaluate: Definition) -> Kernel:
-    """The kernel of an operator whose definition is a view of its input: the elements, copied."""
-
-    def copy(inputs: Sequence[Any], out: Array) -> Array:
-        np.copyto(out, evaluate(application, inputs)[0])
-        return out
-
-    return copy
-
-
-def _plain_count(node: Node, module: ModuleType) -> None:
-    """The inputs, outputs and attributes of an operator without a data file, as its module states them.
-
-    INPUTS and OUTPUTS are a number, or the least and the largest one; inputs beyond the least may be left out.
-    """
-    for what, names, stated in (
-        ("input", node.inputs, module.INPUTS),
-        ("output", node.outputs, getattr(module, "OUTPUTS", 1)),
-    ):
-        least, most = (stated, stated) if isinstance(stated, int) else stated
-        if not least <= len(names) <= most or not all(names[:least]):
-            number = f"{least}" if least == most else f"{least} to {most}"
-            raise NotExecutable(f"{node.operator} has {number} {what}s, none of the first {least} left out")
-    known: Mapping[str, str] = getattr(module, "ATTRIBUTES", {})
-    for attribute in node.attributes:
-        if attribute.name not in known:
-            raise NotExecutable(f"{node.operator} has no attribute {quote(attribute.name)}")
-        if attribute.kind != known[attribute.name]:
-            kinds = f"{attribute.kind}, not {known[attribute.name]}"
-            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {kinds}")
-
-
-def _is_known(tensor: TensorFacts) -> bool:
-    """Whether type and shape are known."""
-    return first_unknown((tensor.type, tensor.shape)) is None and tensor.type in ELEMENTS
-
-
-def _plain_outputs(
-    application: Application, module: ModuleType, inputs: Sequence[TensorFacts | None]
-) -> tuple[Expected, ...] | None:
-    """What an operator without a data file makes of inputs of known types and shapes, None where values decide it."""
-    if not hasattr(module, "outputs"):
-        return None
-    known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
-    made: tuple[Expected, ...] = module.outputs(application, known)
-    return made
-
-
-def _count(node: Node, made: Signature) -> None:
-    """No more inputs, outputs and attributes than the version has."""
-    variadic = bool(made.inputs) and made.inputs[-1].variadic
-    unknown = {attribute.name for attribute in node.attributes} - {each.name for each in made.attributes}
-    if len(node.inputs) > len(made.inputs) and not variadic:
-        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.inputs)} inputs, not {len(node.inputs)}")
-    for index, name in enumerate(node.inputs):
-        formal = made.inputs[min(index, len(made.inputs) - 1)]
-        if not name and not formal.optional:
-            raise NotExecutable(f"the input {formal.name} is left out")
-    repeated = bool(made.outputs) and made.outputs[-1].variadic
-    if not node.outputs or (len(node.outputs) > len(made.outputs) and not repeated):
-        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.outputs)} outputs, not {len(node.outputs)}")
-    if unknown:
-        raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
-
-
-def _expected(
-    made: Signature, output: Output, names: Mapping[str, Any], described: Operator, module: ModuleType
-) -> list[Expected]:
-    """The shape and type of an output; of one that stands any number of times, of each."""
-    shape = evaluate(made.shapes[output.name], Facts(), names)
-    unknown = first_unknown(shape)
-    if unknown is not None:
-        raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
-    element = output.type
-    chosen = at(output.element, made.version)
-    if chosen is not None:
-        element = str(evaluate(chosen, Facts(), names))
-    elif element in made.groups:
-        only = at(described.types[element], made.version) or ()
-        element = _element(made.groups[element], names, output.name) or (only[0] if len(only) == 1 else "")
-        element = element or (module.result_type(names) if hasattr(module, "result_type") else "unknown")
-    if element not in ELEMENTS:
-        raise NotExecutable(f"{output.name} has the element type {element}, which the executor does not know")
-    shapes = shape if output.variadic else [shape]
-    return [(each, ELEMENTS[element]) for each in shapes]
-
-
-def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
-    """The element type the inputs of a type variable have, "" where it has no input."""
-    for name in members:
-        value = names.get(f"{name}_input", names[name])
-        tensors = (value,) if isinstance(value, TensorFacts) else value
-        for tensor in tensors if name != output else ():
-            if isinstance(tensor.type, str):
-                return tensor.type
-    return ""
-
-
-# ------------------------------------------------------------------ modules
-
-
-@cache
-def _modules(package: str) -> Mapping[str, str]:
-    """The modules of a package by their name; a name in a model is looked up here and never becomes a path."""
-    folder = Path(str(import_module(package).__file__)).parent
-    return {entry.stem: f"{package}.{entry.stem}" for entry in folder.glob("*.py") if entry.stem != "__init__"}
-
-
-def _kernels() -> Mapping[str, str]:
-    return _modules(f"{semantics.__name__}.kernels")
-
-
-def has_meaning(node: Node) -> bool:
-    """Whether the executor knows the operator of a node."""
-    try:
-        _module(node)
-    except NotExecutable:
-        return False
-    return True
-
-
-def _module(node: Node) -> ModuleType:
-    """What computes the operator of a node.
-
-    Raises:
-        NotExecutable: nothing does.
-    """
-    found = None if standard(node.domain) else _modules(semantics.__name__).get(node.operator.lower())
-    module = import_module(found) if found else None
-    if module is None or getattr(module, "OPERATOR", None) != node.operator:
-        domain = f" of the domain {quote(node.domain)}" if standard(node.domain) else ""
-        raise NotExecutable(f"the executor does not know the operator {quote(node.operator)}{domain}")
-    return module

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from sonnx.applying import Applier, Expected, Kernel, Prepared, facts_of
+from sonnx.applying import Applier, Prepared, facts_of
+from sonnx.expecting import Expected
 from sonnx.facts import Tensor as TensorFacts
+from sonnx.implementations import Kernel
 from sonnx.model import Attribute, Model, Node, Tensor, subgraphs
 from sonnx.node_facts import RUN_TIME
 from sonnx.quoting import quote

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from sonnx import catalogue
-from sonnx.applying import Applier, Expected, Kernel, facts_of
+from sonnx.applying import Applier, facts_of
 from sonnx.checking import judge_model
 from sonnx.constants import decode
+from sonnx.expecting import Expected
+from sonnx.implementations import Kernel
 from sonnx.inforce import InForce
 from sonnx.misuse import Misuse
 from sonnx.model import Model, Node, Type, Value

@@ -19,7 +19,7 @@ from plainly import by_definition
 import sonnx
 from sonnx import catalogue, semantics
 from sonnx.agreement import first_difference
-from sonnx.applying import _modules
+from sonnx.implementations import modules
 from sonnx.semantics.formats import NAMES
 
 LISTED = tomllib.loads((Path(__file__).parent / "node_values.toml").read_text("utf-8"))
@@ -36,7 +36,7 @@ def collected():
     for case in cases:
         nodes = case.model.graph.node
         operator = nodes[0].op_type
-        known = operator.lower() in _modules(semantics.__name__) or catalogue.operator(operator) is not None
+        known = operator.lower() in modules(semantics.__name__) or catalogue.operator(operator) is not None
         if len(nodes) != 1 or nodes[0].domain or not known:
             continue
         for number, (inputs, outputs) in enumerate(case.data_sets):

@@ -16,7 +16,7 @@ from test_unchecked import one
 
 import sonnx
 from sonnx import semantics
-from sonnx.applying import _modules
+from sonnx.implementations import modules
 
 OPERATORS = Path(__file__).parent.parent / "restrictions" / "operators"
 
@@ -40,7 +40,7 @@ def source_of(module):
     pending = [module]
     while pending:
         name = pending.pop()
-        if name in seen or name.rpartition(".")[2] not in _modules(semantics.__name__):
+        if name in seen or name.rpartition(".")[2] not in modules(semantics.__name__):
             continue
         seen.add(name)
         own = inspect.getsource(import_module(name))
@@ -56,7 +56,7 @@ def source_of(module):
 def test_every_parameter_is_read(path):
     data = tomllib.loads(path.read_text("utf-8"))
     texts = [str(output.get("shape", "")) for output in data["outputs"].values()] + [str(data.get("define", {}))]
-    code = source_of(_modules(semantics.__name__)[path.stem])
+    code = source_of(modules(semantics.__name__)[path.stem])
     for name in data.get("parameters", {}):
         if {("*", name), (data["operator"], name)} & WITHOUT_EFFECT.keys():
             continue

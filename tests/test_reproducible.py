@@ -19,7 +19,7 @@ from oracle import same
 from test_unchecked import one
 
 from sonnx import semantics
-from sonnx.applying import _kernels
+from sonnx.implementations import kernels
 
 VERSION = 22
 WINDOW = {"kernel_shape": [3, 3], "strides": [3, 3]}
@@ -175,7 +175,7 @@ def test_every_operator_that_adds_up_is_shuffled():
         definition = import_module(f"{semantics.__name__}.{name}") if name != "__init__" else None
         if definition is None or not hasattr(definition, "OPERATOR"):
             continue
-        kernel = _kernels().get(name)
+        kernel = kernels().get(name)
         code = inspect.getsource(import_module(kernel) if kernel else definition)
         if ADDS.search(code) or re.search(r"\btotal\(", inspect.getsource(definition)):
             adding.add(name)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from sonnx import catalogue, semantics
-from sonnx.applying import _kernels, _modules
+from sonnx.implementations import kernels, modules
 
 MODULES = {
     module.OPERATOR: module
-    for module in map(importlib.import_module, _modules(semantics.__name__).values())
+    for module in map(importlib.import_module, modules(semantics.__name__).values())
     if hasattr(module, "OPERATOR")
 }
 DESCRIBED = {name: catalogue.operator(name) for name in MODULES}
@@ -50,6 +50,6 @@ def test_raises_what_only_values_decide(operator):
 
 def test_every_kernel_has_its_definition():
     helpers = {"blocks", "bounding", "certified", "elementwise", "scratch", "settling", "trust"}
-    assert set(_kernels()) - {name.lower() for name in MODULES} >= helpers
-    unknown = set(_kernels()) - {name.lower() for name in MODULES}
-    assert not [each for each in unknown if hasattr(importlib.import_module(_kernels()[each]), "kernel")]
+    assert set(kernels()) - {name.lower() for name in MODULES} >= helpers
+    unknown = set(kernels()) - {name.lower() for name in MODULES}
+    assert not [each for each in unknown if hasattr(importlib.import_module(kernels()[each]), "kernel")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sonnx.applying import has_meaning
+from sonnx.implementations import has_meaning
 from sonnx.model import NOT_STATED, Model, Node, Type, Value, subgraphs
 from sonnx.scope import Scope, function_key, standard
 
