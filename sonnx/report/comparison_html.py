@@ -16,10 +16,11 @@ from sonnx.report.html_parts import Markup, code, document, element, folding, jo
 from sonnx.report.json import tool_version
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 960, 260, 60, 40, 14
-SHORT = ("value", "#count", "#identical", "#ulp", "#mean", "#absolute", "special")
+SHORT = ("value", "#count", "#identical", "#ulp", "#mean", "#absolute", "other")
 """The heads of a table, short, so that names of values have room on paper."""
 KEY = (
-    "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; special: NaN and others"
+    "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
+    "other: elements that differ in being NaN or infinite, or in the sign of a zero"
 )
 DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
 
