@@ -13,19 +13,20 @@ from collections.abc import Iterable, Iterator
 import z3
 from sonnx.proofs.abstraction import without_division
 from sonnx.proofs.encoding import Condition
-from sonnx.proofs.family import Family, families, provable
+from sonnx.proofs.family import Family, families
 from sonnx.proofs.independent import identifier, independent, satisfiable
 from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 from sonnx.proofs.truths import Truth, both, formula, implies
 from sonnx.proofs.z3_values import Listing, Partial, at_most
 
+from sonnx.catalogue import operators
 from sonnx.expression import parse
 from sonnx.profile import Operator, Rule
 
 
 def theorems() -> Iterator[Theorem]:
     """The theorems about all operators of the catalogue."""
-    for described in provable():
+    for described in operators():
         yield from about(described)
 
 

@@ -14,7 +14,7 @@ from sonnx.proofs.encoding import Condition
 from sonnx.proofs.setting import Bounds, Setting, general_rules
 from sonnx.proofs.truths import Truth, formula
 
-from sonnx.catalogue import editions, operators
+from sonnx.catalogue import editions
 from sonnx.domain import Expression
 from sonnx.expression import words
 from sonnx.inforce import InForce
@@ -266,11 +266,6 @@ def signatures(described: Operator) -> Iterator[tuple[Signature, str]]:
         for version in reversed(described.versions) if text else ():
             if version not in described.refused:
                 yield resolve(described, version, text or "", known, edition.name), edition.name
-
-
-def provable() -> tuple[Operator, ...]:
-    """The operators from whose files theorems are derived; the others say why not."""
-    return tuple(each for each in operators() if not each.unproved)
 
 
 def families(described: Operator, key: Callable[[Family], Hashable]) -> Iterator[Family]:

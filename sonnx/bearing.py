@@ -6,13 +6,13 @@ name its erratum; and what the theorem names itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from sonnx import catalogue
 from sonnx.domain import Expression
-from sonnx.expression import words
+from sonnx.expression import with_inner
 from sonnx.profile import Operator, Rule, at
 
 
@@ -34,7 +34,7 @@ def _by_key() -> Mapping[str, tuple[str, ...]]:
     """Rules by the words they use and by the errata they name."""
     found: dict[str, list[str]] = {}
     for slug, texts, errata in _texts():
-        used = _within(word for text in texts for word in text.words)
+        used = with_inner(word for text in texts for word in text.words)
         for key in (*used, *errata):
             found.setdefault(key, []).append(slug)
     return {key: tuple(slugs) for key, slugs in found.items()}
@@ -46,19 +46,19 @@ def _texts() -> Iterator[tuple[str, list[Expression], tuple[str, ...]]]:
         yield rule.slug, _demands(rule), rule.errata
     for described in catalogue.operators():
         for rule in described.rules:
-            yield rule.slug, _defined(described, _demands(rule)), rule.errata
+            yield rule.slug, defined(described, _demands(rule)), rule.errata
         for output in described.outputs:
             shape = at(output.shape, described.versions[-1])
             if shape is not None:
-                yield f"{described.name}.{output.name}-shape", _defined(described, [shape]), output.errata
+                yield f"{described.name}.{output.name}-shape", defined(described, [shape]), output.errata
 
 
 def _demands(rule: Rule) -> list[Expression]:
     return [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
 
 
-def _defined(described: Operator, texts: list[Expression]) -> list[Expression]:
-    """The texts with the definitions they use, and those these use."""
+def defined(described: Operator, texts: list[Expression]) -> list[Expression]:
+    """The texts with the definitions of the operator's file they use, and those these use."""
     waiting, found = [name for text in texts for name in text.names], dict[str, list[Expression]]()
     while waiting:
         name = waiting.pop()
@@ -66,14 +66,3 @@ def _defined(described: Operator, texts: list[Expression]) -> list[Expression]:
             found[name] = list(described.define[name].values())
             waiting += [inner for text in found[name] for inner in text.names]
     return [*texts, *(text for several in found.values() for text in several)]
-
-
-def _within(used: Iterable[str]) -> set[str]:
-    """The words, and those their sources call."""
-    known, waiting, found = words(), list(used), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [other for other in known if other != name and f"{other}(" in known[name].source]
-    return found

@@ -16,11 +16,12 @@ from sonnx.facts import Tensor as TensorFacts
 from sonnx.graph_rules import Call
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
-from sonnx.judging import Answer, judge, relying
-from sonnx.node_facts import NOTHING_STATED, environment, evaluate
+from sonnx.judging import QUIET, Answer, judge, relying
+from sonnx.node_facts import NOTHING_STATED, environment, evaluate, following
 from sonnx.profile import Output, Rule, at
 from sonnx.quoting import escape
 from sonnx.signature import Signature, demanded
+from sonnx.together import Asked, Together
 from sonnx.verdict import Verdict
 
 Inputs = Sequence[TensorFacts | None]
@@ -54,6 +55,28 @@ def judge_facts(
     computed = _computed(call.signature, names, declared, closed)
     absent = [] if call.status == "planned" else _parameter_answers(call, call.signature, in_force, names)
     return [*absent, *group_answers(call.signature, names, in_force), *own], computed
+
+
+def together(call: Call, answers: Iterable[Answer], names: Mapping[str, Any], in_force: InForce) -> Together | None:
+    """The rules of a call's form on facts that are known through, where `answers` are those that need no facts.
+
+    `names` are the facts of one call of the form.  None where no function can answer for all calls: a parameter is left
+    out that must be written, or the operator passes values on, which a declaration does not state.
+    """
+    made = call.signature
+    if made is None or any(output.constant for output in made.outputs):
+        return None
+    absent = [] if call.status == "planned" else list(_parameter_answers(call, made, in_force, names))
+    own = [(rule, demanded(rule, made.text, in_force.editions)) for rule in made.rules]
+    if not all(answer.verdict in QUIET for answer in absent) or any(demand is None for _, demand in own):
+        return None
+    asked = [Asked(rule, demand) for rule, demand in own if demand is not None]
+    for members in _groups(made, names):
+        tensors = tuple(
+            name if isinstance(names[name], TensorFacts) else f"*{name}" for _, name in _present(members, names)
+        )
+        asked += [Asked(rule, demand, {"group": tensors}) for rule, demand in in_force.about("group")]
+    return Together(asked, [*answers, *absent], following(made, names))
 
 
 def _graph_answer(rule: Rule, call: Call, in_force: InForce) -> Answer:
@@ -100,28 +123,40 @@ def _input_answers(call: Call, made: Signature, in_force: InForce) -> Iterator[A
 
 
 def group_answers(made: Signature, names: Mapping[str, Any], in_force: InForce) -> Iterator[Answer]:
+    """What the rules about tensors of one type say of each group of them."""
+    for rule, demand in in_force.about("group"):
+        for members in _groups(made, names):
+            tensors = _members(members, names)
+            answer = _naming(judge(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
+            tags = dict.fromkeys(tag for each in made.formals if each.name in members for tag in each.type_tags)
+            by_onnx = members in made.groups.values()
+            yield _with_tags(answer if by_onnx else replace(answer, breaks_onnx=False), tuple(tags))
+
+
+def _groups(made: Signature, names: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
     groups = tuple(made.groups.values())
     beyond = [members for members in made.one_type if not any(set(members) <= set(group) for group in groups)]
-    for rule, demand in in_force.about("group"):
-        for members in (*groups, *beyond):
-            tensors = _members(members, names)
-            if len(tensors) > 1:
-                answer = _naming(judge(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
-                tags = dict.fromkeys(tag for each in made.formals if each.name in members for tag in each.type_tags)
-                by_onnx = members in groups
-                yield _with_tags(answer if by_onnx else replace(answer, breaks_onnx=False), tuple(tags))
+    return [members for members in (*groups, *beyond) if len(_members(members, names)) > 1]
+
+
+def _present(members: Iterable[str], names: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The letters of a group's members that a call has, each with its name among the facts."""
+    for letter in members:
+        name = f"{letter}_input" if f"{letter}_input" in names else letter
+        if not isinstance(names[name], TensorFacts) or names.get(f"given({letter})", True):
+            yield letter, name
 
 
 def _members(members: Iterable[str], names: Mapping[str, Any]) -> dict[str, TensorFacts]:
     """The tensors of a type group by the letter of each; inputs and outputs that are left out are none."""
     found: dict[str, TensorFacts] = {}
-    for name in members:
-        value = names.get(f"{name}_input", names[name])
+    for letter, name in _present(members, names):
+        value = names[name]
         if isinstance(value, TensorFacts):
-            found |= {name: value} if names.get(f"given({name})", True) else {}
+            found[letter] = value
         else:
-            found |= {f"{name}[{index}]": item for index, item in enumerate(value)}
+            found |= {f"{letter}[{index}]": item for index, item in enumerate(value)}
     return found
 
 

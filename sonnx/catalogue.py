@@ -102,7 +102,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
     table = Table(data, place)
     name = table.take("operator", str)
     versions = Table(table.take("versions", dict), f"{place}.versions")
-    known = numbers(versions, "known")
+    known = numbers(versions.take("known", list, []), f"{versions.place}.known")
     operator = Operator(
         name=name,
         summary=table.take("summary", str),
@@ -130,8 +130,11 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
         define=_defines(table),
         rounding=tuple(_rounding(table)),
         one_type=tuple(strings(names, f"{place}.one_type") for names in table.take("one_type", list, [])),
+        output_counts={
+            since: numbers(counts, f"{place}.output_counts")
+            for since, counts in table.versioned("output_counts").items()
+        },
         errata=table.names("errata"),
-        unproved=table.take("unproved", str, ""),
         specified_in=_versions_by_text(versions),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )

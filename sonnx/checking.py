@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonnx import catalogue
-from sonnx.calls import judge_facts, judge_form
-from sonnx.fact_table import OMITTED, FactTable
+from sonnx.fact_table import OMITTED, FactTable, Rows
 from sonnx.facts import Tensor as TensorFacts
+from sonnx.form import Form
 from sonnx.graph_rules import Call, Defect
 from sonnx.inforce import InForce
-from sonnx.judging import Answer, Outcome, judge, outcome
+from sonnx.judging import Outcome, judge, outcome
 from sonnx.model import NOT_STATED, Attribute, Function, Model, Node, Tensor, Type
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts, is_sparse
 from sonnx.notes import notes
@@ -23,6 +23,7 @@ from sonnx.quoting import escape, quote
 from sonnx.scope import Scope, function_key, nested, scopes, standard
 from sonnx.signature import Signature, signature
 from sonnx.tally import Tally
+from sonnx.together import OFTEN, Asked, Together
 from sonnx.verdict import Report, Verdict, Where
 
 if TYPE_CHECKING:
@@ -41,8 +42,15 @@ class Judged(NamedTuple):
     """What is said of a call, and the facts of its outputs after it."""
 
     outcome: Outcome
-    rows: tuple[int, ...]
+    rows: Rows
     signature: Signature | None
+
+
+class Memory(NamedTuple):
+    """What was judged in the scopes that import the same operator sets: calls on facts, and their forms."""
+
+    calls: dict[Any, Judged]
+    forms: dict[Any, Form]
 
 
 SPARSE = Type("sparse tensor", None, None, True)
@@ -68,8 +76,8 @@ class _Check:
         self.table = FactTable()
         self.of_type: dict[Type, Declared] = {}
         self.by_identity: dict[int, Declared] = {}
-        self.of_call: dict[Any, dict[Any, Judged]] = {}
-        self.of_form: dict[Any, tuple[Call, list[Answer]]] = {}
+        self.of_scopes: dict[Any, Memory] = {}
+        self.of_values = Together(Asked(rule, demand) for rule, demand in in_force.about("value"))
         self.rows_in: dict[int, dict[str, int]] = {}
 
     def run(self, name: str) -> Report:
@@ -119,10 +127,16 @@ class _Check:
     def _values(self, scope: Scope) -> dict[str, int]:
         """Judge each value of a scope once; the facts known before the first node, as rows of the table."""
         graph, facts = scope.graph, {"": OMITTED}
-        for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
+        for kind, listed in (("input", graph.inputs), ("output", graph.outputs)):
             for index, value in enumerate(listed):
-                if value.name not in facts:
+                row = facts.get(value.name)
+                if row is None:
                     facts[value.name] = self._value(scope, value.type, kind, index, value.name)
+                elif value.name and self._declared(value.type).row != row:  # listed again: each entry must be complete
+                    self._value(scope, value.type, kind, index, value.name)
+        for index, value in enumerate(graph.value_info):
+            if value.name not in facts:
+                facts[value.name] = self._value(scope, value.type, "value_info", index, value.name)
         for index, tensor in enumerate(graph.initializers):
             self._value(scope, Type("tensor", tensor.element, tensor.dims), "initializer", index, tensor.name)
             self._tensor(tensor, f"{scope.place}/initializer[{index}]")
@@ -155,11 +169,16 @@ class _Check:
             found = self.of_type.get(type_)
             if found is None:
                 facts = NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
-                names = {"value": facts, "element_types": self.in_force.edition.element_types}
-                answers = [judge(rule, demand, names) for rule, demand in self.in_force.about("value")]
-                found = self.of_type[type_] = Declared(type_, self.table.row(facts), outcome(answers))
+                found = self.of_type[type_] = Declared(type_, self.table.row(facts), self._said_of(facts))
             self.by_identity[id(found.type)] = found
         return found
+
+    def _said_of(self, facts: TensorFacts) -> Outcome:
+        names = {"value": facts, "element_types": self.in_force.edition.element_types}
+        settled = self.of_values.outcome(names) if len(self.of_type) >= OFTEN else None
+        if settled is not None:
+            return settled
+        return outcome([judge(rule, demand, names) for rule, demand in self.in_force.about("value")])
 
     @cached_property
     def of_sparse(self) -> Outcome:
@@ -217,18 +236,20 @@ class _Check:
 
     def _nodes(self, scope: Scope, facts: dict[str, int]) -> None:
         """Judge each node; equal calls on equal facts are found by the rows of their facts."""
-        memo = self.of_call.setdefault((tuple(scope.imports.items()), scope.function is None), {})
+        memory = self.of_scopes.setdefault((tuple(scope.imports.items()), scope.function is None), Memory({}, {}))
+        known = memory.calls
         uses = self.tally.uses
         for index, node in enumerate(scope.graph.nodes):
-            inputs = tuple([facts.get(name) for name in node.inputs])
-            if None in inputs:
+            try:
+                inputs = tuple([facts[name] for name in node.inputs])
+            except KeyError:
                 inputs = tuple([self._look_up(scope, facts, name) for name in node.inputs])
             outputs = tuple([facts[name] for name in node.outputs])
             attributes = tuple(map(id, node.attributes)) if node.attributes else ()
             key = (node.operator, node.domain, node.overload, inputs, outputs, attributes)
-            found = memo.get(key)
+            found = known.get(key)
             if found is None:
-                found = memo[key] = self._judge(scope, node, inputs, outputs)
+                found = known[key] = self._judge(memory, scope, node, inputs, outputs)
             if found.outcome.loud:
                 operator_set = scope.imports.get(standard(node.domain))
                 where = Where(scope.node_place(index), "node", node.name, node.operator, operator_set)
@@ -249,20 +270,18 @@ class _Check:
             outer = outer.outer
         return self._declared(NOT_STATED).row if found is None else found
 
-    def _judge(self, scope: Scope, node: Node, inputs: tuple[int | None, ...], outputs: tuple[int, ...]) -> Judged:
-        pattern = (tuple([row != OMITTED for row in inputs]), tuple([row != OMITTED for row in outputs]))
-        key = (
-            node.operator, node.domain, node.overload, *pattern, tuple(map(id, node.attributes)),
-            tuple(scope.imports.items()), scope.function is None,
-        )  # fmt: skip
-        form = self.of_form.get(key)
+    def _judge(self, memory: Memory, scope: Scope, node: Node, inputs: Rows, outputs: Rows) -> Judged:
+        pattern = tuple([row != OMITTED for row in inputs]), tuple([row != OMITTED for row in outputs])
+        key = (node.operator, node.domain, node.overload, pattern, tuple(map(id, node.attributes)))
+        form = memory.forms.get(key)
         if form is None:
-            call = self._call(scope, node, standard(node.domain))
-            form = self.of_form[key] = (call, judge_form(call, self.in_force))
-        call, answers = form
-        given, named = ([self.table.facts(row) for row in rows] for rows in (inputs, outputs))
-        more, computed = judge_facts(call, given, named, self.in_force)
-        return Judged(outcome([*answers, *more]), tuple(map(self.table.row, computed)), call.signature)
+            form = memory.forms[key] = Form(self._call(scope, node, standard(node.domain)), self.in_force)
+        given, named = (self.table.facts(rows) for rows in (inputs, outputs))
+        settled = form.at_once(given, named) if self.table.known_through(inputs, outputs) else None
+        if settled is not None:
+            return Judged(settled, outputs, form.call.signature)
+        judged, computed = form.judge(given, named)
+        return Judged(judged, tuple(map(self.table.row, computed)), form.call.signature)
 
     def _call(self, scope: Scope, node: Node, domain: str) -> Call:
         calls_function = (domain, node.operator, node.overload) in self.functions

@@ -61,11 +61,9 @@ class Expression:
     over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
     """What an outermost all(...) ranges over: its text and its value."""
 
-    def over_nothing(self, domain: Domain, environment: Environment) -> str:
-        """The text of the empty list an outermost all(...) ranges over, "" where there is none."""
-        if self.over is None or self.over[1](domain, environment) != ():
-            return ""
-        return self.over[0]
+    def over_nothing(self, domain: Domain, environment: Environment) -> bool:
+        """Whether an outermost all(...) ranges over an empty list."""
+        return self.over is not None and bool(self.over[1](domain, environment) == ())
 
     def evaluate(self, domain: Domain, environment: Environment) -> Value:
         """The value of the expression in this reading."""
@@ -81,6 +79,8 @@ class Word:
     parameters: tuple[str, ...]
     source: str
     body: Run = field(compare=False, repr=False)
+    words: tuple[str, ...] = field(default=(), compare=False)
+    """The words its source uses itself."""
 
     def interpret(self, domain: Domain, arguments: Sequence[Value]) -> Value:
         """The word read through its source."""

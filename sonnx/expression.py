@@ -8,7 +8,7 @@ of `domain.Domain`.  docs/rule-language.md describes the language for people who
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -310,7 +310,19 @@ def _read_word(tree: ast.FunctionDef, source: str, known: Mapping[str, Word]) ->
     walker = _Walker(source, known)
     parameters = tuple(argument.arg for argument in tree.args.args)
     statements = tree.body[1:] if ast.get_docstring(tree) else tree.body
-    return Word(tree.name, function, parameters, source, _read_body(walker, statements, frozenset(parameters)))
+    body = _read_body(walker, statements, frozenset(parameters))
+    return Word(tree.name, function, parameters, source, body, tuple(walker.used))
+
+
+def with_inner(used: Iterable[str]) -> set[str]:
+    """The words, and those their sources use, at any depth."""
+    waiting, found = list(used), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += words()[name].words
+    return found
 
 
 def _read_body(walker: _Walker, statements: list[ast.stmt], bound: frozenset[str]) -> Run:

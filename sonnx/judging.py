@@ -57,16 +57,30 @@ def judge(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Answer:
     if rule.when is not None:
         applies = _value(rule.when, names)
         if applies is False:
-            return Answer(rule, Verdict.NOT_APPLICABLE, f"applies only where {rule.when.text}")
+            return not_applying(rule)
         if isinstance(applies, Unknown):
             return _unknown(rule, rule.when, applies, names)
     value = _value(demand, names)
     if isinstance(value, Unknown):
         return _unknown(rule, demand, value, names)
     if value:
-        empty = demand.over_nothing(Facts(), names)
-        return Answer(rule, Verdict.NOT_APPLICABLE, f"{empty} is empty") if empty else Answer(rule, Verdict.PASS)
+        return over_nothing(rule, demand) if demand.over_nothing(Facts(), names) else passing(rule)
     return _failed(rule, demand, names)
+
+
+def passing(rule: Rule) -> Answer:
+    """The answer of a rule that holds."""
+    return Answer(rule, Verdict.PASS)
+
+
+def not_applying(rule: Rule) -> Answer:
+    """The answer of a rule whose `when` is false."""
+    return Answer(rule, Verdict.NOT_APPLICABLE, f"applies only where {rule.when.text if rule.when else ''}")
+
+
+def over_nothing(rule: Rule, demand: Expression) -> Answer:
+    """The answer of a rule about all of nothing."""
+    return Answer(rule, Verdict.NOT_APPLICABLE, f"{demand.over[0] if demand.over else ''} is empty")
 
 
 def verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:

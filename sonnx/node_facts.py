@@ -6,6 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sonnx.domain import Expression
 from sonnx.facts import Cause, Facts, OutOfFuel, Unknown
 from sonnx.facts import Tensor as TensorFacts
 from sonnx.model import Attribute, Dimension, SparseTensor, Tensor, Type
@@ -145,14 +146,35 @@ def environment(
     outputs: Sequence[TensorFacts | None],
 ) -> dict[str, Any]:
     """Every name the rules of a signature may use; None among inputs and outputs is one left out."""
+    names = written_names(signature, attributes, inputs, outputs)
+    facts = Facts()
+    for name, expression in following(signature, names):
+        names[name] = evaluate(expression, facts, names)
+    return names
+
+
+def written_names(
+    signature: Signature,
+    attributes: Sequence[Attribute],
+    inputs: Sequence[TensorFacts | None],
+    outputs: Sequence[TensorFacts | None],
+) -> dict[str, Any]:
+    """The names a node gives a value itself, and whether it gives one to the others."""
     names: dict[str, Any] = {}
     _name_tensors(names, signature.inputs, inputs)
     _name_tensors(names, signature.outputs, outputs)
     _parameters(names, signature, attributes)
-    facts = Facts()
-    for name, expression in signature.define.items():
-        names[name] = evaluate(expression, facts, names)
     return names
+
+
+def following(signature: Signature, names: Mapping[str, Any]) -> list[tuple[str, Expression]]:
+    """The names that follow from those: what an absence means, then what the file defines, in this order."""
+    absent = [
+        (parameter.name, expression)
+        for parameter in signature.parameters
+        if not names[f"written({parameter.name})"] and (expression := signature.absent[parameter.name]) is not None
+    ]
+    return [*absent, *signature.define.items()]
 
 
 def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Sequence[TensorFacts | None]) -> None:
@@ -192,15 +214,10 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
         names[f"written({parameter.name})"] = attribute is not None
         if attribute is not None:
             names[parameter.name] = _of_kind(attribute, parameter.kind)
-    for parameter in (*signature.attributes, *signature.values):
-        if not names[f"written({parameter.name})"]:
-            absent = signature.absent[parameter.name]
-            nothing = Unknown(
-                Cause.UNDEFINED,
-                f"{parameter.name} is not written",
-                because=_demanding(parameter, signature),
-            )
-            names[parameter.name] = nothing if absent is None else evaluate(absent, Facts(), names)
+    for parameter in signature.parameters:
+        if not names[f"written({parameter.name})"] and signature.absent[parameter.name] is None:
+            nothing, because = f"{parameter.name} is not written", _demanding(parameter, signature)
+            names[parameter.name] = Unknown(Cause.UNDEFINED, nothing, because=because)
 
 
 def _demanding(parameter: Parameter, signature: Signature) -> str:

@@ -163,9 +163,9 @@ class Operator:
     """Where values are rounded, if not once at the output or if the text leaves it open; in the order of computing."""
     one_type: tuple[tuple[str, ...], ...] = ()
     """Inputs and outputs that the SONNX text wants in one element type, beyond ONNX's type variables."""
+    output_counts: Versioned[tuple[int, ...]] = field(default_factory=dict)
+    """How many outputs a node may list, where that is not any number up to all of them."""
     errata: tuple[str, ...] = ()
-    unproved: str = ""
-    """Why no theorems are derived from the file yet; "" where they are."""
     known: tuple[int, ...] = ()
     """The versions of an operator that no text specifies."""
     specified_in: Mapping[str, int] = field(default_factory=dict)

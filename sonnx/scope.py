@@ -48,7 +48,8 @@ class Scope:
         """The index of the first node that defines a name; -1 for graph inputs and initializers."""
         found: dict[str, int] = {}
         for index in range(len(self.graph.nodes) - 1, -1, -1):
-            found.update(dict.fromkeys(self.graph.nodes[index].outputs, index))
+            for name in self.graph.nodes[index].outputs:
+                found[name] = index
         graph = self.graph
         for given in (graph.inputs, graph.initializers, graph.sparse_initializers):
             found.update(dict.fromkeys([each.name for each in given], -1))

@@ -104,11 +104,11 @@ def reasons(table: Table, key: str) -> dict[int, str]:
     return reasons
 
 
-def numbers(table: Table, key: str) -> tuple[int, ...]:
-    numbers = table.take(key, list, [])
-    if not all(type(number) is int for number in numbers):
-        raise CatalogueError(f"{table.place}.{key} is no list of version numbers")
-    return tuple(numbers)
+def numbers(values: object, place: str) -> tuple[int, ...]:
+    """A list of whole numbers as a tuple."""
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise CatalogueError(f"{place} is no list of numbers")
+    return tuple(values)
 
 
 def by_version(data: Mapping[str, T], place: str) -> dict[int, T]:

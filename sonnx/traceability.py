@@ -6,20 +6,17 @@ A theorem derived from an operator file names its operator and mostly its rule; 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sonnx import catalogue
-from sonnx.bearing import bears_on
+from sonnx.bearing import bears_on, defined
 from sonnx.cases import cases
-from sonnx.expression import words
+from sonnx.expression import with_inner
 from sonnx.graph_rules import decide
 from sonnx.profile import Operator, Output, Parameter, Rule
 from sonnx.selecting import every
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +73,9 @@ def code(rule: Rule) -> tuple[str, ...]:
         function = decide(rule)
         return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
     texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
-    used = dict.fromkeys(word for text in texts for word in text.words)
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
-    used |= dict.fromkeys(_defined_words(described, texts)) if described else {}
+    used = dict.fromkeys(word for text in (defined(described, texts) if described else texts) for word in text.words)
     return tuple(f"words.{word}" for word in used)
-
-
-def _defined_words(described: Operator, texts: Iterable[Any]) -> Iterator[str]:
-    """The words in the definitions of a file that the texts name, also through other definitions."""
-    waiting = [name for text in texts for name in _NAME.findall(text.text)]
-    seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        for text in described.define.get(name, {}).values() if name not in seen else ():
-            yield from text.words
-            waiting += _NAME.findall(text.text)
-        seen.add(name)
 
 
 def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
@@ -121,17 +105,9 @@ def errata_named() -> set[str]:
 
 def words_used() -> set[str]:
     """The words that a rule, a shape, a definition or another word uses."""
-    known, texts = words(), [rule.require for rule in every().values()]
-    texts += [rule.onnx for rule in every().values()]
+    texts = [text for rule in every().values() for text in (rule.require, rule.onnx, rule.when)]
     for described in catalogue.operators():
         texts += [text for versions in described.define.values() for text in versions.values()]
         texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
         texts += [text for each in described.parameters for text in each.absent.values()]
-    waiting = [word for text in texts if text is not None for word in text.words]
-    found: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [each for each in _NAME.findall(known[name].source) if each in known]
-    return found
+    return with_inner(word for text in texts if text is not None for word in text.words)

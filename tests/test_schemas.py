@@ -34,7 +34,6 @@ REGISTRY: Registry = Registry().with_resources(
     [(name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
 )
 NOT_USED_YET = {
-    ".unproved": "theorems are derived from the file of every operator that has a text",
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
     "rule.withdrawn": "no rule about values, parameters or graphs is withdrawn yet (rules.json)",
 }

@@ -221,9 +221,9 @@ def _without(matrix: Iterable[Trace], used: Iterable[str]) -> dict[str, Any]:
         "rules_without_violating_case": [each.rule.slug for each in listed if not each.violating],
         "rules_without_theorem": [each.rule.slug for each in listed if not each.theorems],
         "operators_without_rules": [name for name, found in described.items() if found is None],
-        "operators_without_theorems": {
-            name: found.unproved for name, found in described.items() if found is not None and found.unproved
-        },
+        "operators_without_theorems": [
+            name for name, found in described.items() if found is not None and found.specified is None
+        ],
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from sonnx import proving, record
+from sonnx import catalogue, proving, record
 from sonnx.asking import questions
 from sonnx.bearing import bears_on
 from sonnx.profile import Rule
@@ -41,7 +41,7 @@ def relied_on(
 def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
     """The labels of the families that speak for a version in the edition."""
     family = import_module("sonnx.proofs.family")
-    for described in family.provable():
+    for described in catalogue.operators():
         versions = {version for name, version in used if name == described.name}
         for key in KEYS if versions else ():
             for each in family.families(described, getattr(family.Family, key)):

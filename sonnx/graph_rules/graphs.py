@@ -94,8 +94,9 @@ def no_dead_node(scope: Scope) -> Iterator[Defect]:
         else:
             _want(nodes[index], wanted)
     _want_unsorted([nodes[index] for index in passed], wanted)
-    for index, node in enumerate(nodes):
-        if wanted.isdisjoint(name for name in node.outputs if name):
+    for index in reversed(passed):
+        node = nodes[index]
+        if wanted.isdisjoint(node.outputs):
             yield Defect("no graph output depends on the node", f"node[{index}]", node.name, node.operator)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sonnx.graph_rules.defect import Defect, plural
 from sonnx.model import Attribute
-from sonnx.profile import Formal, Operator
+from sonnx.profile import Formal, Operator, at
 from sonnx.quoting import quote
 from sonnx.signature import Signature
 
@@ -145,6 +145,10 @@ def input_count(call: Call) -> Iterator[Defect]:
 def output_count(call: Call) -> Iterator[Defect]:
     if call.signature is not None:
         yield from _counted(call.outputs, call.signature.outputs, "output", "gives", "has no name")
+    counts = at(call.known.output_counts, call.version) if call.known and call.version else None
+    if counts and len(call.outputs) not in counts:
+        shown = " or ".join(map(str, counts))
+        yield Defect(f"the node lists {plural(len(call.outputs), 'output')}, the operator has a meaning for {shown}")
 
 
 def _counted(

@@ -5,6 +5,7 @@ Each public function is the rule of its name in restrictions/graph.toml: it yiel
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from sonnx.blame import show
@@ -55,6 +56,9 @@ def external_data(tensor: Tensor) -> Iterator[Defect]:
     external = tensor.external
     if external is None:
         return
+    for key, number in Counter(key for key, _ in external.entries).items():
+        if number > 1:
+            yield Defect(f"{quote(key)} is written {number} times")
     parts = external.location.replace("\\", "/").split("/")
     if not external.location or ".." in parts or parts[0] == "" or ":" in parts[0]:
         yield Defect(f"the location is {quote(external.location)}")

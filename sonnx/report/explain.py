@@ -178,8 +178,6 @@ def _operator(described: Operator) -> str:
     for point in described.rounding:
         noted = f"; erratum {', '.join(point.errata)}" if point.errata else ""
         lines += _wrapped("rounding", f"{point.name}: {point.statement} ({point.source}{noted})")
-    if described.unproved:
-        lines += _wrapped("theorems", f"none are derived yet: {described.unproved}")
     lines += ["  rules", *_table(every_rule(described))]
     return "\n".join(lines)
 

@@ -149,8 +149,6 @@ def named(theorems: Sequence[str]) -> str:
 def _whole(described: Operator, theorems: Sequence[str]) -> Iterator[str]:
     if theorems:
         yield f"{named(theorems)}."
-    elif described.unproved:
-        yield f"None are derived yet: {described.unproved}"
     else:
         yield "None: no text specifies the operator."
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sonnx.catalogue import operators
 from sonnx.proving import SOLVERS, Outcome
 from sonnx.quoting import escape
 from sonnx.report.json import tool_version
@@ -130,9 +129,6 @@ def _trust(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"{len(single)} of {len(outcomes)} theorems rest on one solver; --solver all asks a second one"
         reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)
         yield from (f"  {count} of them for a reason: {reason}" for reason, count in reasons.items())
-    open_files = [described.name for described in operators() if described.unproved]
-    if open_files:
-        yield f"no theorems are derived yet for {', '.join(open_files)}: sonnx explain says why"
     yield "what has to be believed: docs/trust.md"
 
 
