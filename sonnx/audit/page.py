@@ -98,9 +98,7 @@ def _theorems(about: Audit) -> Iterator[Markup]:
         yield element("p", f"{len(surprises)} came out otherwise than stated.", class_="fail")
     gaps = about["without"]["operators_without_theorems"]
     if gaps:
-        yield element(
-            "p", "Operators that no text specifies have no theorems: ", join(map(code, gaps), ", "), "."
-        )
+        yield element("p", "Operators that no text specifies have no theorems: ", join(map(code, gaps), ", "), ".")
     rows = [
         (
             code(each["id"]),
