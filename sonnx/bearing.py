@@ -59,10 +59,10 @@ def _demands(rule: Rule) -> list[Expression]:
 
 def defined(described: Operator, texts: list[Expression]) -> list[Expression]:
     """The texts with the definitions of the operator's file they use, and those these use."""
-    waiting, found = [name for text in texts for name in text.names], dict[str, list[Expression]]()
+    waiting, found = [name for text in texts for name in sorted(text.names)], dict[str, list[Expression]]()
     while waiting:
         name = waiting.pop()
         if name in described.define and name not in found:
             found[name] = list(described.define[name].values())
-            waiting += [inner for text in found[name] for inner in text.names]
+            waiting += [inner for text in found[name] for inner in sorted(text.names)]
     return [*texts, *(text for several in found.values() for text in several)]

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from sonnx.proofs.family import provable
 from sonnx.proofs.theorem import Theorem
 
+from sonnx.catalogue import operators
 from sonnx.profile import Operator
 
 CHOSEN = frozenset({"ArgMax", "Max"})
@@ -20,7 +20,7 @@ EVERYTHING = "SONNX_PROVE_ALL" in os.environ
 
 def chosen() -> tuple[Operator, ...]:
     """The operators whose theorems are looked at one by one."""
-    return tuple(each for each in provable() if EVERYTHING or each.name in CHOSEN)
+    return tuple(each for each in operators() if EVERYTHING or each.name in CHOSEN)
 
 
 def of_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:
