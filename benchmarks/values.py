@@ -193,6 +193,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="one element type")
     parser.add_argument("--write", action="store_true", help="renew docs/values.md and docs/values.svg")
     options = parser.parse_args()
+    if options.write and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--write draws with matplotlib: pip install 'sonnx[plot]'")
     warnings.simplefilter("ignore")
     measured = []
     print(HEAD)
