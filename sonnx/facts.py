@@ -134,7 +134,7 @@ class Facts:
         unknown = strongest((sequence, index))
         if unknown is not None:
             return unknown
-        if 0 <= index < len(sequence):
+        if type(index) is int and 0 <= index < len(sequence):
             return sequence[index]
         return undefined(f"there is no item {number(index)} among {len(sequence)}")
 
@@ -143,7 +143,7 @@ class Facts:
         if unknown is not None:
             return unknown
         first, last = 0 if start is None else start, len(sequence) if stop is None else stop
-        if 0 <= first <= last <= len(sequence):
+        if type(first) is type(last) is int and 0 <= first <= last <= len(sequence):
             return sequence[first:last]
         return undefined(f"items {number(first)} to {number(last)} do not lie within {len(sequence)}")
 
@@ -263,7 +263,8 @@ class Facts:
         if unknown is not None:
             return unknown
         if name == "range":
-            return self._range(*arguments)
+            whole = all(type(each) is int for each in arguments)
+            return self._range(*arguments) if whole else undefined("a range of no whole numbers")
         return getattr(self, f"_{name}")(arguments[0])
 
     def _range(self, first: int, last: int | None = None) -> tuple[int, ...]:

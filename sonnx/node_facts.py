@@ -25,6 +25,7 @@ NO_TYPE = Unknown(Cause.NOT_STATED, "the element type is not declared", because=
 NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="explicit-shape")
 NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is no tensor", because="tensor-values-only")
 NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
+NO_WHOLE_NUMBERS = Unknown(Cause.NOT_STATED, "the values are no whole numbers")
 NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
 SPARSE = Unknown(Cause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
 NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
@@ -239,6 +240,8 @@ def _of_kind(attribute: Attribute, kind: str) -> Any:
 def _read_value(tensor: TensorFacts, kind: str) -> Any:
     """The value of a parameter that is an input: a list for a kind in the plural, else its only element."""
     values = tensor.values.read() if isinstance(tensor.values, Stored) else tensor.values
+    if kind in ("int", "ints") and not isinstance(values, Unknown) and not all(type(each) is int for each in values):
+        return NO_WHOLE_NUMBERS
     if kind.endswith("s"):
         known_length = isinstance(tensor.shape, tuple) and len(tensor.shape) == 1 and isinstance(tensor.shape[0], int)
         if isinstance(values, Unknown) and known_length and tensor.shape[0] <= LARGEST:  # type: ignore[index, operator]
