@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from types import ModuleType
 from typing import Any
 
@@ -35,15 +34,12 @@ from sonnx.model import Attribute, Node
 from sonnx.node_facts import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
 from sonnx.profile import Operator, Rule
 from sonnx.semantics.application import Application, Tally
-from sonnx.semantics.formats import NAMES, Array
+from sonnx.semantics.formats import MOST_AXES, NAMES, Array, has_array
 from sonnx.signature import Signature, demanded, resolve, signature
 from sonnx.stops import ErrorCondition, NotExecutable
 from sonnx.verdict import Verdict
 
-DIMENSIONS, BYTES = 64, 2**62
-"""What a numpy array may have at most; memory ends before that."""
-
-FEW = 2 * DIMENSIONS
+FEW = 2 * MOST_AXES
 """Floating-point elements of a list that rules are asked about: a scale, or a start and an end, for each axis."""
 
 
@@ -149,7 +145,7 @@ class Applier:
         for shape, kind in expected or ():
             if min(shape, default=0) < 0:
                 raise NotExecutable(f"an output of shape {list(shape)} has a negative extent")
-            if len(shape) > DIMENSIONS or prod(max(1, extent) for extent in shape) * kind.itemsize > BYTES:
+            if not has_array(shape, kind):
                 raise NotExecutable(f"an output of shape {list(shape)} is too large for an array")
         single = expected is not None and len(expected) == 1
         definition, kernel = implementation(application, module, single, self.plain)

@@ -14,7 +14,7 @@ from sonnx.external import Elsewhere, inside
 from sonnx.model import External, Tensor
 from sonnx.parse import Unreadable, mapped
 from sonnx.quoting import number, quote
-from sonnx.semantics.formats import ELEMENTS, Array
+from sonnx.semantics.formats import ELEMENTS, Array, has_array
 from sonnx.stops import NotExecutable
 
 
@@ -35,6 +35,8 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
         raise NotExecutable(f"{called} has the element type {tensor.element}, which the executor does not know")
     if min(tensor.dims, default=0) < 0 or tensor.segment or tensor.misfit is not None:
         raise NotExecutable(f"{called} has a negative dimension, a segment, or an entry that is no {tensor.element}")
+    if not has_array(tensor.dims, kind):
+        raise NotExecutable(f"{called} has more dimensions, or larger ones, than an array can have")
     wanted = prod(tensor.dims) * kind.itemsize
     data = tensor.data if tensor.external is None else outside(tensor.external, wanted, folder, called)
     if data is None and wanted:

@@ -107,3 +107,15 @@ def test_a_kernel_that_makes_another_shape_is_found(monkeypatch):
         AssertionError, match=r"node 'n' \(Max, graph/node\[0\]\) made float32\(1, 3\), not float32\(2, 3\)"
     ):
         sonnx.run(MAX, {"a": numpy.zeros((2, 3), "f4"), "b": numpy.zeros(3, "f4")})
+
+
+@pytest.mark.parametrize("dims", [[0, 2**40, 2**40], [1] * 65], ids=["no element, but too large", "too many axes"])
+def test_constants_no_array_can_hold_are_a_sentence(dims):
+    """numpy raises on either, also where there is nothing to hold."""
+    made = onnx.ModelProto.FromString(one("Identity", [(FLOAT, dims)], (FLOAT, dims)))
+    del made.graph.input[:]
+    made.graph.initializer.add(
+        name=made.graph.node[0].input[0], dims=dims, data_type=1, raw_data=bytes(4 * (0 not in dims))
+    )
+    with pytest.raises(sonnx.NotExecutable, match="more dimensions, or larger ones, than an array can have"):
+        sonnx.run(made.SerializeToString(), {}, unchecked=True)

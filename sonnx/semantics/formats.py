@@ -6,9 +6,10 @@ its width.  Nothing here converts a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -84,3 +85,12 @@ def lowest(kind: np.dtype[Any]) -> int:
     if made is not None:
         return made.sign + made.infinity
     return 0 if kind == np.bool_ else int(np.iinfo(kind).min)
+
+
+MOST_AXES, MOST_BYTES = 64, 2**62
+"""What a numpy array may have at most, also one without elements; memory ends before that."""
+
+
+def has_array(shape: Sequence[int], kind: np.dtype[Any]) -> bool:
+    """Whether numpy has arrays of a shape and type."""
+    return len(shape) <= MOST_AXES and prod(max(1, extent) for extent in shape) * kind.itemsize <= MOST_BYTES
