@@ -22,7 +22,7 @@ from test_many import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts, mode
 
 from sonnx.asked import Asked
 from sonnx.cli import run
-from sonnx.many.cluster import ask, end
+from sonnx.many.cluster import REST, ask, end
 from sonnx.many.identity import identity, unlike
 from sonnx.many.isolation import Children
 from sonnx.many.models import answer, request_of, with_hashes
@@ -171,7 +171,7 @@ def test_an_interrupt_leaves_a_report_and_no_process(
     document = json.loads(out)
     assert len(document["reports"]) >= 2
     assert {each["reason"].partition(": ")[2] for each in document["unreadable"]} == {"the run was interrupted"}
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 2.5 * REST  # at once, but for a worker that joins while the run ends
     while children_in(tmp_path):
         assert time.monotonic() < deadline, "children of the workers go on"
         time.sleep(0.1)
@@ -319,9 +319,16 @@ def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
     assert said["why"] is Why.FAILED
     assert re.fullmatch(r"was not judged: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
     end("a run")
-    said = ask("a run", work, identity(work.packages), Task("x", {}))
+    said = ask("another run", work, identity(work.packages), Task("x", {}))
     assert "the tool failed (KeyError: 'model')" in said["sentence"], "a child was asked"
-    end("a run")
+    end("another run")
+
+
+def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
+    work = Work("sonnx.many.models", "judged", packages=("protobuf",))
+    end("a run that is over")
+    said = ask("a run that is over", work, identity(work.packages), Task("x", {}))
+    assert said == {"why": Why.FAILED, "sentence": "was not judged: its worker has ended the run"}
 
 
 def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def _end_everywhere(client: Any, run: str) -> None:
 # ------------------------------------------------------------------ in a worker
 
 _RUNS: dict[str, Children | str] = {}
-"""The children of each run, or why there are none."""
+"""The children of each run, or why there are none: another program, or the end of the run."""
 _LOCK = threading.Lock()
 
 
@@ -135,7 +135,7 @@ def ask(run: str, work: Work, wanted: Identity, task: Task) -> Answer:
 def end(run: str) -> None:
     """End the children of a run."""
     with _LOCK:
-        children = _RUNS.pop(run, None)
+        children, _RUNS[run] = _RUNS.get(run), "ended the run"  # a task may still come, and starts no child any more
     if isinstance(children, Children):
         children.close()
 
