@@ -68,6 +68,7 @@ campaign: $(VENV)/installed
 fuzz: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check "atheris>=2.3"
 	nice -n 19 $(BIN)/python tests/fuzz/campaign.py --runs 200000 --folder fuzz
+	nice -n 19 $(BIN)/python tests/fuzz/campaign.py --runs 50000 --folder fuzz/drawn --drawn
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -35,14 +35,14 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
         raise NotExecutable(f"{called} has the element type {tensor.element}, which the executor does not know")
     if min(tensor.dims, default=0) < 0 or tensor.segment or tensor.misfit is not None:
         raise NotExecutable(f"{called} has a negative dimension, a segment, or an entry that is no {tensor.element}")
-    if not has_array(tensor.dims, kind):
-        raise NotExecutable(f"{called} has more dimensions, or larger ones, than an array can have")
     wanted = prod(tensor.dims) * kind.itemsize
     data = tensor.data if tensor.external is None else outside(tensor.external, wanted, folder, called)
     if data is None and wanted:
         raise NotExecutable(f"{called} has no values where its element type has them")
     if data is not None and len(data) != wanted:
         raise NotExecutable(f"{called} has {len(data)} bytes of values; its type and shape take {number(wanted)}")
+    if not has_array(tensor.dims, kind):
+        raise NotExecutable(f"{called} has more dimensions, or larger ones, than an array can have")
     values = np.frombuffer(data or b"", np.uint8)
     if kind == np.bool_ and bool((values > 1).any()):
         raise NotExecutable(f"{called} is of type bool and has a byte that is neither 0 nor 1")

@@ -1,8 +1,10 @@
-"""A long run of changed models against the tool, guided by coverage; failures are kept and the run goes on.
+"""A long run of changed models against the tool, guided by coverage or drawn at random; failures are kept, it goes on.
 
     python tests/fuzz/campaign.py --runs 200000 --folder fuzz
+    python tests/fuzz/campaign.py --runs 50000 --folder fuzz-drawn --drawn
 
-The folder gets the inputs that reached something new, one file for each different failure, and the figures.
+The folder gets the inputs that reached something new, one file for each different failure, and the figures.  Guidance
+keeps to what is near its corpus; what is drawn goes everywhere a little, and has found what guidance had not.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import random
 import resource
 import signal
 import sys
@@ -26,6 +29,9 @@ SECONDS = 10
 
 MEMORY = 1 << 30
 """Bytes an execution may take beyond what the tool takes at its start; no model here is larger than a megabyte."""
+
+LONGEST = 160
+"""Bytes that choose the changes of one execution."""
 
 SHARES = {"check": 9, "run": 2, "language": 7, "prove": 1}
 """Of nineteen executions so many are of each target; a proof takes the longest."""
@@ -102,21 +108,30 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200_000)
     parser.add_argument("--folder", type=Path, default=Path("fuzz"))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--drawn", action="store_true", help="draw the changes at random, without atheris")
     options = parser.parse_args()
     for name in ("corpus", "failures"):
         (options.folder / name).mkdir(parents=True, exist_ok=True)
-    import atheris
-
-    with atheris.instrument_imports(include=["sonnx"]):
+    if options.drawn:
         from targets import TARGETS
+    else:
+        import atheris
+
+        with atheris.instrument_imports(include=["sonnx"]):
+            from targets import TARGETS
     campaign = Campaign(options.folder, options.runs, dict(TARGETS))
     for target in TARGETS.values():  # everything is loaded before memory is bounded
         target(b"")
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     resource.setrlimit(resource.RLIMIT_DATA, (used + MEMORY, -1))
     signal.signal(signal.SIGPROF, hang)
-    arguments = [f"-runs={options.runs}", f"-seed={options.seed}", "-max_len=160", "-rss_limit_mb=0", "-timeout=600",
-                 "-print_final_stats=1", "-verbosity=1", str(options.folder / "corpus")]  # fmt: skip
+    if options.drawn:
+        draw = random.Random(options.seed)
+        for _ in range(options.runs):
+            campaign.one(draw.randbytes(draw.randrange(2, LONGEST)))
+        return
+    arguments = [f"-runs={options.runs}", f"-seed={options.seed}", f"-max_len={LONGEST}", "-rss_limit_mb=0",
+                 "-timeout=600", "-print_final_stats=1", "-verbosity=1", str(options.folder / "corpus")]  # fmt: skip
     atheris.Setup([sys.argv[0], *arguments], campaign.one)
     atheris.Fuzz()
 
