@@ -159,6 +159,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
 
 
 @needs_dask
+@pytest.mark.campaign
 def test_an_interrupt_leaves_a_report_and_no_process(
     cluster: Cluster, mischief: Path, slow: list[str], tmp_path: Path
 ) -> None:
@@ -188,6 +189,7 @@ def children_in(folder: Path) -> list[str]:
 
 
 @needs_dask
+@pytest.mark.campaign
 def test_a_lost_scheduler_leaves_a_report_and_resume_goes_on(mischief: Path, slow: list[str], tmp_path: Path) -> None:
     with cluster_of(2, mischief, ROOT) as lost:
         running = Command(tmp_path, mischief, *slow, "--cluster", lost.address, "--resume", "kept")

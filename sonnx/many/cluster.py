@@ -59,7 +59,7 @@ def _connected(address: str) -> Any:
         import dask
     except ImportError:
         raise Misuse("--cluster needs Dask; it comes with pip install 'sonnx[cluster]'") from None
-    quiet = dict.fromkeys(("distributed", "distributed.client"), "critical")
+    quiet = dict.fromkeys(("distributed", "distributed.client", "tornado.application", "asyncio"), "critical")
     dask.config.set({"logging": quiet})  # what it would say is said in the answers
     from distributed import Client, Security  # read that when they are loaded
     from distributed.comm import get_address_host_port
