@@ -19,10 +19,10 @@ from sonnx import catalogue
 from sonnx.binding import bind
 from sonnx.checking import judge_model
 from sonnx.facts import Tensor as Facts
-from sonnx.graph_rules.defect import plural
 from sonnx.model import Model, Node
 from sonnx.model_proof import ModelProof, Open, Refuted, Tally
 from sonnx.node_facts import NOTHING_STATED, constant_facts, declared_facts
+from sonnx.quoting import plural
 from sonnx.scope import Scope, scopes, standard
 from sonnx.signature import Signature, demanded, signature
 from sonnx.verdict import Report, Verdict, Where

@@ -313,7 +313,7 @@ class Facts:
         if first_unknown(tuple(arguments)) is not None:
             return word.interpret(self, arguments)
         try:
-            return _frozen(word.function(*arguments))
+            return frozen(word.function(*arguments))
         except _UNDEFINED as reason:
             return undefined(str(reason))
 
@@ -330,8 +330,9 @@ def _call(body: Callable[[Any], Any], item: Any) -> Thunk:
     return lambda: body(item)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple([_frozen(item) for item in value]) if isinstance(value, list) else value
+def frozen(value: Any) -> Any:
+    """A value whose lists, at any depth, are tuples: what a word gives, as a fact."""
+    return tuple([frozen(item) for item in value]) if isinstance(value, list) else value
 
 
 def _size(arguments: Sequence[Any]) -> int:

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from sonnx.domain import Expression, Thunk, Word
-from sonnx.facts import Tensor
+from sonnx.facts import Tensor, frozen
 
 MOST = 16
 """Items of a list this reading walks: with `DEEPEST` it stays below the fuel the three-valued reading has."""
@@ -263,14 +263,10 @@ def _distinct(items: tuple[Any, ...]) -> bool:
     return len(set(items)) == len(items)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple([_frozen(item) for item in value]) if type(value) is list else value
-
-
 def _stated(value: Any) -> bool:
     return True
 
 
 _HELP = {"NOWHERE": NOWHERE, "known": known, "met": _met, "item": _item, "part": _part, "positive": _positive,
          "short": _short, "range": _range, "product": _product, "distinct": _distinct, "stated": _stated,
-         "frozen": _frozen, "reduce": reduce}  # fmt: skip
+         "frozen": frozen, "reduce": reduce}  # fmt: skip

@@ -43,3 +43,8 @@ def number(value: float | Fraction) -> str:
         return str(value)
     length = max(value.numerator.bit_length(), value.denominator.bit_length())
     return str(value) if length <= 256 else f"a number of {length} bits"
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

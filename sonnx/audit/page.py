@@ -7,8 +7,7 @@ from typing import Any
 
 from sonnx.audit import rewrites
 from sonnx.audit.theorems import totals
-from sonnx.quoting import escape
-from sonnx.report.html_findings import places
+from sonnx.quoting import escape, plural
 from sonnx.report.html_parts import Markup, code, colour, document, element, folding, join, plain, table, terms
 from sonnx.report.text import answers, said
 from sonnx.verdict import Report
@@ -104,7 +103,7 @@ def _theorems(about: Audit) -> Iterator[Markup]:
             code(each["id"]),
             element("span", each["status"], "" if each["confirmed"] or "not" in each["status"] else ", by one solver"),
             join((each["statement"], f"({each['bounds']})" if each["bounds"] else ""), " "),
-            places(len(each["obligations"]), "question"),
+            plural(len(each["obligations"]), "question"),
         )
         for each in found
     ]
@@ -117,7 +116,7 @@ def _problems(found: Sequence[Mapping[str, Any]]) -> Markup:
     if not found:
         return element("p", "None is known.", class_="soft")
     rows = [(code(each["id"]), ", ".join(each["documents"]), each["defect"], each["here"]) for each in found]
-    return folding(places(len(found), "erratum").replace("erratums", "errata"),
+    return folding(plural(len(found), "erratum", "errata"),
                    table(("erratum", "texts", "defect", "what the tool does"), rows))  # fmt: skip
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from sonnx import proving
 from sonnx.misuse import Misuse
-from sonnx.quoting import quote
-from sonnx.report.html_findings import places
+from sonnx.quoting import plural, quote
 from sonnx.report.html_parts import Markup, code, element, folding, join, table
 from sonnx.rewrites import Record
 
@@ -52,7 +51,7 @@ def section(found: Mapping[str, Any]) -> Iterator[Markup]:
         code(original["model"]),
         " with the SHA-256 ",
         code(original["sha256"]),
-        f", on which a check had {places(original['findings'], 'finding')} ({original['verdict']}). The record: ",
+        f", on which a check had {plural(original['findings'], 'finding')} ({original['verdict']}). The record: ",
         code(f"configuration/rewrites/{found['file']}"),
         ".",
     )

@@ -13,7 +13,7 @@ from sonnx.fix.cutting import Cut, cut, same_nodes, types
 from sonnx.fix.record import Rewrite
 from sonnx.fix.samples import samples
 from sonnx.model import Model
-from sonnx.quoting import escape, quote
+from sonnx.quoting import escape, plural, quote
 from sonnx.running import asked, run_model
 from sonnx.semantics.formats import Array
 from sonnx.stops import ErrorCondition, NotExecutable, Stop
@@ -61,9 +61,9 @@ class Validation:
         if not self.inputs:
             return f"not validated: {self.open}"
         said = (
-            f"validated: {self.elements} elements of {_plural(self.outputs, 'value' if self.left_out else 'output')} "
+            f"validated: {self.elements} elements of {plural(self.outputs, 'value' if self.left_out else 'output')} "
             f"are the same {'in every bit' if self.bits else 'but for the bits of NaNs'}, "
-            f"for {_plural(self.inputs, 'set')} of generated inputs with special values"
+            f"for {plural(self.inputs, 'set')} of generated inputs with special values"
         )
         said += f"; {self.without_value} more have no value in either model" if self.without_value else ""
         if self.since:
@@ -74,10 +74,6 @@ class Validation:
         if self.beyond:
             said += f"; {', '.join(self.beyond)} came after that, and changes how values are rounded"
         return f"{said}; {self.open}" if self.open else said
-
-
-def _plural(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 Since = Callable[[frozenset[str]], Model]

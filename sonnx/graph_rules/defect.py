@@ -14,8 +14,3 @@ class Defect(NamedTuple):
     place: str = ""
     name: str = ""
     operator: str = ""
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """A number with its noun."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

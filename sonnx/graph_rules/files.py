@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from sonnx.graph_rules.defect import Defect, plural
+from sonnx.graph_rules.defect import Defect
 from sonnx.model import Function, Model, Node
 from sonnx.profile import Editions
-from sonnx.quoting import escape, quote
+from sonnx.quoting import escape, plural, quote
 from sonnx.scope import scopes, standard
 
 

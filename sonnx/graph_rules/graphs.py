@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from sonnx.graph_rules.defect import Defect, plural
+from sonnx.graph_rules.defect import Defect
 from sonnx.model import Node, SparseTensor, Tensor, Type
-from sonnx.quoting import escape, quote
+from sonnx.quoting import escape, plural, quote
 from sonnx.scope import Scope, captured
 
 

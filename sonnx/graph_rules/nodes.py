@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sonnx.graph_rules.defect import Defect, plural
+from sonnx.graph_rules.defect import Defect
 from sonnx.model import Attribute
 from sonnx.profile import Formal, Operator, at
-from sonnx.quoting import quote
+from sonnx.quoting import plural, quote
 from sonnx.signature import Signature
 
 

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sonnx.blame import show
-from sonnx.graph_rules.defect import Defect, plural
+from sonnx.graph_rules.defect import Defect
 from sonnx.model import DATA_FIELD, WIDTH, Tensor, byte_size
-from sonnx.quoting import quote
+from sonnx.quoting import plural, quote
 
 
 def tensor_data(tensor: Tensor) -> Iterator[Defect]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sonnx import cli
+from sonnx.facts import frozen
 from sonnx.qualification.models import from_text
 
 DATA = Path(__file__).with_name("procedures.toml")
@@ -48,15 +49,11 @@ class Outcome:
 @cache
 def procedures() -> tuple[Procedure, ...]:
     """All procedures, in the order of the file."""
-    return tuple(Procedure(**{key: _frozen(value) for key, value in each.items()}) for each in _data()["procedure"])
+    return tuple(Procedure(**{key: frozen(value) for key, value in each.items()}) for each in _data()["procedure"])
 
 
 def _data() -> Mapping[str, Any]:
     return tomllib.loads(DATA.read_text("utf-8"))
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def perform() -> Iterator[Outcome]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import log2
 
 from sonnx.comparison.comparing import ACCUMULATED, EQUAL, Comparison, Row
-from sonnx.graph_rules.defect import plural
+from sonnx.quoting import plural
 from sonnx.report.comparison import cells_of, label, standing, summary
 from sonnx.report.html_findings import OPENED
 from sonnx.report.html_parts import Markup, code, document, element, folding, join, table, terms

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sonnx.comparison.comparing import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
 from sonnx.comparison.distance import Distance
-from sonnx.graph_rules.defect import plural
-from sonnx.quoting import escape, printable
+from sonnx.quoting import escape, plural, printable
 from sonnx.report.comparison import label, standing, summary
 from sonnx.report.result import Case, Declared, Part, Result, Standing
 from sonnx.verdict import Where

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sonnx.edition_difference import Profiles, Verdicts
-from sonnx.graph_rules.defect import plural
-from sonnx.quoting import escape
+from sonnx.quoting import escape, plural
 from sonnx.report.json import tool_version
 from sonnx.report.text import PLACES, grouped, place
 from sonnx.verdict import Finding

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from sonnx.graph_rules.defect import plural
-from sonnx.quoting import escape
+from sonnx.quoting import escape, plural
 from sonnx.report.result import Result, Standing
 from sonnx.report.text import answers, given, grouped, headline, justified, place
 from sonnx.results import why

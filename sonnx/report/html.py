@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from sonnx.quoting import escape
+from sonnx.quoting import escape, plural
 from sonnx.report.drawing import anchors, drawing
-from sonnx.report.html_findings import OPENED, by_node, by_rule, operands, places
+from sonnx.report.html_findings import OPENED, by_node, by_rule, operands
 from sonnx.report.html_parts import Markup, badge, code, colour, document, element, folding, join, plain, table, terms
 from sonnx.report.json import tool_version
 from sonnx.report.text import answers, given, place, said
@@ -111,8 +111,12 @@ def _tiles(report: Report) -> Markup:
     coverage = report.coverage
     failing = len({finding.rule for finding in report.roots if finding.verdict is Verdict.FAIL})
     outside = coverage.nodes - coverage.nodes_in_profile
+    at = plural(report.number(Verdict.FAIL), "place")
     tiles = (
-        (f"{failing}", f"{'rule fails' if failing == 1 else 'rules fail'}, at {places(report.number(Verdict.FAIL))}"),
+        (
+            f"{failing}",
+            f"{'rule fails' if failing == 1 else 'rules fail'}, at {at}",
+        ),
         (
             f"{coverage.evaluated} of {coverage.applicable}",
             f"applicable rules evaluated everywhere; {coverage.known} known",
@@ -143,14 +147,14 @@ def _gaps(report: Report) -> Iterator[Markup]:
         )
         items.append(join(("Nodes of operators whose rules are not written yet: ", names), ""))
     roots = Counter(each.rule for each in report.roots if each.verdict is Verdict.UNDECIDED)
-    items += [join(("Undecided: ", code(rule), f" at {places(number)}"), "") for rule, number in roots.items()]
+    items += [join(("Undecided: ", code(rule), f" at {plural(number, 'place')}"), "") for rule, number in roots.items()]
     folded = Counter(each.cause for each in report.findings if each.cause)
     items += [
-        join((f"{places(number, 'answer')} undecided only because of ", code(cause)), "")
+        join((f"{plural(number, 'answer')} undecided only because of ", code(cause)), "")
         for cause, number in sorted(folded.items())
     ]
     assumed = report.number(Verdict.ASSUMED)
-    items += [plain(f"{places(assumed, 'answer')} open for values of a run: see Assumptions")] if assumed else []
+    items += [plain(f"{plural(assumed, 'answer')} open for values of a run: see Assumptions")] if assumed else []
     if items:
         yield element("ul", *(element("li", item) for item in items))
 
@@ -164,7 +168,7 @@ def _assumptions(report: Report) -> Iterator[Markup]:
         )
         yield element("p", "These conditions must hold in every run; they become monitors or limits of use.")
         listed = table(("place", "condition", "why it is open"), rows)
-        summary = f"{places(len(found), 'condition')} on values of a run"
+        summary = f"{plural(len(found), 'condition')} on values of a run"
         yield listed if len(found) <= OPENED else folding(summary, listed)
 
 

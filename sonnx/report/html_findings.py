@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.identifier import show_tags
+from sonnx.quoting import plural
 from sonnx.report.html_parts import Markup, badge, code, element, folding, join, plain, table, terms
 from sonnx.report.text import grouped, justified, meaning, place
 from sonnx.verdict import Finding, Report, Verdict
@@ -22,21 +23,16 @@ def by_rule(report: Report) -> Iterator[Markup]:
 def _rule(findings: Sequence[Finding], report: Report) -> Markup:
     first, rule = findings[0], report.rules[findings[0].rule]
     statement = element("div", rule.statement, class_="soft")
-    summary = join((badge(first.verdict), element("b", first.rule), places(len(findings)), statement), " ")
+    summary = join((badge(first.verdict), element("b", first.rule), plural(len(findings), "place"), statement), " ")
     told = terms(_told(findings, report))
     return folding(summary, told, *_messages(findings), class_="rule", start=len(findings) <= OPENED)
-
-
-def places(number: int, one: str = "place") -> str:
-    """So many places, in words."""
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
 def _told(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, str]]:
     first, rule = findings[0], report.rules[findings[0].rule]
     if first.verdict is Verdict.FAIL:
         breaks = sum(each.breaks_onnx for each in findings)
-        some = f" at {places(breaks)}, outside the profile at the others" if breaks < len(findings) else ""
+        some = f" at {plural(breaks, 'place')}, outside the profile at the others" if breaks < len(findings) else ""
         yield "meaning", f"not valid ONNX{some}" if breaks else meaning(first, rule)
     yield from ((label, plain(text)) for label, text in justified(findings, report))
     if first.requires != rule.statement and first.verdict is not Verdict.NOT_CHECKED:
@@ -59,7 +55,7 @@ def _messages(findings: Iterable[Finding]) -> Iterator[Markup]:
         rows = ((_place(each), join((code(plain(each.actual)), operands(each)), "")) for each in single)
         yield table(("place", "what the model states"), rows, class_="said")
     for said, found in several.items():
-        summary = join((code(plain(said)), element("span", f" at {places(len(found))}", class_="soft")), "")
+        summary = join((code(plain(said)), element("span", f" at {plural(len(found), 'place')}", class_="soft")), "")
         items = (element("li", _place(each), operands(each)) for each in found)
         inside = element("ul", *items, class_="many" if len(found) > OPENED else "")
         yield folding(summary, inside, start=len(found) <= OPENED)

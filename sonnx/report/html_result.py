@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sonnx.graph_rules.defect import plural
+from sonnx.quoting import plural
 from sonnx.report.html_findings import OPENED
 from sonnx.report.html_parts import Markup, code, document, element, folding, join, plain, table, terms
 from sonnx.report.json import tool_version

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sonnx.graph_rules.defect import plural
 from sonnx.model_proof import ModelProof, Open, Refuted
-from sonnx.quoting import escape, quote
+from sonnx.quoting import escape, plural, quote
 from sonnx.report.json import tool_version
 from sonnx.verdict import Where
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from sonnx import catalogue
 from sonnx.bearing import functions
-from sonnx.graph_rules.defect import plural
 from sonnx.model_proof import ModelProof, Open, Refuted
 from sonnx.profile import Edition
 from sonnx.proving import Outcome
-from sonnx.quoting import escape, printable
+from sonnx.quoting import escape, plural, printable
 from sonnx.report import proof as model_report
 from sonnx.report import proofs as theorem_report
 from sonnx.report.result import Case, Declared, Part, Result, Standing, rule_declared
