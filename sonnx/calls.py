@@ -16,12 +16,11 @@ from sonnx.facts import Tensor as TensorFacts
 from sonnx.graph_rules import Call
 from sonnx.identifier import Tag
 from sonnx.inforce import InForce
-from sonnx.judging import QUIET, Answer, judge, relying
-from sonnx.node_facts import NOTHING_STATED, environment, evaluate, following
+from sonnx.judging import Answer, judge, relying
+from sonnx.node_facts import NOTHING_STATED, environment, evaluate
 from sonnx.profile import Output, Rule, at
 from sonnx.quoting import escape
 from sonnx.signature import Signature, demanded
-from sonnx.together import Asked, Together
 from sonnx.verdict import Verdict
 
 Inputs = Sequence[TensorFacts | None]
@@ -55,28 +54,6 @@ def judge_facts(
     computed = _computed(call.signature, names, declared, closed)
     absent = [] if call.status == "planned" else _parameter_answers(call, call.signature, in_force, names)
     return [*absent, *group_answers(call.signature, names, in_force), *own], computed
-
-
-def together(call: Call, answers: Iterable[Answer], names: Mapping[str, Any], in_force: InForce) -> Together | None:
-    """The rules of a call's form on facts that are known through, where `answers` are those that need no facts.
-
-    `names` are the facts of one call of the form.  None where no function can answer for all calls: a parameter is left
-    out that must be written, or the operator passes values on, which a declaration does not state.
-    """
-    made = call.signature
-    if made is None or any(output.constant for output in made.outputs):
-        return None
-    absent = [] if call.status == "planned" else list(_parameter_answers(call, made, in_force, names))
-    own = [(rule, demanded(rule, made.text, in_force.editions)) for rule in made.rules]
-    if not all(answer.verdict in QUIET for answer in absent) or any(demand is None for _, demand in own):
-        return None
-    asked = [Asked(rule, demand) for rule, demand in own if demand is not None]
-    for members in _groups(made, names, made.one_type):
-        tensors = tuple(
-            name if isinstance(names[name], TensorFacts) else f"*{name}" for _, name in _present(members, names)
-        )
-        asked += [Asked(rule, demand, {"group": tensors}) for rule, demand in in_force.about("group")]
-    return Together(asked, [*answers, *absent], following(made, names))
 
 
 def _graph_answer(rule: Rule, call: Call, in_force: InForce) -> Answer:

@@ -23,7 +23,6 @@ from sonnx.quoting import escape, quote
 from sonnx.scope import Scope, function_key, nested, scopes, standard
 from sonnx.signature import Signature, signature
 from sonnx.tally import Tally
-from sonnx.together import OFTEN, Asked, Together
 from sonnx.verdict import Report, Verdict, Where
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ class _Check:
         self.of_type: dict[Type, Declared] = {}
         self.by_identity: dict[int, Declared] = {}
         self.of_scopes: dict[Any, Memory] = {}
-        self.of_values = Together(Asked(rule, demand) for rule, demand in in_force.about("value"))
         self.rows_in: dict[int, dict[str, int]] = {}
 
     def run(self, name: str) -> Report:
@@ -175,9 +173,6 @@ class _Check:
 
     def _said_of(self, facts: TensorFacts) -> Outcome:
         names = {"value": facts, "element_types": self.in_force.edition.element_types}
-        settled = self.of_values.outcome(names) if len(self.of_type) >= OFTEN else None
-        if settled is not None:
-            return settled
         return outcome([judge(rule, demand, names) for rule, demand in self.in_force.about("value")])
 
     @cached_property
@@ -277,9 +272,6 @@ class _Check:
         if form is None:
             form = memory.forms[key] = Form(self._call(scope, node, standard(node.domain)), self.in_force)
         given, named = (self.table.facts(rows) for rows in (inputs, outputs))
-        settled = form.at_once(given, named) if self.table.known_through(inputs, outputs) else None
-        if settled is not None:
-            return Judged(settled, outputs, form.call.signature)
         judged, computed = form.judge(given, named)
         return Judged(judged, tuple(map(self.table.row, computed)), form.call.signature)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sonnx.facts import Tensor as TensorFacts
-from sonnx.plain import known
 
 Rows = tuple[int, ...]
 """Facts by their numbers."""
@@ -18,7 +17,6 @@ class FactTable:
     def __init__(self) -> None:
         self.rows: dict[TensorFacts, int] = {}
         self.known: list[TensorFacts | None] = [None]
-        self.through = [True]
 
     def row(self, facts: TensorFacts) -> int:
         """The number of these facts."""
@@ -26,12 +24,7 @@ class FactTable:
         if found is None:
             found = self.rows[facts] = len(self.known)
             self.known.append(facts)
-            self.through.append(known(facts))
         return found
-
-    def known_through(self, inputs: Rows, outputs: Rows) -> bool:
-        """Whether type and shape of all these facts are known; what is left out has none."""
-        return all(map(self.through.__getitem__, inputs + outputs))
 
     def facts(self, rows: Rows) -> list[TensorFacts | None]:
         """The facts of numbers, None for what is left out."""
