@@ -19,9 +19,9 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from sonnx.catalogue import editions
-from sonnx.checking import judge_model
-from sonnx.parse import read
+from sonnx.checker.walk import judge_model
+from sonnx.model.reader import read
+from sonnx.profile.catalogue import editions
 
 PEER = "import sys, onnx.checker as c\ntry: c.check_model(sys.argv[1], full_check=True)\nexcept c.ValidationError: pass"
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -21,11 +21,11 @@ from onnx import TensorProto, helper
 from racing import HEAD, Action, Case, line, measure, write
 from values import runtimes
 
-from sonnx.applying import Applier, facts_of
-from sonnx.catalogue import editions
-from sonnx.inforce import InForce
-from sonnx.parse import read
-from sonnx.semantics.formats import NAMES, Array
+from sonnx.checker.rules import ActiveRules
+from sonnx.executor.preparation import Applier, facts_of
+from sonnx.model.reader import read
+from sonnx.numerics.formats import NAMES, Array
+from sonnx.profile.catalogue import editions
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
 VERSION = 22
@@ -49,7 +49,7 @@ def model(operator: str, arrays: list[Array], output: tuple[int, ...], kind: int
 def case(operator: str, arrays: list[Array], numpy: Callable[[Array], object], **attributes: Any) -> Case:
     """One operator on some arrays; `numpy` writes into the array it is given, where it can."""
     known = editions()
-    applier = Applier(InForce(known.editions[known.default]), VERSION, conforming=False)
+    applier = Applier(ActiveRules(known.editions[known.default]), VERSION, conforming=False)
     shape = np.broadcast_shapes(*[each.shape for each in arrays])
     source = model(operator, arrays, shape, TensorProto.FLOAT, attributes)
     ready = applier.prepare(read(source).graph.nodes[0], [facts_of(each) for each in arrays])

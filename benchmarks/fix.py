@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from sonnx.fix.fixing import Fixed, fix
-from sonnx.fix.record import every_kind, title
-from sonnx.misuse import Misuse
-from sonnx.verdict import Verdict
+from sonnx.base.errors import UsageError
+from sonnx.checker.report import Verdict
+from sonnx.rewriter.fix import FixResult, fix
+from sonnx.rewriter.rewrite import every_kind, title
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "fix.md"
@@ -46,13 +46,13 @@ def row(path: Path, samples: int) -> str:
     """One model as a row of the table."""
     try:
         found = fix(path, samples=samples)
-    except Misuse as reason:
+    except UsageError as reason:
         return f"| {path.stem} | refused: {reason} | | | | |\n"
     numbers = f"{len(found.before.roots)} | {len(found.rewrites)} | {len(found.after.roots)}"
     return f"| {path.stem} | {numbers} | {left(found)} | {compared(found)} |\n"
 
 
-def left(found: Fixed) -> str:
+def left(found: FixResult) -> str:
     """What a person has to act on: rules with the operators or values they fail for."""
     said: dict[str, Counter[str]] = {}
     for each in found.after.roots:
@@ -62,7 +62,7 @@ def left(found: Fixed) -> str:
     return "; ".join(parts) or "nothing: it conforms"
 
 
-def compared(found: Fixed) -> str:
+def compared(found: FixResult) -> str:
     """How many elements are the same, or why none was compared."""
     made = found.validation
     if not made.inputs:

@@ -17,7 +17,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from sonnx import parse, wire
+from sonnx.model import reader, wire_format
 
 PEAK = "\nprint([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
 READ = "import sys; from sonnx import parse; parse.read(sys.argv[1])"
@@ -54,13 +54,13 @@ def weights(path: Path, tensors: int, size: int) -> Path:
     heads = []
     for index in range(tensors):
         tensor = TensorProto(name=f"w{index}", data_type=1, dims=[size // 4]).SerializeToString()
-        head = tensor + wire._written(9 << 3 | 2) + wire._written(size)
-        heads.append(wire._written(5 << 3 | 2) + wire._written(len(head) + size) + head)
+        head = tensor + wire_format._written(9 << 3 | 2) + wire_format._written(size)
+        heads.append(wire_format._written(5 << 3 | 2) + wire_format._written(len(head) + size) + head)
     model = helper.make_model(onnx.GraphProto(), opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     model.ClearField("graph")
     total = len(graph) + sum(len(head) + size for head in heads)
     with path.open("wb") as file:
-        file.write(model.SerializeToString() + wire._written(7 << 3 | 2) + wire._written(total) + graph)
+        file.write(model.SerializeToString() + wire_format._written(7 << 3 | 2) + wire_format._written(total) + graph)
         for head in heads:
             file.write(head)
             file.seek(size, os.SEEK_CUR)
@@ -91,7 +91,7 @@ def compare(title: str, rounds: int, ours, peer) -> None:
 def in_process(title: str, path: Path, rounds: int) -> None:
     compare(
         f"{title}, in process", rounds,
-        lambda: seconds(lambda: parse.read(path)),
+        lambda: seconds(lambda: reader.read(path)),
         lambda: seconds(lambda: onnx.checker.check_model(str(path), full_check=True)),
     )  # fmt: skip
 

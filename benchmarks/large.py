@@ -41,7 +41,7 @@ def external(path: Path, tensors: int, size: int) -> Path:
 
 MEASURED = """
 import resource, sys
-from sonnx.cli import run
+from sonnx.cli.main import run
 run(["check", *sys.argv[1:]])
 both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 print(*[each.ru_utime + each.ru_stime for each in both], file=sys.stderr)

@@ -22,8 +22,8 @@ from onnx import TensorProto, helper
 from racing import Action, Case, measure, write
 from values import runtimes
 
-from sonnx.parse import read
-from sonnx.running import run_model
+from sonnx.executor.executor import run_model
+from sonnx.model.reader import read
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
 VERSION = 14

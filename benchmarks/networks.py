@@ -77,8 +77,8 @@ def drawn(path: Path, folder: Path) -> Path:
 
 def inputs(path: Path) -> dict[str, Any]:
     """Normally distributed values for what a model asks for."""
-    from sonnx.parse import read
-    from sonnx.running import asked
+    from sonnx.executor.executor import asked
+    from sonnx.model.reader import read
 
     draw = np.random.default_rng(0)
     shapes = {
@@ -91,8 +91,8 @@ def runner(which: str, path: Path) -> Run | None:
     """What one of RUNNERS does with a model, loaded; None where it cannot be asked."""
     given = inputs(path)
     if which == "ours":
-        from sonnx.parse import read
-        from sonnx.running import run_model
+        from sonnx.executor.executor import run_model
+        from sonnx.model.reader import read
 
         model = read(path)
         return lambda: run_model(model, given, path, unchecked=True)

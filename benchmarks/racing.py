@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sonnx.running import BUFFER
+from sonnx.executor.executor import BUFFER
 
 PEERS = ("numpy", "reference", "onnxruntime")
 TURN = 1.5

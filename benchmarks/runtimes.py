@@ -15,7 +15,7 @@ from pathlib import Path
 import onnx
 
 import sonnx
-from sonnx.comparison.comparing import EQUAL, OUTPUT, Comparison, Row
+from sonnx.executor.comparison import EQUAL, OUTPUT, Comparison, Row
 from sonnx.report.comparison import cells_of
 
 PAGE = Path(__file__).parent.parent / "docs" / "runtimes.md"

@@ -23,15 +23,15 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from racing import HEAD, Action, Case, draw, line, measure, write
 
-from sonnx.applying import Applier
-from sonnx.catalogue import editions
-from sonnx.inforce import InForce
-from sonnx.parse import read
-from sonnx.program import program
-from sonnx.running import execute
-from sonnx.semantics.formats import ELEMENTS, Array
-from sonnx.semantics.kernels import argmax, reducemax
-from sonnx.semantics.kernels import max as kernel_max
+from sonnx.checker.rules import ActiveRules
+from sonnx.executor.executor import execute
+from sonnx.executor.plan import program
+from sonnx.executor.preparation import Applier
+from sonnx.model.reader import read
+from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.operators import argmax, reducemax
+from sonnx.operators import max as kernel_max
+from sonnx.profile.catalogue import editions
 
 FLOATS = ("float", "double", "float16", "bfloat16")
 TYPES = ("int8", "int32", "int64", *FLOATS)
@@ -99,7 +99,7 @@ def max_case(
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     ours, theirs = (np.empty(shape, ELEMENTS[element]) for _ in range(2))
     actions: dict[str, Action] = {
-        "ours": lambda: kernel_max.maximum(arrays, ours),
+        "ours": lambda: kernel_max.fast_maximum(arrays, ours),
         "numpy": lambda: kernel_max.fold(arrays, theirs),
     }
     return Case(title, element, detail, target, actions | dict(runtimes(model("Max", arrays, element, shape), arrays)))
@@ -171,7 +171,7 @@ def overhead(count: int = 1000) -> tuple[float, float]:
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     read_model, given = read(made.SerializeToString()), {"v0": np.ones(4, "f4"), "b": np.zeros(4, "f4")}
     known = editions()
-    applier = Applier(InForce(known.editions[known.default]), 13, conforming=True)
+    applier = Applier(ActiveRules(known.editions[known.default]), 13, conforming=True)
     run, kernel, prepare, out = [], [], [], np.empty(4, "f4")
     for _ in range(25):
         marks = [time.thread_time()]
@@ -180,7 +180,7 @@ def overhead(count: int = 1000) -> tuple[float, float]:
         execute(ready)
         marks.append(time.thread_time())
         for _ in range(count):
-            kernel_max.maximum([given["v0"], given["b"]], out)
+            kernel_max.fast_maximum([given["v0"], given["b"]], out)
         marks.append(time.thread_time())
         for times, start, end in zip((prepare, run, kernel), marks[:-1], marks[1:], strict=True):
             times.append((end - start) / count * 1e6)

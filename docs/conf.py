@@ -14,9 +14,9 @@ from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
-from sonnx import catalogue
-from sonnx.signature import every_rule
-from sonnx.typeset import formula, mathml
+from sonnx.language.printer import formula, mathml
+from sonnx.profile import catalogue
+from sonnx.profile.signature import every_rule
 
 HERE = Path(__file__).parent
 ABOVE = ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")

@@ -12,14 +12,13 @@ from functools import partial
 from typing import Any
 
 import z3
+
+from sonnx.numerics import order
 from sonnx.proofs.forms import Form, altered
 from sonnx.proofs.maximum import largest
-from sonnx.proofs.proxies import Term
 from sonnx.proofs.specified import Defined, greater, in_both_forms, same
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
-
-from sonnx.semantics import order
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 CONCERNS = ("ArgMax", "ReduceMax")
 

@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any
 
 import z3
-from sonnx.proofs.forms import altered
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import Reading, read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed, every
 
-from sonnx import words
+from sonnx.language import builtins
+from sonnx.proofs.forms import altered
+from sonnx.prover.symbolic_execution import Reading, Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed, every
 
 Join = Callable[..., Any]
 
@@ -28,7 +27,7 @@ def extents(names: str, least: int = 0) -> tuple[list[Term], z3.BoolRef]:
     return found, every(each >= least for each in found)
 
 
-def is_commutative(join: Join = words.join) -> Iterator[Obligation]:
+def is_commutative(join: Join = builtins.join) -> Iterator[Obligation]:
     (a, b), sizes = extents("a b")
     one, other = joined(join, a, b), joined(join, b, a)
     yield from one.obligations(sizes)
@@ -36,7 +35,7 @@ def is_commutative(join: Join = words.join) -> Iterator[Obligation]:
     yield Obligation("value", (sizes, one.defined), one.value == other.value)
 
 
-def is_associative(join: Join = words.join) -> Iterator[Obligation]:
+def is_associative(join: Join = builtins.join) -> Iterator[Obligation]:
     (a, b, c), sizes = extents("a b c")
     ab, bc = joined(join, a, b), joined(join, b, c)
     left, right = joined(join, ab.value, c), joined(join, a, bc.value)
@@ -45,14 +44,14 @@ def is_associative(join: Join = words.join) -> Iterator[Obligation]:
     yield Obligation("value", (sizes, left_defined), left.value == right.value)
 
 
-def is_idempotent(join: Join = words.join) -> Iterator[Obligation]:
+def is_idempotent(join: Join = builtins.join) -> Iterator[Obligation]:
     (a,), sizes = extents("a")
     twice, one = joined(join, a, a), joined(join, a, z3.IntVal(1))
     yield Obligation("idempotent", (sizes,), z3.And(twice.defined, twice.value == a))
     yield Obligation("1 is the identity", (sizes,), z3.And(one.defined, one.value == a))
 
 
-def is_flat(join: Join = words.join) -> Iterator[Obligation]:
+def is_flat(join: Join = builtins.join) -> Iterator[Obligation]:
     """The lattice: 1 at the bottom, all other extents side by side, the error on top; 0 is one of the others."""
     (a, b), sizes = extents("a b")
     reading = joined(join, a, b)
@@ -60,7 +59,7 @@ def is_flat(join: Join = words.join) -> Iterator[Obligation]:
     yield Obligation("one of them", (sizes, reading.defined), z3.Or(reading.value == a, reading.value == b))
 
 
-def is_maximum(join: Join = words.join, least: int = 1) -> Iterator[Obligation]:
+def is_maximum(join: Join = builtins.join, least: int = 1) -> Iterator[Obligation]:
     (a, b), sizes = extents("a b", least)
     reading = joined(join, a, b)
     yield Obligation("maximum", (sizes, reading.defined), reading.value == z3.If(a > b, a, b))
@@ -69,13 +68,13 @@ def is_maximum(join: Join = words.join, least: int = 1) -> Iterator[Obligation]:
 def show_maximum(found: Counterexample) -> str:
     """The join of a 0 and a 1."""
     a, b = found["a"], found["b"]
-    value = words.join(a, b)
+    value = builtins.join(a, b)
     if value == max(a, b):
         raise Unconfirmed(f"join({a}, {b}) is the maximum")
     return f"extents {a} and {b}: NumPy and ONNX give {value}, the larger one is {max(a, b)}"
 
 
-def agrees(least: int = 1, join: Join = words.join) -> Iterator[Obligation]:
+def agrees(least: int = 1, join: Join = builtins.join) -> Iterator[Obligation]:
     """On one axis of two inputs: each is the larger extent or 1 (RI), and NumPy joins them."""
     (a, b), sizes = extents("a b", least)
     most = z3.If(a > b, a, b)
@@ -86,7 +85,7 @@ def agrees(least: int = 1, join: Join = words.join) -> Iterator[Obligation]:
 def show_agrees(found: Counterexample) -> str:
     """The two meanings of broadcastable on the real words."""
     shapes = [[found["a"]], [found["b"]]]
-    profile, onnx = words.broadcastable(shapes), words.onnx_broadcastable(shapes)
+    profile, onnx = builtins.broadcastable(shapes), builtins.onnx_broadcastable(shapes)
     if profile == onnx:
         raise Unconfirmed(f"both readings say {profile} of {shapes}")
     return f"shapes {shapes[0]} and {shapes[1]}: broadcastable is {profile} by the formula and {onnx} by NumPy and ONNX"
@@ -95,14 +94,14 @@ def show_agrees(found: Counterexample) -> str:
 def left_aligned(least: int = 1) -> Iterator[Obligation]:
     """The first edition names axes from the first; NumPy aligns the last. One input of rank 1, one of rank 2."""
     (a, b, c), sizes = extents("a b c", least)
-    from_first, from_last = joined(words.join, a, b).defined, joined(words.join, a, c).defined
+    from_first, from_last = joined(builtins.join, a, b).defined, joined(builtins.join, a, c).defined
     yield Obligation("same condition", (sizes,), from_first == from_last)
 
 
 def show_left_aligned(found: Counterexample) -> str:
     """The real word aligns the last axis."""
     a, b, c = found["a"], found["b"], found["c"]
-    passes, from_first = words.broadcastable([[a], [b, c]]), a in (1, b) or b == 1
+    passes, from_first = builtins.broadcastable([[a], [b, c]]), a in (1, b) or b == 1
     if passes == from_first:
         raise Unconfirmed(f"shapes [{a}] and [{b}, {c}] are judged alike")
     return f"shapes [{a}] and [{b}, {c}]: {from_first} read from the first axis, {passes} by NumPy"
@@ -111,37 +110,37 @@ def show_left_aligned(found: Counterexample) -> str:
 def printed_condition_fixes_shape() -> Iterator[Obligation]:
     """R2 and C1 as printed: the output is broadcastable with the inputs. One axis, two inputs."""
     (a, b, y), sizes = extents("a b y", 1)
-    ab = joined(words.join, a, b)
-    with_output = joined(words.join, ab.value, y)
+    ab = joined(builtins.join, a, b)
+    with_output = joined(builtins.join, ab.value, y)
     yield Obligation("output shape", (sizes, ab.defined, with_output.defined), y == ab.value)
 
 
 def show_output_shape(found: Counterexample) -> str:
     """The printed condition holds for an output of another shape."""
     a, b, y = found["a"], found["b"], found["y"]
-    if not words.broadcastable([[y], [a], [b]]) or words.broadcast([[a], [b]]) == [y]:
+    if not builtins.broadcastable([[y], [a], [b]]) or builtins.broadcast([[a], [b]]) == [y]:
         raise Unconfirmed("the printed condition fails, or the output has the broadcast shape")
-    shape = words.broadcast([[a], [b]])
+    shape = builtins.broadcast([[a], [b]])
     return f"inputs [{a}] and [{b}] with the output [{y}] satisfy R2 and C1 as printed; they broadcast to {shape}"
 
 
 def printed_condition_covers_inputs() -> Iterator[Obligation]:
     """C1 as printed speaks of Y and X1 to XN, so X0 is exempt; E1 speaks of X0 to XL."""
     (a, b, y), sizes = extents("x0 x1 y", 1)
-    yield Obligation("E1", (sizes, joined(words.join, b, y).defined), joined(words.join, a, b).defined)
+    yield Obligation("E1", (sizes, joined(builtins.join, b, y).defined), joined(builtins.join, a, b).defined)
 
 
 def show_exempt_input(found: Counterexample) -> str:
     """E1 fires where C1 as printed holds."""
     a, b, y = found["x0"], found["x1"], found["y"]
-    if not words.broadcastable([[y], [b]]) or words.broadcastable([[a], [b]]):
+    if not builtins.broadcastable([[y], [b]]) or builtins.broadcastable([[a], [b]]):
         raise Unconfirmed("C1 fails or E1 does not fire")
     return f"X0 = [{a}], X1 = [{b}], Y = [{y}]: C1 as printed holds, E1 fires"
 
 
-FIRST = altered(words.join, "if a == 1:", "if a >= 1:")
-NO_ONE = altered(words.join, " or b == 1", "")
-LARGER = altered(words.join, "a == b or b == 1", "a >= b")
+FIRST = altered(builtins.join, "if a == 1:", "if a >= 1:")
+NO_ONE = altered(builtins.join, " or b == 1", "")
+LARGER = altered(builtins.join, "a == b or b == 1", "a >= b")
 STATED = [
     ("join-commutative", "The join of two extents is commutative, its error too.", "a ⊔ b = b ⊔ a", is_commutative,
      {"1 only on one side": NO_ONE}),
@@ -176,12 +175,12 @@ def theorems() -> Iterator[Theorem]:
     """One axis."""
     for name, statement, formula, claim, mutants in STATED:
         changed = tuple(Mutant(title, partial(claim, join)) for title, join in mutants.items())
-        yield Theorem(f"broadcast.{name}", statement, formula, claim, (words.join,), mutants=changed)
+        yield Theorem(f"broadcast.{name}", statement, formula, claim, (builtins.join,), mutants=changed)
     yield Theorem(
         "broadcast.axis-rule", "For extents of at least 1 the formula of the texts and NumPy accept the same extents.",
-        "a, b ≥ 1 ⇒ (a, b ∈ {max(a, b), 1} ⇔ a ⊔ b defined)", agrees, (words.join,),
+        "a, b ≥ 1 ⇒ (a, b ∈ {max(a, b), 1} ⇔ a ⊔ b defined)", agrees, (builtins.join,),
         mutants=(Mutant("1 only on one side", partial(agrees, join=NO_ONE)), Mutant("with 0", partial(agrees, 0))),
     )  # fmt: skip
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
-        yield Theorem(f"broadcast.{name}", statement, formula, refuted, (words.join,), "refuted", replay=replay,
+        yield Theorem(f"broadcast.{name}", statement, formula, refuted, (builtins.join,), "refuted", replay=replay,
                       erratum=erratum, because=because)  # fmt: skip

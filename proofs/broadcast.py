@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 import z3
-from sonnx.proofs.axis import joined
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.terms import Items, Terms, reworded
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 
-from sonnx import words
-from sonnx.domain import Word
+from sonnx.language import builtins
+from sonnx.language.domain import BuiltIn
+from sonnx.proofs.axis import joined
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
+from sonnx.prover.word_terms import Items, Terms, reworded
 
 INTEGER = z3.IntSort()
 RANK, DIM = z3.Function("rank", INTEGER, INTEGER), z3.Function("dim", INTEGER, INTEGER, INTEGER)
 COUNT = z3.Int("N")
 SHAPES = Items(COUNT, lambda m: Items(RANK(m), lambda j: DIM(m, j)))
-Known = Mapping[str, Word] | None
+Known = Mapping[str, BuiltIn] | None
 
 
 def shape(m: Term) -> Items:
@@ -52,7 +52,7 @@ class Setting:
 
     def pair(self, m: Term, n: Term) -> z3.BoolRef:
         """Two inputs join on the axis, as the code that runs says."""
-        defined: z3.BoolRef = joined(words.join, self.aligned(m), self.aligned(n)).defined
+        defined: z3.BoolRef = joined(builtins.join, self.aligned(m), self.aligned(n)).defined
         return defined
 
 
@@ -142,6 +142,13 @@ STATED = [
 
 def theorems() -> Iterator[Theorem]:
     """Any number of shapes of any rank."""
-    about = (words.aligned, words.along, words.widest, words.agree, words.broadcastable, words.onnx_broadcastable)
+    about = (
+        builtins.aligned,
+        builtins.along,
+        builtins.widest,
+        builtins.agree,
+        builtins.broadcastable,
+        builtins.onnx_broadcastable,
+    )
     for name, statement, formula, claim, changes in STATED:
         yield Theorem(f"broadcast.{name}", statement, formula, claim, about, mutants=reworded_mutants(claim, **changes))

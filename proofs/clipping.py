@@ -11,13 +11,12 @@ from functools import cache, partial
 from typing import Any
 
 import z3
-from sonnx.proofs.forms import Form, altered, every_format
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.specified import Defined, nan, on_bits
-from sonnx.proofs.symbolic import Reading, read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
-from sonnx.semantics import order
+from sonnx.numerics import order
+from sonnx.proofs.forms import Form, altered, every_format
+from sonnx.proofs.specified import Defined, nan, on_bits
+from sonnx.prover.symbolic_execution import Reading, Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 CONCERNS = ("Clip",)
 

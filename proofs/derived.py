@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import z3
-from sonnx.proofs.abstraction import without_division
-from sonnx.proofs.encoding import Condition
-from sonnx.proofs.family import Family, families
-from sonnx.proofs.independent import identifier, independent, satisfiable
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
-from sonnx.proofs.truths import Truth, both, formula, implies
-from sonnx.proofs.z3_values import Listing, Partial, at_most
 
-from sonnx.catalogue import operators
-from sonnx.expression import parse
-from sonnx.profile import Operator, Rule
+from sonnx.language.parser import parse
+from sonnx.profile.catalogue import operators
+from sonnx.profile.definitions import Operator, Rule
+from sonnx.proofs.independent import identifier, independent, satisfiable
+from sonnx.prover.encoding import Condition
+from sonnx.prover.family import Family, families
+from sonnx.prover.smt_truth import Truth, both, formula, implies
+from sonnx.prover.smt_values import Listing, Partial, at_most
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
+from sonnx.prover.word_terms import without_division
 
 
 def theorems() -> Iterator[Theorem]:

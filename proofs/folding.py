@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from functools import partial
 
 import z3
+
+from sonnx.language import builtins
 from sonnx.proofs.axis import FIRST, NO_ONE, Join
 from sonnx.proofs.broadcast import COUNT, RANK, SHAPES, Setting
-from sonnx.proofs.proxies import Refused, Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.terms import Fold, Items
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
-
-from sonnx import words
+from sonnx.prover.symbolic_execution import Refused, Term, read
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
+from sonnx.prover.word_terms import Fold, Items
 
 
 def folded(s: Setting, result: Term, n: Term, e: Term, place: Term) -> z3.BoolRef:
@@ -35,7 +34,7 @@ def reads_as_fold(s: Setting) -> Fold:
     return fold
 
 
-def folds(join: Join = words.join) -> Iterator[Obligation]:
+def folds(join: Join = builtins.join) -> Iterator[Obligation]:
     """The fold that runs: it raises where two inputs do not join, else gives what all inputs have or stretch to."""
     s = Setting()
     fold, (n, result, place) = reads_as_fold(s), z3.Ints("n result place")
@@ -61,7 +60,7 @@ def fold_equals_joint(least: int = 1) -> Iterator[Obligation]:
     hypotheses = (*s.known(least, s.p, at), *end, *s.terms.bounds(most, s.p, place), s.aligned(place) >= least)
     yield Obligation("the largest extent", hypotheses, result == most)
     yield Obligation("no E1", hypotheses, together)
-    yield Obligation("onto the result", hypotheses, read(words.join, s.aligned(s.p), result).value == result)
+    yield Obligation("onto the result", hypotheses, read(builtins.join, s.aligned(s.p), result).value == result)
 
 
 def ignores_order(agreeing: bool = True) -> Iterator[Obligation]:
@@ -71,7 +70,7 @@ def ignores_order(agreeing: bool = True) -> Iterator[Obligation]:
     yield Obligation("unique", tuple(claims), one == other)
 
 
-def shapes_combine(join: Join = words.join) -> Iterator[Obligation]:
+def shapes_combine(join: Join = builtins.join) -> Iterator[Obligation]:
     """Whole shapes: the rank is the larger, an axis past a rank is 1, and the axes join one by one."""
     s = Setting()
     rank = z3.If(RANK(s.p) > RANK(s.q), RANK(s.p), RANK(s.q))
@@ -103,7 +102,7 @@ STATED = [
 
 def theorems() -> Iterator[Theorem]:
     """The fold over any number of inputs."""
-    about = (words.join, words.aligned, words.along, words.widest, words.broadcast)
+    about = (builtins.join, builtins.aligned, builtins.along, builtins.widest, builtins.broadcast)
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, partial(claim, change)) for title, change in changes.items())
         yield Theorem(f"broadcast.{name}", statement, formula, claim, about, mutants=changed)

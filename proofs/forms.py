@@ -16,9 +16,9 @@ from functools import cache
 from typing import Any
 
 import z3
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import Reading, read
-from sonnx.proofs.theorem import Obligation
+
+from sonnx.prover.symbolic_execution import Reading, Term, read
+from sonnx.prover.theorem import Obligation
 
 FORMATS = {"float16": (5, 11), "bfloat16": (8, 8), "float32": (8, 24), "float64": (11, 53)}
 """Bits of the exponent and of the significand with its hidden bit."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 import z3
-from sonnx.proofs.family import Family
-from sonnx.proofs.solving import find, script
-from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
-from sonnx.proofs.truths import formula
-from sonnx.proofs.witness import breaks, conforms, dependents
 
-from sonnx.profile import Rule
+from sonnx.profile.definitions import Rule
+from sonnx.prover.family import Family
+from sonnx.prover.smt_truth import formula
+from sonnx.prover.solvers import find, script
+from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
+from sonnx.prover.witness import breaks, conforms, dependents
 
 ABOUT_TYPES = ("explicit-type", "element-type", "no-implicit-conversion")
 """The general rules about element types."""

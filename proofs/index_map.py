@@ -11,12 +11,11 @@ from functools import partial
 from typing import Any
 
 import z3
-from sonnx.proofs.forms import altered
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
-from sonnx import words
+from sonnx.language import builtins
+from sonnx.proofs.forms import altered
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 Map = Callable[[int, int, int], int]
 
@@ -81,7 +80,7 @@ def is_onto_with_zero() -> Iterator[Obligation]:
 
 def show_unused(found: Counterexample) -> str:
     """NumPy and ONNX bring the extent to 0."""
-    if words.join(found["B"], found["C"]) != 0:
+    if builtins.join(found["B"], found["C"]) != 0:
         raise Unconfirmed("the common extent is not 0")
     return f"extent {found['B']} is brought to {found['C']}: element {found['e']} of the input is used by no index"
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import z3
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
+
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
 
 CONCERNS = ("Max", "ReduceMax")
 

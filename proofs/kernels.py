@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import z3
+
+from sonnx.numerics import order
 from sonnx.proofs.forms import Form, altered
 from sonnx.proofs.maximum import largest
-from sonnx.proofs.proxies import Term
 from sonnx.proofs.specified import Defined, nan, on_bits
-from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
-
-from sonnx.semantics import order
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
 CONCERNS = ("ArgMax", "Max", "ReduceMax")
 

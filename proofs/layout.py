@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any
 
 import z3
+
 from sonnx.proofs.forms import altered
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 LARGEST = 2**63 - 1
 """The largest 64-bit integer."""

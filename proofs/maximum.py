@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import z3
-from sonnx.proofs.forms import Form, altered
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.specified import Defined, greater, in_both_forms, nan, same
-from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
-from sonnx.semantics import order
+from sonnx.numerics import order
+from sonnx.proofs.forms import Form, altered
+from sonnx.proofs.specified import Defined, greater, in_both_forms, nan, same
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
 CONCERNS = ("Max", "ReduceMax")
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import z3
+
+from sonnx.numerics import order
 from sonnx.proofs.forms import Form, altered
 from sonnx.proofs.specified import Defined, classes, greater, in_both_forms, on_bits, same
-from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed, every
-
-from sonnx.semantics import order
+from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed, every
 
 CONCERNS = ("ArgMax", "Max", "ReduceMax")
 

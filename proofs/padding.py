@@ -10,14 +10,13 @@ from functools import partial
 from typing import Any
 
 import z3
-from sonnx.proofs.division import euclid
+
+from sonnx.language import builtins
 from sonnx.proofs.forms import altered
 from sonnx.proofs.layout import keeps
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
-
-from sonnx import words
+from sonnx.prover.smallest import euclid
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
 
 Obligations = Iterator[Obligation]
 EXTENT, WIDTH, STRIDE = z3.Ints("extent width stride")
@@ -47,7 +46,7 @@ def _padding(function: Callable[..., Any]) -> Term:
 def same_extent(function: Callable[..., Any] = same_padding) -> Obligations:
     """Written as pads, the derived padding gives ceil(extent / stride) windows."""
     total, wanted = _padding(function), read(rounded_up, EXTENT, STRIDE, assuming=KNOWN).value
-    counted = read(words.positions, EXTENT + total, WIDTH, STRIDE)
+    counted = read(builtins.positions, EXTENT + total, WIDTH, STRIDE)
     places = (EXTENT + total - WIDTH) / STRIDE
     lemma = (keeps(places, wanted, STRIDE), keeps(wanted - 2, places, STRIDE), keeps(places, wanted - 1, STRIDE),
              keeps(wanted - 1, places + 1, STRIDE))  # fmt: skip
@@ -65,7 +64,7 @@ def halves(upper: Callable[[int], int] = upper_half) -> Obligations:
 
 def valid_extent(spare: int = 0) -> Obligations:
     """VALID is no padding: ceil((extent - window + 1) / stride) windows."""
-    counted = read(words.positions, EXTENT, WIDTH, STRIDE)
+    counted = read(builtins.positions, EXTENT, WIDTH, STRIDE)
     wanted = read(rounded_up, EXTENT - WIDTH + 1 + spare, STRIDE, assuming=KNOWN).value
     places = (EXTENT - WIDTH) / STRIDE
     lemma = (keeps(places, wanted, STRIDE), keeps(wanted - 2, places, STRIDE), keeps(places, wanted - 1, STRIDE),
@@ -79,13 +78,13 @@ def theorems() -> Iterator[Theorem]:
         ("same", "The padding that SAME derives, written as pads, gives the extent of X over the stride, rounded up.",
          "positions(extent + pads, window, stride) = ⌈extent / stride⌉", same_extent,
          {"one element less": altered(same_padding, "width - extent", "width - extent - 1")},
-         (same_padding, rounded_up, words.positions)),
+         (same_padding, rounded_up, builtins.positions)),
         ("same-halves", "SAME_UPPER puts half of it before, and the larger half behind.",
          "0 ≤ end - start ≤ 1", halves, {"the smaller half": altered(upper_half, "total - total // 2", "total // 2")},
          (upper_half,)),
         ("valid", "VALID, written as pads of 0, gives the extent that ONNX states.",
          "positions(extent, window, stride) = ⌈(extent - window + 1) / stride⌉", valid_extent, {"one more": 1},
-         (rounded_up, words.positions)),
+         (rounded_up, builtins.positions)),
     ]  # fmt: skip
     for name, statement, formula, claim, changes, about in stated:
         changed = tuple(Mutant(title, partial(_asked, claim, change)) for title, change in changes.items())

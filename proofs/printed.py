@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import z3
-from sonnx.proofs.division import euclid
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.texts import Call, verdict
-from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
-from sonnx.proofs.wrapping import wrapped
-from sonnx.proofs.z3_values import Number
 
-from sonnx.catalogue import errata
+from sonnx.profile.catalogue import errata
+from sonnx.proofs.texts import Call, verdict
+from sonnx.proofs.wrapping import wrapped
+from sonnx.prover.smallest import euclid
+from sonnx.prover.smt_values import Number
+from sonnx.prover.symbolic_execution import read
+from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
 Obligations = Iterator[Obligation]
 WINDOW = ("kernel-fits", "kernel-positive", "strides-positive", "dilations-positive", "pads-not-negative")
@@ -54,9 +54,9 @@ def _show_pooling(edition: str, bound: str) -> Callable[[Counterexample], str]:
 
 
 def _tensor(shape: tuple[int, ...]) -> Any:
-    from sonnx.facts import Tensor
+    from sonnx.language.evaluator import TensorFacts
 
-    return Tensor("float", shape)
+    return TensorFacts("float", shape)
 
 
 def printed_value(value: int, empty: bool, minus_one: bool, zero: bool) -> bool:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import z3
+
+from sonnx.profile.catalogue import errata
 from sonnx.proofs.forms import Form, one_format
 from sonnx.proofs.maximum import largest
-from sonnx.proofs.proxies import Term
 from sonnx.proofs.signs import plus_zero
 from sonnx.proofs.specified import Defined
-from sonnx.proofs.theorem import Counterexample, Obligation, Theorem, Unconfirmed
-
-from sonnx.catalogue import errata
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
 
 Claim = Callable[[Form], tuple[list[z3.BoolRef], z3.BoolRef]]
 """Hypotheses and goal; the hypotheses may name an operand with which the statement fails, to find it soon."""

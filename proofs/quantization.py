@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any
 
 import z3
+
 from sonnx.proofs.forms import altered
 from sonnx.proofs.layout import keeps
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 CONCERNS = ("DequantizeLinear", "QuantizeLinear")
 

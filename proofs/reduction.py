@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 import z3
+
+from sonnx.language import builtins
 from sonnx.proofs.forms import altered
 from sonnx.proofs.layout import next_offset, next_size
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
-
-from sonnx import words
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
 
 CONCERNS = ("ArgMax", "ReduceMax")
 
@@ -21,7 +20,7 @@ Normal = Callable[[int, int], int]
 EXTENT = z3.Function("dX", z3.IntSort(), z3.IntSort())
 
 
-def is_normal(normal: Normal = words.normal) -> Iterator[Obligation]:
+def is_normal(normal: Normal = builtins.normal) -> Iterator[Obligation]:
     a, b, r = z3.Ints("a b r")
     one, other = read(normal, a, r), read(normal, b, r)
     yield from one.obligations()
@@ -94,9 +93,9 @@ def one_after_another(back: int = 1) -> Iterator[Obligation]:
 STATED: list[tuple[str, str, str, Any, dict[str, Any], tuple[Any, ...]]] = [
     ("axis-normalised", "A normalised axis lies in [0, r - 1] and stays; two axes are one where they differ by r.",
      "normal(a, r) ∈ [0, r - 1],  normal(a) = normal(b) ⇔ a = b ∨ |a - b| = r", is_normal,
-     {"rank itself allowed": altered(words.normal, "0 <= axis < rank", "0 <= axis <= rank"),
-      "not shifted": altered(words.normal, "return axis + rank", "return axis"),
-      "one axis less": altered(words.normal, "-rank <= axis", "-rank < axis")}, (words.normal,)),
+     {"rank itself allowed": altered(builtins.normal, "0 <= axis < rank", "0 <= axis <= rank"),
+      "not shifted": altered(builtins.normal, "return axis + rank", "return axis"),
+      "one axis less": altered(builtins.normal, "-rank <= axis", "-rank < axis")}, (builtins.normal,)),
     ("kept-axes", "The axes that are kept are those of the result, in their order.", "i ↦ i - (1 if i > axis else 0)",
      kept_axes, {"the axis itself moves": altered(place, "return i - 1", "return i")}, (place, source)),
     ("keepdims-same-shape", "The shape without the reduced axis is the shape with it, less its extent of 1.",

@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any
 
 import z3
-from sonnx.proofs.division import euclid
+
+from sonnx.language import builtins, shape_arithmetic
 from sonnx.proofs.forms import altered
 from sonnx.proofs.index_map import f, mapped, stretches
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
-
-from sonnx import bounds, words
+from sonnx.prover.smallest import euclid
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
 
 Function = Callable[..., Any]
 
@@ -24,7 +23,7 @@ def called(function: Function, *arguments: Term) -> Term:
     return read(function, *arguments).value
 
 
-def padding_gives_places(padding: Function = bounds.padding) -> Iterator[Obligation]:
+def padding_gives_places(padding: Function = shape_arithmetic.padding) -> Iterator[Obligation]:
     """With p = ceil(extent / stride), the number with stride (p - 1) < extent ≤ stride p."""
     extent, width, stride, p = z3.Ints("extent width stride p")
     ceiling = (extent >= 1, width >= 1, stride >= 1, stride * p - stride < extent, extent <= stride * p, p >= 1)
@@ -38,7 +37,7 @@ def padding_gives_places(padding: Function = bounds.padding) -> Iterator[Obligat
     exact = (*known, added == z3.If(needed > 0, needed, 0))
     asked = Obligation("what is needed", (*known, p == QUOTIENT), added == z3.If(needed > 0, needed, 0))
     yield from euclid([asked])
-    places = read(words.positions, extent + added, width, stride)
+    places = read(builtins.positions, extent + added, width, stride)
     yield Obligation("defined", exact, places.defined)
     yield Obligation("the places", exact, places.value == p)
 
@@ -58,7 +57,7 @@ def ceiling_is_quotient(ceiling: tuple[Term, ...], extent: Term, stride: Term, p
     yield from euclid([asked])
 
 
-def halves(first: Function = bounds.odd_at_end, more: int = 1) -> Iterator[Obligation]:
+def halves(first: Function = shape_arithmetic.odd_at_end, more: int = 1) -> Iterator[Obligation]:
     """The odd element stands at the end: as many as at the beginning, or one more."""
     total = z3.Int("total")
     begin = called(first, total)
@@ -66,17 +65,19 @@ def halves(first: Function = bounds.odd_at_end, more: int = 1) -> Iterator[Oblig
     yield Obligation("share", (total >= 0,), z3.And(begin >= 0, end >= 0, z3.Or(end == begin, end == begin + more)))
 
 
-def axis_stays(normal: Function = words.normal) -> Iterator[Obligation]:
+def axis_stays(normal: Function = builtins.normal) -> Iterator[Obligation]:
     """The axis counted from the first is the same axis, and is counted from the first."""
     axis, rank = z3.Ints("axis rank")
     inside = (rank >= 1, -rank <= axis, axis < rank)
     once = called(normal, axis, rank)
     yield Obligation("from the first", inside, z3.And(once >= 0, once < rank))
-    yield Obligation("the same axis", inside, called(words.normal, once, rank) == called(words.normal, axis, rank))
+    yield Obligation(
+        "the same axis", inside, called(builtins.normal, once, rank) == called(builtins.normal, axis, rank)
+    )
 
 
 def bounds_stay(
-    start_in_axis: Function = bounds.start_in_axis, end_in_axis: Function = bounds.end_in_axis
+    start_in_axis: Function = shape_arithmetic.start_in_axis, end_in_axis: Function = shape_arithmetic.end_in_axis
 ) -> Iterator[Obligation]:
     """Both bounds come to the same place of the axis, for steps of either sign."""
     start, end, extent, step = z3.Ints("start end extent step")
@@ -92,7 +93,7 @@ def bounds_stay(
 def brought(index: Term, extent: Term, low: Term | int, high: Term) -> Term:
     """An index brought into an axis, as the word `sliced` does it."""
     lowest = z3.IntVal(low) if isinstance(low, int) else low
-    return called(words.clamped, called(words.from_first, index, extent), lowest, high)
+    return called(builtins.clamped, called(builtins.from_first, index, extent), lowest, high)
 
 
 def stored_is_broadcast(function: Function = f) -> Iterator[Obligation]:
@@ -103,10 +104,10 @@ def stored_is_broadcast(function: Function = f) -> Iterator[Obligation]:
     yield Obligation("the element", inside, mapped(f, stored, b, c) == mapped(f, i, b, c))
 
 
-SHORT = altered(bounds.padding, "width - extent", "width - extent - 1")
-ALL_AT_END = altered(bounds.odd_at_end, "total // 2", "total // 3")
-FROM_END = altered(words.normal, "return axis + rank", "return axis + rank - 1")
-UNCLAMPED = altered(bounds.end_in_axis, "return -extent - 1", "return -1")
+SHORT = altered(shape_arithmetic.padding, "width - extent", "width - extent - 1")
+ALL_AT_END = altered(shape_arithmetic.odd_at_end, "total // 2", "total // 3")
+FROM_END = altered(builtins.normal, "return axis + rank", "return axis + rank - 1")
+UNCLAMPED = altered(shape_arithmetic.end_in_axis, "return -extent - 1", "return -1")
 ZERO = altered(f, "return i", "return 0")
 DIVIDES = "cvc5 does not decide divisions by a variable within its limits."
 
@@ -115,26 +116,27 @@ def both_ends() -> Iterator[Obligation]:
     """Both halves of both modes."""
     yield from (Obligation(f"upper, {each.name}", each.hypotheses, each.goal) for each in halves())
     yield from (
-        Obligation(f"lower, {each.name}", each.hypotheses, each.goal) for each in halves(bounds.odd_at_beginning, -1)
+        Obligation(f"lower, {each.name}", each.hypotheses, each.goal)
+        for each in halves(shape_arithmetic.odd_at_beginning, -1)
     )
 
 
 STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any], str]] = [
     ("same-padding", "With the padding SAME_UPPER and SAME_LOWER derive, windows take ⌈extent / stride⌉ places.",
-     "positions(e + padding(e, w, s), w, s) = ⌈e / s⌉", padding_gives_places, (bounds.padding, words.positions),
+     "positions(e + padding(e, w, s), w, s) = ⌈e / s⌉", padding_gives_places, (shape_arithmetic.padding, builtins.positions),
      "auto_pad is rewritten to pads.", {"one element less": partial(padding_gives_places, SHORT)}, DIVIDES),
     ("padding-at-both-ends", "SAME_UPPER puts an odd element of padding at the end, SAME_LOWER at the beginning.",
      "upper: end - begin ∈ {0, 1}, lower: begin - end ∈ {0, 1}", both_ends,
-     (bounds.odd_at_end, bounds.odd_at_beginning), "auto_pad is rewritten to pads.",
+     (shape_arithmetic.odd_at_end, shape_arithmetic.odd_at_beginning), "auto_pad is rewritten to pads.",
      {"a third": partial(halves, ALL_AT_END)}, ""),
     ("negative-axis", "An axis counted from the first one is the same axis as before.",
-     "normal(normal(a, r), r) = normal(a, r) ∈ [0, r - 1]", axis_stays, (words.normal,),
+     "normal(normal(a, r), r) = normal(a, r) ∈ [0, r - 1]", axis_stays, (builtins.normal,),
      "Negative axes are rewritten.", {"the axis before": partial(axis_stays, FROM_END)}, ""),
     ("slice-bounds", "Starts and ends brought into their axes come to the places they came to before.",
      "brought(start', e) = brought(start, e), brought(end', e) = brought(end, e)", bounds_stay,
-     (bounds.start_in_axis, bounds.end_in_axis, words.clamped, words.from_first),
+     (shape_arithmetic.start_in_axis, shape_arithmetic.end_in_axis, builtins.clamped, builtins.from_first),
      "Starts and ends of Slice are rewritten.",
-     {"the last element for the one before the first": partial(bounds_stay, bounds.start_in_axis, UNCLAMPED)}, ""),
+     {"the last element for the one before the first": partial(bounds_stay, shape_arithmetic.start_in_axis, UNCLAMPED)}, ""),
     ("broadcast-constant", "A constant stored in the common shape has at each index the element that was meant.",
      "f(f(i, C, C), B, C) = f(i, B, C)", stored_is_broadcast, (f,), "Constants are stored broadcast.",
      {"the first element": partial(stored_is_broadcast, ZERO)}, ""),

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 
-from sonnx.proofs.division import euclid
+from sonnx.language.parser import parse
+from sonnx.language.printer import formula
 from sonnx.proofs.texts import Call, Change, claims
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem, every
-from sonnx.proofs.z3_values import Record, Value
-
-from sonnx.expression import parse
-from sonnx.typeset import formula
+from sonnx.prover.smallest import euclid
+from sonnx.prover.smt_values import Record, Value
+from sonnx.prover.theorem import Mutant, Obligation, Theorem, every
 
 Obligations = Iterator[Obligation]
 MOVES = ("kernel-fits", "strides-positive", "dilations-positive", "pads-not-negative")

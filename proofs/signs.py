@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 import z3
+
+from sonnx.numerics import order
 from sonnx.proofs.forms import Form, altered, every_format
 from sonnx.proofs.maximum import largest
-from sonnx.proofs.proxies import Term
 from sonnx.proofs.specified import Defined, classes, in_both_forms, nan, on_bits
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
-
-from sonnx.semantics import order
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 Obligations = Iterator[Obligation]
 Function = Callable[..., Any]

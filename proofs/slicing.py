@@ -10,14 +10,13 @@ from types import FunctionType
 from typing import Any
 
 import z3
-from sonnx.proofs.division import euclid
+
+from sonnx.language import builtins
 from sonnx.proofs.forms import altered
 from sonnx.proofs.layout import keeps
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
-
-from sonnx import words
+from sonnx.prover.smallest import euclid
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 Obligations = Iterator[Obligation]
 EXTENT, START, END, STEP = z3.Ints("extent start end step")
@@ -36,7 +35,7 @@ def counted(sliced: Callable[..., Any], *known: z3.BoolRef) -> Term:
 
 def place(index: Term, first: Term, last: Term) -> Term:
     """An index brought into an axis, as the words do it."""
-    return read(words.clamped, read(words.from_first, index, EXTENT).value, first, last).value
+    return read(builtins.clamped, read(builtins.from_first, index, EXTENT).value, first, last).value
 
 
 def counts(over: Term, distance: Term, step: Term, j: Term) -> list[z3.BoolRef]:
@@ -133,15 +132,15 @@ def restrictions_give_an_element() -> Obligations:
     direction = read(ends_in_direction, place(START, z3.IntVal(0), EXTENT), place(END, z3.IntVal(-1), EXTENT), STEP)
     known = (EXTENT >= 1, STEP == 1, starts, ends, direction.value)
     yield Obligation(
-        "an element, step 1", known, read(words.sliced, EXTENT, START, END, STEP, assuming=(STEP >= 1,)).value >= 1
+        "an element, step 1", known, read(builtins.sliced, EXTENT, START, END, STEP, assuming=(STEP >= 1,)).value >= 1
     )
 
 
 def show_empty(found: Counterexample) -> str:
     """The word gives no element."""
     numbers = found["extent"], found["start"], found["end"], found["step"]
-    if words.sliced(*numbers) > 0:
-        raise Unconfirmed(f"{words.sliced(*numbers)} elements")
+    if builtins.sliced(*numbers) > 0:
+        raise Unconfirmed(f"{builtins.sliced(*numbers)} elements")
     extent, start, end, step = numbers
     return f"extent {extent}, start {start}, end {end}, step {step}: R6 holds, and no element is left"
 
@@ -154,14 +153,14 @@ def drafted(distance: int, step: int) -> int:
 
 def draft_counts() -> Obligations:
     distance, step = z3.Int("distance"), -2
-    meant = read(words.steps_over, -distance, z3.IntVal(-step)).value
+    meant = read(builtins.steps_over, -distance, z3.IntVal(-step)).value
     yield Obligation("step -2", (distance <= -1,), read(drafted, distance, step).value == meant)
 
 
 def show_draft(found: Counterexample) -> str:
     """Both counts."""
     distance, step = found["distance"], -2
-    visited, meant = len(range(0, distance, step)), words.steps_over(-distance, -step)
+    visited, meant = len(range(0, distance, step)), builtins.steps_over(-distance, -step)
     if drafted(distance, step) == meant or visited != meant:
         raise Unconfirmed(f"the draft gives {meant}")
     return f"end - start {distance}, step {step}: the draft gives {drafted(distance, step)}, visited are {visited}"
@@ -187,20 +186,20 @@ def show_shape_length(found: Counterexample) -> str:
     return f"rank {rank}, start {start}, end {end}: {printed_shape_length(rank, start, end)} elements as printed"
 
 
-MORE_STEPS = altered(words.steps_over, "// step + 1", "// step + 2")
-ROUNDED_DOWN = altered(words.steps_over, "(distance - 1) // step + 1", "distance // step")
-ONE_MORE = altered(words.sliced, "0, extent) -", "0, extent) + 1 -")
-NOT_CLAMPED = altered(words.sliced, "clamped(from_first(end, extent), 0, extent)", "from_first(end, extent)")
-ABOUT = (words.sliced, words.steps_over, words.clamped, words.from_first)
+MORE_STEPS = altered(builtins.steps_over, "// step + 1", "// step + 2")
+ROUNDED_DOWN = altered(builtins.steps_over, "(distance - 1) // step + 1", "distance // step")
+ONE_MORE = altered(builtins.sliced, "0, extent) -", "0, extent) + 1 -")
+NOT_CLAMPED = altered(builtins.sliced, "clamped(from_first(end, extent), 0, extent)", "from_first(end, extent)")
+ABOUT = (builtins.sliced, builtins.steps_over, builtins.clamped, builtins.from_first)
 STATED: list[tuple[str, str, str, Any, Any, dict[str, Any], str]] = [
     ("steps", "The word steps_over counts the multiples of the step before a distance.",
-     "j < steps_over(distance, step) ⇔ j · step < distance", steps_count, words.steps_over,
+     "j < steps_over(distance, step) ⇔ j · step < distance", steps_count, builtins.steps_over,
      {"one more": MORE_STEPS, "rounded down": ROUNDED_DOWN}, ""),
     ("visited", "Slice counts the indices start, start + step, … before the end; each of them lies in the axis.",
-     "0 ≤ j < sliced ⇔ start' + j · step before end';  0 ≤ start' + j · step < extent", visits, words.sliced,
+     "0 ≤ j < sliced ⇔ start' + j · step before end';  0 ≤ start' + j · step < extent", visits, builtins.sliced,
      {"one more": ONE_MORE, "end not clamped": NOT_CLAMPED}, ""),
     ("bounded", "Slice takes at least no element and at most those of the axis, whatever start, end and step.",
-     "0 ≤ sliced ≤ extent", bounded, words.sliced, {"end not clamped": NOT_CLAMPED}, ""),
+     "0 ≤ sliced ≤ extent", bounded, builtins.sliced, {"end not clamped": NOT_CLAMPED}, ""),
     ("nothing-to-clamp", "Where the ranges of the page hold, no index is left to clamp.",
      "S C2 ∧ E C2 ⇒ clamped(i) = i", nothing_to_clamp, 0, {"one index less": 1},
      "slice-called-clamped"),

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import z3
-from sonnx.proofs.forms import FORMATS, Form, every_format, one_format
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem, some
 
-from sonnx.semantics import order
+from sonnx.numerics import order
+from sonnx.proofs.forms import FORMATS, Form, every_format, one_format
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Mutant, Obligation, Theorem, some
 
 
 def classes(x: Term, f: Form) -> list[z3.BoolRef]:

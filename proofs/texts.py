@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import z3
-from sonnx.proofs.encoding import Encoding
-from sonnx.proofs.lists import listing
-from sonnx.proofs.theorem import Obligation
-from sonnx.proofs.truths import formula
-from sonnx.proofs.z3_values import Record, Value, variable, within
 
-from sonnx.catalogue import editions, operator
-from sonnx.expression import parse
-from sonnx.facts import Facts
-from sonnx.judging import judge
-from sonnx.signature import Signature, demanded, signature
+from sonnx.checker.rules import evaluate_rule
+from sonnx.language.evaluator import Evaluator
+from sonnx.language.parser import parse
+from sonnx.profile.catalogue import editions, operator
+from sonnx.profile.signature import Signature, demanded, signature
+from sonnx.prover.encoding import Encoding
+from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_truth import formula
+from sonnx.prover.smt_values import Record, Value, variable, within
+from sonnx.prover.theorem import Obligation
 
 Change = tuple[str, str]
 """A place of a text and what stands there instead: a mutant."""
@@ -122,8 +122,8 @@ def verdict(operator: str, version: int, edition: str, rule: str, **facts: Any) 
     assert made is not None  # noqa: S101
     names = dict(facts)
     for name, text in made.define.items():
-        names[name] = text.evaluate(Facts(), names)
+        names[name] = text.evaluate(Evaluator(), names)
     (asked,) = [each for each in made.rules if each.name == rule]
     text = demanded(asked, made.text, editions())
     assert text is not None  # noqa: S101
-    return str(judge(asked, text, names).verdict)
+    return str(evaluate_rule(asked, text, names).verdict)

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import z3
+
 from sonnx.proofs.forms import altered, every_format
-from sonnx.proofs.proxies import Term
 from sonnx.proofs.specified import classes, greater
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem, every
+from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.theorem import Mutant, Obligation, Theorem, every
 
 CONCERNS = ("ArgMax", "Max", "ReduceMax")
 

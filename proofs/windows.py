@@ -12,14 +12,13 @@ from functools import partial
 from typing import Any
 
 import z3
-from sonnx.proofs.division import euclid
+
+from sonnx.language import builtins
 from sonnx.proofs.forms import altered
 from sonnx.proofs.layout import keeps
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
-
-from sonnx import words
+from sonnx.prover.smallest import euclid
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 Obligations = Iterator[Obligation]
 
@@ -28,9 +27,9 @@ Obligations = Iterator[Obligation]
 class Axis:
     """One axis with its window as it runs, or with one word changed."""
 
-    window: Callable[..., Any] = words.window
-    positions: Callable[..., Any] = words.positions
-    touches: Callable[..., Any] = words.touches
+    window: Callable[..., Any] = builtins.window
+    positions: Callable[..., Any] = builtins.positions
+    touches: Callable[..., Any] = builtins.touches
 
     @property
     def numbers(self) -> list[Term]:
@@ -184,7 +183,7 @@ def _show(found: Counterexample) -> tuple[int, int, int, list[int]]:
     extent, before, after, kernel, dilation, stride = (
         values[name] for name in ("extent", "before", "after", "kernel", "dilation", "stride")
     )
-    padded, width = extent + before + after, words.window(kernel, dilation)
+    padded, width = extent + before + after, builtins.window(kernel, dilation)
     starts = range(-before, extent + after - width + 1, stride)
     missing = [s for s in starts if not any(0 <= s + h * dilation < extent for h in range(kernel))]
     return extent, padded, width, missing
@@ -203,7 +202,7 @@ def show_window(found: Counterexample) -> str:
     """Both extents of the window."""
     printed, meant = (
         printed_window(found["kernel"], found["dilation"]),
-        words.window(found["kernel"], found["dilation"]),
+        builtins.window(found["kernel"], found["dilation"]),
     )
     if printed == meant:
         raise Unconfirmed(f"both extents are {meant}")
@@ -214,36 +213,36 @@ def show_draft(found: Counterexample) -> str:
     """Both counts of places."""
     _, padded, width, _ = _show(found)
     stride = found["stride"]
-    drafted, counted = drafted_positions(padded, width, stride), words.positions(padded, width, stride)
+    drafted, counted = drafted_positions(padded, width, stride), builtins.positions(padded, width, stride)
     if drafted == counted:
         raise Unconfirmed(f"both counts are {counted}")
     return f"padded axis {padded}, window {width}, stride {stride}: the draft has {drafted} places, not {counted}"
 
 
-NO_GAPS = Axis(window=altered(words.window, "dilation * (kernel - 1)", "(kernel - 1)"))
-ONE_MORE = Axis(positions=altered(words.positions, "// stride + 1", "// stride + 2"))
-ROUNDED_UP = Axis(positions=altered(words.positions, "extent - width)", "extent - width + stride - 1)"))
-ANY_WIDTH = Axis(positions=altered(words.positions, "extent < width", "extent < 0"))
-NO_END = Axis(touches=altered(words.touches, "start % dilation < extent and ", ""))
-NO_KERNEL = Axis(touches=altered(words.touches, " and (dilation - 1 - start) // dilation < kernel", ""))
+NO_GAPS = Axis(window=altered(builtins.window, "dilation * (kernel - 1)", "(kernel - 1)"))
+ONE_MORE = Axis(positions=altered(builtins.positions, "// stride + 1", "// stride + 2"))
+ROUNDED_UP = Axis(positions=altered(builtins.positions, "extent - width)", "extent - width + stride - 1)"))
+ANY_WIDTH = Axis(positions=altered(builtins.positions, "extent < width", "extent < 0"))
+NO_END = Axis(touches=altered(builtins.touches, "start % dilation < extent and ", ""))
+NO_KERNEL = Axis(touches=altered(builtins.touches, " and (dilation - 1 - start) // dilation < kernel", ""))
 STATED: list[tuple[str, str, str, Any, dict[str, Any], tuple[Any, ...]]] = [
     ("places", "The windows counted are those inside the padded axis; there is one where the window fits.",
      "0 ≤ m < positions ⇔ 0 ≤ m ∧ m · stride + window ≤ padded;  window ≤ padded ⇒ positions ≥ 1", places,
-     {"one more": ONE_MORE, "rounded up": ROUNDED_UP, "any width": ANY_WIDTH}, (words.window, words.positions)),
+     {"one more": ONE_MORE, "rounded up": ROUNDED_UP, "any width": ANY_WIDTH}, (builtins.window, builtins.positions)),
     ("taps", "Every tap of every window lies on the padded axis.",
      "0 ≤ m < positions ∧ 0 ≤ h < kernel ⇒ 0 ≤ m · stride + h · dilation < padded", taps,
      {"one window more": ONE_MORE, "gaps forgotten": NO_GAPS},
-     (words.window, words.positions)),
+     (builtins.window, builtins.positions)),
     ("touches", "The word touches says that a tap of the kernel lies on an element.",
      "touches ⇔ ∃h. 0 ≤ h < kernel ∧ 0 ≤ start + h · dilation < extent", touches_means,
-     {"end of the axis forgotten": NO_END, "end of the kernel forgotten": NO_KERNEL}, (words.touches,)),
+     {"end of the axis forgotten": NO_END, "end of the kernel forgotten": NO_KERNEL}, (builtins.touches,)),
     ("chosen-windows", "Every window touches an element where the last and those that begin in the padding do.",
      "touches(last) ∧ (∀m: m · stride < before ⇒ touches(m)) ⇒ ∀m: touches(m)", chosen_windows_suffice,
-     {"the last but one": partial(chosen_windows_suffice, last=2)}, (words.window, words.positions, words.touches)),
+     {"the last but one": partial(chosen_windows_suffice, last=2)}, (builtins.window, builtins.positions, builtins.touches)),
     ("padding-bound", "Every window touches an element where the window exceeds the padding and no gap the axis.",
      "window > before, after ∧ (kernel = 1 ∨ dilation ≤ extent) ⇒ touches", padding_suffices,
      {"any dilation": partial(padding_suffices, dilation_bounded=False)},
-     (words.window, words.positions, words.touches)),
+     (builtins.window, builtins.positions, builtins.touches)),
 ]  # fmt: skip
 REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
     ("printed-extent", "The extent of Y as printed is positive, also where the window does not fit.",

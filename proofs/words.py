@@ -8,20 +8,19 @@ from functools import partial
 from typing import Any
 
 import z3
-from sonnx.proofs.abstraction import abstracted
-from sonnx.proofs.forms import altered
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.terms import Terms, _partial
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem
 
-from sonnx.domain import Word
-from sonnx.expression import words
+from sonnx.language.domain import BuiltIn
+from sonnx.language.parser import words
+from sonnx.proofs.forms import altered
+from sonnx.prover.symbolic_execution import read
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
+from sonnx.prover.word_terms import Terms, _partial, abstracted
 
 CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + "))
 """What is tried to make a mutant of a word: the first of them that its code has once."""
 
 
-def scalar_words() -> list[Word]:
+def scalar_words() -> list[BuiltIn]:
     """The words whose parameters are all numbers."""
     found = words().values()
     return [w for w in found if all(kind in ("int", int) for kind in _annotations(w.function))]
@@ -31,13 +30,13 @@ def _annotations(function: Callable[..., Any]) -> list[object]:
     return [parameter.annotation for parameter in inspect.signature(function).parameters.values()]
 
 
-def one_function(word: Word) -> Iterator[Obligation]:
+def one_function(word: BuiltIn) -> Iterator[Obligation]:
     """The same for all functions in the place of products and quotients, so for those."""
     for each in same_function(word, word.function):
         yield Obligation(each.name, tuple(map(abstracted, each.hypotheses)), abstracted(each.goal))
 
 
-def same_function(word: Word, code: Callable[..., Any]) -> Iterator[Obligation]:
+def same_function(word: BuiltIn, code: Callable[..., Any]) -> Iterator[Obligation]:
     """Defined together, and equal where defined, for all integers."""
     arguments = [z3.Int(name) for name in word.parameters]
     ran, source = read(code, *arguments), _partial(Terms().read(word.name, *arguments))
@@ -46,7 +45,7 @@ def same_function(word: Word, code: Callable[..., Any]) -> Iterator[Obligation]:
     yield Obligation("equal", (ran.defined,), ran.value == source.value)
 
 
-def mutants(word: Word) -> Iterator[Mutant]:
+def mutants(word: BuiltIn) -> Iterator[Mutant]:
     """The code of the word, changed."""
     body = inspect.getsource(word.function).rpartition('"""')[2]
     for old, new in CHANGES:

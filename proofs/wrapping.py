@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 import z3
-from sonnx.proofs.division import euclid
+
 from sonnx.proofs.forms import altered
 from sonnx.proofs.integers import WIDTHS
 from sonnx.proofs.layout import keeps
-from sonnx.proofs.proxies import Term
-from sonnx.proofs.symbolic import read
-from sonnx.proofs.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.smallest import euclid
+from sonnx.prover.symbolic_execution import Term, read
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
 
 CONCERNS = ("Abs", "Add", "ConvInteger", "Div", "MatMul", "Mul", "Neg", "Sub")
 

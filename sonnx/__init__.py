@@ -1,34 +1,26 @@
 """The checker, prover and reference executor for SONNX, the safety-related profile of ONNX."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-if not (Path(__file__).parent / "restrictions").is_dir():  # an editable checkout: the data stand beside the package
-    __path__.append(str(Path(__file__).parent.parent))
-
-del Path
-
-from typing import TYPE_CHECKING  # noqa: E402  the path above comes first
-
-from sonnx.api import check  # noqa: E402
-from sonnx.misuse import Misuse  # noqa: E402
-from sonnx.parse import Unreadable  # noqa: E402
-from sonnx.stops import BadInput, ErrorCondition, NotConforming, NotExecutable, Stop  # noqa: E402
-from sonnx.verdict import Finding, Report, Verdict  # noqa: E402
+from sonnx.api import check
+from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
+from sonnx.checker.report import Finding, NotConforming, Report, Verdict
+from sonnx.model.reader import Unreadable
 
 if TYPE_CHECKING:
-    from sonnx.comparison.comparing import compare
-    from sonnx.running import run
+    from sonnx.executor.comparison import compare
+    from sonnx.executor.executor import run
 
 __all__ = [
     "BadInput",
     "ErrorCondition",
     "Finding",
-    "Misuse",
     "NotConforming",
     "NotExecutable",
     "Report",
     "Stop",
     "Unreadable",
+    "UsageError",
     "Verdict",
     "check",
     "compare",
@@ -36,11 +28,11 @@ __all__ = [
 ]
 
 
-_LATER = {"run": "sonnx.running", "compare": "sonnx.comparison.comparing"}
+_LATER = {"run": "sonnx.executor.executor", "compare": "sonnx.executor.comparison"}
 
 
 def __getattr__(name: str) -> object:
-    """What needs numpy, which a check does not, is loaded when it is asked for."""
+    """Load what needs numpy, which a check does not, when it is first used."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

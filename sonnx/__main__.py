@@ -15,7 +15,7 @@ def main() -> int:
     """Run the command line; the exit code. A failure of the tool itself is one sentence and exit code 4."""
     try:
         gc.disable()  # nothing is garbage while modules load, and looking for it takes a tenth of a short run
-        from sonnx.cli import run
+        from sonnx.cli.main import run
 
         gc.enable()
         code = run(sys.argv[1:])

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from datetime import date
 from pathlib import PurePath
 
-from sonnx.asked import Asked, judge, opened
-from sonnx.limits import DEFAULT, Allowed
-from sonnx.misuse import Misuse
-from sonnx.verdict import Report
+from sonnx.base.errors import UsageError
+from sonnx.checker.report import Report
+from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.model.limits import DEFAULT, Allowed
 
 NEEDS_DATE = "deviations are judged on a date: give one"
 WHOLE = "a model with deviations is judged as a whole: leave out the choice of rules"
@@ -44,7 +44,7 @@ def check(
         deviations: a file of justified failures (docs/deviations.md), each of them of this model.
         date: the day on which deviations must not have expired; needed with them.
         hashed: read the whole file once, judge these bytes and state their SHA-256; always so with deviations.
-        limits: how many of everything a model may have, see `sonnx.limits`.
+        limits: how many of everything a model may have, see `sonnx.model.limits`.
         name: what the report calls the model; by default the base name of the file.
 
     Raises:
@@ -53,20 +53,22 @@ def check(
             another.
     """
     if deviations is not None and date is None:
-        raise Misuse(NEEDS_DATE)
+        raise UsageError(NEEDS_DATE)
     if deviations is not None and (select or ignore):
-        raise Misuse(WHOLE)
+        raise UsageError(WHOLE)
     own = None
     if tailoring is not None:
-        from sonnx import tailoring as tailored  # most checks have none
+        from sonnx.checker import tailoring as tailored  # most checks have none
 
         own = tailored.read(tailoring)
-    asked = Asked(edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, own, limits).checked()
-    model, digest = opened(source, hashed or deviations is not None, limits)
+    asked = CheckRequest(
+        edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, own, limits
+    ).checked()
+    model, digest = open_model(source, hashed or deviations is not None, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    report = judge(model, digest, asked, called)
+    report = check_model(model, digest, asked, called)
     if deviations is None or date is None:
         return report
-    from sonnx import deviations as justified  # most checks have none
+    from sonnx.checker import deviations as justified  # most checks have none
 
     return justified.apply((report,), justified.read(deviations), date)[0]

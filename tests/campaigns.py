@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.amounts import amount
-from sonnx.many.crews import answers, counted, crew_of
-from sonnx.many.resuming import Journal
-from sonnx.many.work import Bounds, Task, Work
-from sonnx.misuse import Misuse
-from sonnx.progress import Line, bar
-from sonnx.results import Why
+from sonnx.base.errors import UsageError
+from sonnx.base.progress import Line, bar
+from sonnx.checker.report import Why
+from sonnx.cli.check_options import amount
+from sonnx.workers.crews import answers, counted, crew_of
+from sonnx.workers.journal import Journal
+from sonnx.workers.tasks import Bounds, Task, Work
 
 TESTS = Path(__file__).parent
 PACKAGES = ("onnx", "numpy", "ml_dtypes", "gmpy2", "z3-solver", "onnxruntime", "pytest")
@@ -138,6 +138,6 @@ def main(arguments=None):
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (Misuse, OSError) as error:
+    except (UsageError, OSError) as error:
         print(f"campaigns: {error}", file=sys.stderr)
         sys.exit(2)

@@ -12,8 +12,8 @@ import onnx.parser
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sonnx import catalogue
-from sonnx.cli import run
+from sonnx.cli.main import run
+from sonnx.profile import catalogue
 
 ROOT = Path(__file__).parent.parent
 

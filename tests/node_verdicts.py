@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import sonnx
-from sonnx.verdict import Finding, Report, Verdict
+from sonnx.checker.report import Finding, Report, Verdict
 
 RECORDED = Path(__file__).parent / "node_verdicts.txt"
 SIGNS = {Verdict.FAIL: "", Verdict.ASSUMED: "?"}

@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from sonnx.proofs.theorem import Theorem
-
-from sonnx.catalogue import operators
-from sonnx.profile import Operator
+from sonnx.profile.catalogue import operators
+from sonnx.profile.definitions import Operator
+from sonnx.prover.theorem import Theorem
 
 CHOSEN = frozenset({"ArgMax", "Max"})
 """The operators whose theorems are looked at one by one."""

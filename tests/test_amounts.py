@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from sonnx import progress
-from sonnx.cli import run
+from sonnx.base import progress
+from sonnx.cli.main import run
 
 TAKEN = {
     "check --jobs": (0, 999999999), "check --timeout": (1, 999999999), "check --memory": (1, 999999999),

@@ -22,13 +22,13 @@ import z3
 from onnx import numpy_helper
 
 import sonnx
-from sonnx import proving, record
-from sonnx.asking import questions
-from sonnx.audit import theorems
-from sonnx.canonical import canonical
-from sonnx.cli import run
-from sonnx.external import values
-from sonnx.parse import read
+from sonnx.cli.main import run
+from sonnx.evidence import pack_parts
+from sonnx.evidence.canonical_form import canonical
+from sonnx.model.external_data import values
+from sonnx.model.reader import read
+from sonnx.prover import driver, record
+from sonnx.prover.queries import questions
 
 ROOT = Path(__file__).parent.parent
 EXPORTED, CONFORMING = (ROOT / "examples" / f"{name}.onnx" for name in ("as_exported", "conforming"))
@@ -154,19 +154,19 @@ def test_theorems_are_those_of_the_versions_used_with_their_questions(made: Path
 
 
 def test_the_status_of_a_theorem_is_never_more_than_the_record_says() -> None:
-    [theorem] = [each for each in proving.theorems() if each.id == "word.clamped"]
+    [theorem] = [each for each in driver.theorems() if each.id == "word.clamped"]
     asked = list(questions(theorem, "z3", theorem.obligations))
-    [outcome] = proving.prove([theorem], "z3")
+    [outcome] = driver.prove([theorem], "z3")
     known = {theorem.id: record.entry(outcome, "a test")}
-    whole = theorems.certificate(theorem, asked, known)
+    whole = pack_parts.certificate(theorem, asked, known)
     assert (whole["status"], whole["as_stated"], whole["confirmed"]) == ("proved", True, False)
     worse = {theorem.id: {**known[theorem.id], "status": "undecided"}}
-    assert not theorems.certificate(theorem, asked, worse)["as_stated"]
+    assert not pack_parts.certificate(theorem, asked, worse)["as_stated"]
     weaker = replace(asked[0].obligation, goal=z3.BoolVal(True))
     changed = [replace(asked[0], obligation=weaker), *asked[1:]]
     for other, recorded in ((asked, {}), (changed, known), (asked[1:], known)):
-        said = theorems.certificate(theorem, other, recorded)
-        assert said == {"status": theorems.NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
+        said = pack_parts.certificate(theorem, other, recorded)
+        assert said == {"status": pack_parts.NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
 
 
 class Links(HTMLParser):

@@ -10,14 +10,14 @@ import onnx
 import onnx.defs
 import pytest
 
-from sonnx import catalogue, parse
-from sonnx.expression import parse as parse_rule
-from sonnx.identifier import Tag
-from sonnx.model import WIDTH
-from sonnx.profile import at, expand
-from sonnx.selecting import every
-from sonnx.signature import signature
-from sonnx.validation import problems
+from sonnx.checker.profile_validation import problems
+from sonnx.checker.selection import every
+from sonnx.language.parser import parse as parse_rule
+from sonnx.model import reader
+from sonnx.model.ir import WIDTH
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Tag, at, expand
+from sonnx.profile.signature import signature
 
 OPERATORS = catalogue.operators()
 SCHEMAS = {
@@ -139,7 +139,7 @@ def test_numbers_of_element_types():
 def test_element_types():
     names = {name.lower() for name, _ in onnx.TensorProto.DataType.items()} - {"undefined"}
     assert names == WIDTH.keys() | {"string"}
-    assert names == {name for name in parse.element_names().values() if name}
+    assert names == {name for name in reader.element_names().values() if name}
 
 
 @pytest.mark.parametrize("name", sorted({name for e in catalogue.editions().editions.values() for name in e.operators}))

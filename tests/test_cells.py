@@ -11,14 +11,14 @@ from exact import FORMATS, array, decoded, hard, product, summed
 from oracle import KINDS, same
 from test_pooling import written
 
-from sonnx.model import Attribute
-from sonnx.semantics import gru, lstm
-from sonnx.semantics.application import Application, NoValue
-from sonnx.semantics.cells import PLAIN
-from sonnx.semantics.kernels import cells as cells_kernels
-from sonnx.semantics.kernels import gru as fast_gru
-from sonnx.semantics.kernels import lstm as fast_lstm
-from sonnx.semantics.kernels.trust import specials
+from sonnx.model.ir import Attribute
+from sonnx.numerics import recurrent as cells_kernels
+from sonnx.numerics.numpy_trials import specials
+from sonnx.numerics.recurrent import PLAIN
+from sonnx.operators import gru, lstm
+from sonnx.operators import gru as fast_gru
+from sonnx.operators import lstm as fast_lstm
+from sonnx.operators.operator import Application, NoValue
 
 STEPS, BATCH, INPUTS, HIDDEN = 3, 2, 2, 2
 

@@ -7,8 +7,8 @@ import ml_dtypes
 import numpy
 import pytest
 
-from sonnx.semantics.formats import ELEMENTS
-from sonnx.semantics.kernels.certified import certain, decided, half_width, nearest
+from sonnx.numerics.certified_rounding import certain, decided, half_width, nearest
+from sonnx.numerics.formats import ELEMENTS
 
 FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float": (8, 23)}  # exponent, significand bits
 each_format = pytest.mark.parametrize("name", FORMATS)

@@ -13,7 +13,7 @@ from pathlib import Path
 import onnx.parser
 import pytest
 
-from sonnx.cli import run
+from sonnx.cli.main import run
 
 FINE = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }'
 WRONG = FINE.replace("float[2] y", "float[3] y")
@@ -205,7 +205,7 @@ def test_a_closed_pipe_is_no_error(models: dict[str, str]) -> None:
 
 
 def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> None:
-    code = "import sys; from sonnx.cli import run; run(['check', sys.argv[1]]); print(sorted(sys.modules))"
+    code = "import sys; from sonnx.cli.main import run; run(['check', sys.argv[1]]); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code, models["fine"]], capture_output=True, text=True, check=True)
     loaded = set(eval(done.stdout.splitlines()[-1]))
     assert not loaded & {"numpy", "z3", "onnx", "onnx.checker", "ml_dtypes", "onnxruntime"}
@@ -213,8 +213,8 @@ def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> 
 
 
 def test_a_failure_of_the_tool_is_one_sentence(models: dict[str, str], tmp_path: Path) -> None:
-    broken = "import sonnx.checking as c\nimport sys\n"
-    broken += "def fail(*a, **k): raise RuntimeError('boom')\nimport sonnx.asked; sonnx.asked.judge_model = fail\n"
+    broken = "import sonnx.checker.walk as c\nimport sys\n"
+    broken += "def fail(*a, **k): raise RuntimeError('boom')\nimport sonnx.checker.request; sonnx.checker.request.judge_model = fail\n"
     broken += f"sys.argv = ['sonnx', 'check', {models['fine']!r}]\nfrom sonnx.__main__ import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", broken], capture_output=True, text=True, check=False)
     assert done.returncode == 4

@@ -20,15 +20,15 @@ import pytest
 from conftest import ROOT
 from test_many import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts, model_of
 
-from sonnx.asked import Asked
-from sonnx.cli import run
-from sonnx.many.cluster import REST, ask, end
-from sonnx.many.identity import identity, unlike
-from sonnx.many.isolation import Children
-from sonnx.many.models import answer, request_of, with_hashes
-from sonnx.many.work import Task, Work
-from sonnx.own_files import own_files, own_hash
-from sonnx.results import Why
+from sonnx.base.resources import own_files, own_hash
+from sonnx.checker.report import Why
+from sonnx.checker.request import CheckRequest
+from sonnx.cli.main import run
+from sonnx.workers.cluster import REST, ask, end
+from sonnx.workers.journal import identity, unlike
+from sonnx.workers.models import answer, request_of, with_hashes
+from sonnx.workers.processes import Children
+from sonnx.workers.tasks import Task, Work
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: sonnx[cluster]")
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -183,7 +183,7 @@ def children_in(folder: Path) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if b"sonnx.many.child" in (process / "cmdline").read_bytes() and (process / "cwd").readlink() == folder:
+            if b"sonnx.workers.child" in (process / "cmdline").read_bytes() and (process / "cwd").readlink() == folder:
                 found.append(process.name)
     return found
 
@@ -212,7 +212,7 @@ def test_a_lost_scheduler_leaves_a_report_and_resume_goes_on(mischief: Path, slo
 @needs_dask
 def test_another_version_in_a_worker_is_refused(mischief: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    for name in ("sonnx", "restrictions", "proofs", "tests/cases"):
+    for name in ("sonnx", "restrictions", "proofs"):
         shutil.copytree(ROOT / name, other / name, ignore=shutil.ignore_patterns("__pycache__"))
     with (other / "restrictions/general.toml").open("a") as file:
         file.write("# changed\n")
@@ -251,7 +251,7 @@ def test_without_dask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 def task_on(path: Path) -> Task:
-    request = request_of(Asked(), None, hashed=False, drawn=False)
+    request = request_of(CheckRequest(), None, hashed=False, drawn=False)
     [task] = with_hashes([Task(str(path), {"model": str(path), "inline": False, **request})])
     return task
 
@@ -278,23 +278,23 @@ def test_a_file_that_only_the_worker_sees_is_not_judged(tmp_path: Path) -> None:
 
 
 def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
-    from sonnx import tailoring
-    from sonnx.misuse import Misuse
+    from sonnx.base.errors import UsageError
+    from sonnx.checker import tailoring
 
     own, path = tmp_path / "own.toml", tmp_path / "model.onnx"
     own.write_text('name = "own"\nedition = "2026-11"\n[largest]\nnodes = 9\n')
     path.write_bytes(model_of(FINE))
-    request = request_of(Asked(tailoring=tailoring.read(own)), str(own), hashed=False, drawn=False)
+    request = request_of(CheckRequest(tailoring=tailoring.read(own)), str(own), hashed=False, drawn=False)
     request |= {"model": str(path), "inline": False}
     assert answer(request, b"")["report"]
     own.write_text(own.read_text().replace("9", "8"))
-    with pytest.raises(Misuse, match=r"own\.toml is another file than when the run began"):
+    with pytest.raises(UsageError, match=r"own\.toml is another file than when the run began"):
         answer(request, b"")
 
 
 def test_children_rest_and_come_back() -> None:
-    children = Children(Work("sonnx.many.models", "judged"))
-    task = Task("none", {"model": "none.onnx", "inline": False, **request_of(Asked(), None, False, False)})
+    children = Children(Work("sonnx.workers.models", "judged"))
+    task = Task("none", {"model": "none.onnx", "inline": False, **request_of(CheckRequest(), None, False, False)})
     assert children.ask(task)["why"] == Why.UNREADABLE
     process = children.every[0].process
     assert process is not None and process.poll() is None
@@ -307,7 +307,7 @@ def test_children_rest_and_come_back() -> None:
 
 
 def test_a_folder_the_worker_has_not() -> None:
-    said = Children(Work("sonnx.many.models", "judged", folder="/no/such folder")).ask(Task("x", {}))
+    said = Children(Work("sonnx.workers.models", "judged", folder="/no/such folder")).ask(Task("x", {}))
     assert said["why"] is Why.FAILED
     assert (
         said["sentence"] == "was not judged: no process could be started (/no/such folder: No such file or directory)"
@@ -316,7 +316,7 @@ def test_a_folder_the_worker_has_not() -> None:
 
 def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
     """`ask` is what runs in a worker; the answers of the run would otherwise be of two programs."""
-    work = Work("sonnx.many.models", "judged", packages=("protobuf",))
+    work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
     said = ask("a run", work, {**identity(work.packages), "protobuf": "0.1"}, Task("x", {}))
     assert said["why"] is Why.FAILED
     assert re.fullmatch(r"was not judged: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
@@ -327,7 +327,7 @@ def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
 
 
 def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
-    work = Work("sonnx.many.models", "judged", packages=("protobuf",))
+    work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
     end("a run that is over")
     said = ask("a run that is over", work, identity(work.packages), Task("x", {}))
     assert said == {"why": Why.FAILED, "sentence": "was not judged: its worker has ended the run"}
@@ -335,7 +335,12 @@ def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
 
 def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:
     named = dict(own_files())
-    for name in ("sonnx/words.py", "sonnx/many/cluster.py", "restrictions/general.toml", "proofs/solving.py"):
+    for name in (
+        "sonnx/language/builtins.py",
+        "sonnx/workers/cluster.py",
+        "restrictions/general.toml",
+        "sonnx/prover/solvers.py",
+    ):
         assert named[name].read_bytes() == (ROOT / name).read_bytes()
     assert identity(())["sonnx"] == own_hash()
     ours = identity(("protobuf", "no-such-package"))

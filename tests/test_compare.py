@@ -14,14 +14,14 @@ from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.cli import run
-from sonnx.comparison.comparing import ACCUMULATED, EQUAL, OUTPUT
-from sonnx.comparison.distance import Incomparable, distance
-from sonnx.comparison.probing import KINDS, probe
-from sonnx.comparison.runtimes import Failure
-from sonnx.model import Type, Value
-from sonnx.semantics.formats import ELEMENTS
-from sonnx.stops import BadInput
+from sonnx.base.errors import BadInput
+from sonnx.cli.main import run
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT
+from sonnx.executor.distance import Incomparable, distance
+from sonnx.executor.probes import KINDS, probe
+from sonnx.executor.runtimes import Failure
+from sonnx.model.ir import Type, Value
+from sonnx.numerics.formats import ELEMENTS
 
 SCHEMA = json.loads((Path(sonnx.__file__).parent / "report/comparison.schema.json").read_text("utf-8"))
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.cli import run
+from sonnx.cli.main import run
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 

@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT
 
 import sonnx
-from sonnx.qualification.models import from_text
-from sonnx.validation import problems
+from sonnx.checker.profile_validation import problems
+from sonnx.evidence.verification import from_text
 
 MODEL = '<ir_version: 10, opset_import: ["" : 13]> g ({0}[2] x) => ({0}[2] y) {{ y = Floor(x) }}'
 

@@ -9,8 +9,8 @@ from oracle import KINDS, same
 from test_pooling import written
 from test_products import fast
 
-from sonnx.semantics import convtranspose
-from sonnx.semantics.kernels import convtranspose as kernel
+from sonnx.operators import convtranspose
+from sonnx.operators import convtranspose as kernel
 
 each_format = pytest.mark.parametrize("name", FORMATS)
 

@@ -3,11 +3,12 @@
 import numpy
 import pytest
 
-from sonnx.facts import Tensor
-from sonnx.model import Attribute
-from sonnx.semantics.application import Application
-from sonnx.semantics.formats import ELEMENTS
-from sonnx.semantics.kernels import add, dequantizelinear, elementwise, exp, hardsigmoid, log, quantizelinear, tanh
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import Attribute
+from sonnx.numerics import elementwise_kernels
+from sonnx.numerics.formats import ELEMENTS
+from sonnx.operators import add, dequantizelinear, exp, hardsigmoid, log, quantizelinear, tanh
+from sonnx.operators.operator import Application
 
 
 def counted(module, operator, inputs, kind, names=None, **attributes):
@@ -24,15 +25,15 @@ def counted(module, operator, inputs, kind, names=None, **attributes):
 def test_elements_of_a_table_are_counted_as_without_one(module, operator, name, monkeypatch):
     """A bound so wide that many roundings stay open, to have something to count."""
     kind = ELEMENTS[name]
-    monkeypatch.setattr(elementwise, "in_type", lambda bound, wide: elementwise.Bound(2.0**-14))
-    elementwise._table.cache_clear()
+    monkeypatch.setattr(elementwise_kernels, "in_type", lambda bound, wide: elementwise_kernels.Bound(2.0**-14))
+    elementwise_kernels._table.cache_clear()
     X = numpy.arange(1 << 16, dtype=numpy.uint16).view(kind)
     twice = numpy.concatenate([X, X[:: 1 << 3]])
     pieces = [counted(module, operator, [part], kind) for part in numpy.array_split(twice, 8)]
-    assert all(len(part) < elementwise.TABLE for part in numpy.array_split(twice, 8))
+    assert all(len(part) < elementwise_kernels.TABLE for part in numpy.array_split(twice, 8))
     assert counted(module, operator, [twice], kind) == tuple(map(sum, zip(*pieces, strict=True)))
     assert sum(exact for _, exact in pieces) > 0
-    elementwise._table.cache_clear()
+    elementwise_kernels._table.cache_clear()
 
 
 def test_hard_sigmoid_of_double_is_exact_throughout():
@@ -41,9 +42,9 @@ def test_hard_sigmoid_of_double_is_exact_throughout():
 
 def test_arithmetic_that_failed_its_trial_is_counted(monkeypatch):
     ones, scale = numpy.ones(5, "f4"), numpy.ones((), "f4")
-    zero, names = numpy.zeros((), "u1"), {"x_scale": Tensor("float", (), 1.0)}
+    zero, names = numpy.zeros((), "u1"), {"x_scale": TensorFacts("float", (), 1.0)}
     assert counted(add, "Add", [ones, ones], "f4") == (0, 0)
-    for module in (elementwise, quantizelinear, dequantizelinear):
+    for module in (elementwise_kernels, quantizelinear, dequantizelinear):
         monkeypatch.setattr(module, "arithmetic_is_ieee", lambda kind: False)
     assert counted(add, "Add", [ones, ones], "f4") == (5, 5)
     assert counted(quantizelinear, "QuantizeLinear", [ones, scale, zero], "u1") == (5, 5)

@@ -8,18 +8,17 @@ from dataclasses import replace
 
 import z3
 from proved import chosen, of_chosen
-from sonnx.proofs import derived, independent
-from sonnx.proofs.family import Family, families, signatures
-from sonnx.proofs.instance import instance
-from sonnx.proofs.theorem import Obligation, Theorem
-from sonnx.proofs.witness import find
 
-from sonnx.catalogue import _operator, editions, operator, operators
-from sonnx.data import folder
-from sonnx.expression import parse
-from sonnx.parse import read
-from sonnx.profile import Operator, Rule
-from sonnx.write import write
+from sonnx.base.resources import folder
+from sonnx.language.parser import parse
+from sonnx.model.reader import read
+from sonnx.model.writer import write
+from sonnx.profile.catalogue import _operator, editions, operator, operators
+from sonnx.profile.definitions import Operator, Rule
+from sonnx.proofs import derived, independent
+from sonnx.prover.family import Family, families, signatures
+from sonnx.prover.theorem import Obligation, Theorem
+from sonnx.prover.witness import find, instance
 
 THEOREMS = of_chosen(derived.theorems())
 

@@ -16,7 +16,7 @@ import pytest
 
 import sonnx
 from sonnx import Verdict
-from sonnx.cli import run
+from sonnx.cli.main import run
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = json.loads((ROOT / "sonnx" / "schema" / "deviations.json").read_text("utf-8"))

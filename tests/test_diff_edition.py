@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import sonnx
-from sonnx import catalogue
-from sonnx.cli import run
-from sonnx.edition_difference import Changed, compare
+from sonnx.checker.edition_difference import Changed, compare
+from sonnx.cli.main import run
+from sonnx.profile import catalogue
 
 ROOT = Path(__file__).parent.parent
 EDITIONS = list(catalogue.editions().editions)

@@ -11,20 +11,21 @@ from typing import Any
 
 import pytest
 
-from sonnx import catalogue, cli
-from sonnx.cases import EXPECTATIONS
-from sonnx.domain import RuleError
-from sonnx.expression import parse
-from sonnx.facts import Facts, Tensor
-from sonnx.judging import judge
-from sonnx.kinds import TENSOR, Kind, Many, kind_of, show
-from sonnx.node_facts import NO_SHAPE, RUN_TIME, dimension
-from sonnx.profile import Rule
+from sonnx.checker.environment import NO_SHAPE, RUN_TIME, dimension
+from sonnx.checker.report import Verdict
+from sonnx.checker.rules import evaluate_rule
+from sonnx.checker.selection import every
+from sonnx.cli import main
+from sonnx.language.domain import RuleError
+from sonnx.language.evaluator import Evaluator, TensorFacts
+from sonnx.language.parser import parse
+from sonnx.language.printer import formula
+from sonnx.language.type_checker import TENSOR, Kind, Many, show, type_of
+from sonnx.profile import catalogue
+from sonnx.profile.cases import EXPECTATIONS
+from sonnx.profile.definitions import Rule
 from sonnx.report.comparison_result import RUNS, WAYS
 from sonnx.report.proof_result import EVERY_NODE
-from sonnx.selecting import every
-from sonnx.typeset import formula
-from sonnx.verdict import Verdict
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -82,7 +83,7 @@ def command_lines() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "line"), sorted(set(command_lines())))
 def test_commands_can_be_given(page: str, line: str) -> None:
     try:
-        assert callable(cli.parser().parse_args(shlex.split(line)).command)
+        assert callable(main.parser().parse_args(shlex.split(line)).command)
     except SystemExit as end:  # --help and --version print and end; a wrong command line ends with 2
         assert not end.code, f"{page}: sonnx {line}"
 
@@ -94,7 +95,7 @@ def test_transcripts_are_what_is_printed(monkeypatch: pytest.MonkeyPatch, capsys
     for text in TEXTS.values():
         for block in blocks(text, "console"):
             command, *lines = block.splitlines()
-            cli.run(shlex.split(command.removeprefix("$ sonnx ")))
+            main.run(shlex.split(command.removeprefix("$ sonnx ")))
             printed = iter(capsys.readouterr().out.splitlines())
             for line in lines:
                 assert line == "…" or line in printed, f"{command}: {line}"
@@ -169,7 +170,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
 def test_refused_texts_are_refused(text: str, sentence: str) -> None:
     with pytest.raises(RuleError) as refusal:
-        kind_of(parse(text), REFUSED_NAMES)
+        type_of(parse(text), REFUSED_NAMES)
     assert str(refusal.value).startswith(sentence)
 
 
@@ -188,12 +189,12 @@ def fact(name: str, written: Any) -> Any:
     return RUN_TIME if written is None else written
 
 
-def tensor(shape: list[int | str] | None) -> Tensor:
-    return Tensor("float", NO_SHAPE if shape is None else tuple(dimension(d, i) for i, d in enumerate(shape)))
+def tensor(shape: list[int | str] | None) -> TensorFacts:
+    return TensorFacts("float", NO_SHAPE if shape is None else tuple(dimension(d, i) for i, d in enumerate(shape)))
 
 
 def kind(value: Any) -> Kind:
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorFacts):
         return TENSOR
     return Many(kind(value[0]) if value else "int") if isinstance(value, tuple) else "int"
 
@@ -215,10 +216,10 @@ def test_readings_are_as_stated(block: str) -> None:
         names = {name: fact(name, ast.literal_eval(value)) for name, value in pairs}
         kinds = {name: kind(value) for name, value in names.items()}
         for name, defined in defines.items():
-            names[name] = defined.evaluate(Facts(), names)
-            kinds[name] = kind_of(defined, kinds)
-        answer = judge(EMPTY, expression, names)
+            names[name] = defined.evaluate(Evaluator(), names)
+            kinds[name] = type_of(defined, kinds)
+        answer = evaluate_rule(EMPTY, expression, names)
         assert (answer.verdict, answer.actual) == (verdict, actual or ""), facts
-    assert f"kind     {show(kind_of(expression, kinds))}" in lines
+    assert f"kind     {show(type_of(expression, kinds))}" in lines
     assert f"formula  {formula(expression)}" in lines
     assert len(cases) + len(defines) + 2 == len(lines)

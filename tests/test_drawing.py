@@ -10,15 +10,15 @@ import onnx.parser
 import pytest
 from test_report_pages import Page
 
-from sonnx.asked import Asked, judge
-from sonnx.cases import cases
-from sonnx.model import Model
-from sonnx.outline import Outline, outline
-from sonnx.parse import read
-from sonnx.qualification.models import model_bytes
-from sonnx.report import drawing as drawn
+from sonnx.checker.graph_outline import Outline, outline
+from sonnx.checker.report import Verdict
+from sonnx.checker.request import CheckRequest, check_model
+from sonnx.evidence.verification import model_bytes
+from sonnx.model.ir import Model
+from sonnx.model.reader import read
+from sonnx.profile.cases import cases
+from sonnx.report import graph_drawing as drawn
 from sonnx.report.html import render
-from sonnx.verdict import Verdict
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 TEXT = """<ir_version: 10, opset_import: ["" : 18]>
@@ -35,7 +35,7 @@ def model(text: str = TEXT) -> Model:
 
 
 def page(source: Model) -> str:
-    return render([judge(source, "", Asked(), "m", drawn=True)], {}, 1)
+    return render([check_model(source, "", CheckRequest(), "m", drawn=True)], {}, 1)
 
 
 def test_outline_of_a_small_graph() -> None:
@@ -91,7 +91,7 @@ def library() -> None:
 @pytest.mark.parametrize("name", ["squeezenet", "resnet50", "inception_v1"])
 def test_real_models_are_drawn_whole(name: str) -> None:
     source = read(LIGHT / f"light_{name}.onnx")
-    report = judge(source, "", Asked(), "m", drawn=True)
+    report = check_model(source, "", CheckRequest(), "m", drawn=True)
     said = render([report], {}, 1)
     Page(said)
     assert said == render([report], {}, 1)

@@ -10,13 +10,13 @@ import pytest
 from onnx import TensorProto, helper
 from oracle import FLOATS, INTEGERS, KINDS, from_bits, same, special_patterns
 
-from sonnx import running
-from sonnx.applying import Applier, facts_of
-from sonnx.parse import read
-from sonnx.semantics.application import NoValue
-from sonnx.semantics.formats import NAMES
-from sonnx.semantics.kernels import elementwise
-from sonnx.stops import Stop
+from sonnx.base.errors import Stop
+from sonnx.executor import executor
+from sonnx.executor.preparation import Applier, facts_of
+from sonnx.model.reader import read
+from sonnx.numerics import elementwise_kernels
+from sonnx.numerics.formats import NAMES
+from sonnx.operators.operator import NoValue
 
 UNARY = {
     "Exp": {}, "Log": {}, "Sqrt": {}, "Sin": {}, "Tanh": {}, "Sigmoid": {}, "Acos": {}, "Abs": {}, "Neg": {},
@@ -38,7 +38,7 @@ def prepared(operator, inputs, *, version=VERSION, plain=False, outputs=1, **att
     ]
     made = helper.make_graph([node], "g", info, [helper.make_tensor_value_info("y0", TensorProto.FLOAT, None)])
     model = read(helper.make_model(made, opset_imports=[helper.make_opsetid("", version)]).SerializeToString())
-    applier = Applier(running._in_force(None), version, conforming=False, plain=plain)
+    applier = Applier(executor._in_force(None), version, conforming=False, plain=plain)
     return applier.prepare(model.graph.nodes[0], [facts_of(x) for x in inputs])
 
 
@@ -82,7 +82,7 @@ def test_every_pattern_of_16_bits(operator, name, monkeypatch):
     everything = inside(operator, from_bits(name, list(range(1 << 16)), [-1]))
     wanted = slow(operator, [everything], **UNARY[operator])
     assert same(fast(operator, [everything], **UNARY[operator]), wanted)
-    monkeypatch.setattr(elementwise, "TABLE", 1 << 30)  # the way small tensors take
+    monkeypatch.setattr(elementwise_kernels, "TABLE", 1 << 30)  # the way small tensors take
     assert same(fast(operator, [everything], **UNARY[operator]), wanted)
 
 

@@ -12,19 +12,18 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from proved import chosen
-from sonnx.proofs import encoding, lists
-from sonnx.proofs.encoding import Encoding
-from sonnx.proofs.family import Family, families
-from sonnx.proofs.instance import instance
-from sonnx.proofs.leaves import variables_in
-from sonnx.proofs.lists import of_length
-from sonnx.proofs.obliged import ELEMENT_TYPES
-from sonnx.proofs.truths import formula
-from sonnx.proofs.z3_values import Listing, Number, Record, Text, variable
 
-from sonnx.expression import parse
-from sonnx.facts import Facts, Tensor, Unknown
-from sonnx.node_facts import evaluate
+from sonnx.checker.environment import evaluate
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown
+from sonnx.language.parser import parse
+from sonnx.prover import encoding, smt_lists
+from sonnx.prover.encoding import Encoding
+from sonnx.prover.encoding_functions import ELEMENT_TYPES
+from sonnx.prover.family import Family, families
+from sonnx.prover.smt_lists import of_length, variables_in
+from sonnx.prover.smt_truth import formula
+from sonnx.prover.smt_values import Listing, Number, Record, Text, variable
+from sonnx.prover.witness import instance
 
 FAMILIES = [family for each in chosen() for family in families(each, Family.everything)]
 
@@ -89,15 +88,15 @@ def disagreement(family: Family, values: Mapping[str, int]) -> tuple[str, int]:
         if demand is None or not decided(formula(condition.defined), values):
             continue
         defined += 1
-        applies = True if rule.when is None else evaluate(rule.when, Facts(), facts)
-        expected = True if applies is False else evaluate(demand, Facts(), facts)
+        applies = True if rule.when is None else evaluate(rule.when, Evaluator(), facts)
+        expected = True if applies is False else evaluate(demand, Evaluator(), facts)
         if decided(formula(condition.value), values) is not expected:
             return rule.slug, defined
     for name, shape in family.made.shapes.items():
         there, value = setting.reading.read(shape, setting.names)
         if decided(formula(there), values):
             defined += 1
-            if decided(value, values) != evaluate(shape, Facts(), facts):
+            if decided(value, values) != evaluate(shape, Evaluator(), facts):
                 return name, defined
     return "", defined
 
@@ -156,7 +155,7 @@ def drawn(chance: random.Random) -> dict[str, int]:
 
 def stated(values: Mapping[str, int]) -> dict[str, Any]:
     listed = {name: tuple(values[f"{name}.{i}"] for i in range(values[f"{name}.length"])) for name in ("S", "T", "X")}
-    tensor = Tensor(ELEMENT_TYPES[values["X.type"]], listed.pop("X"))
+    tensor = TensorFacts(ELEMENT_TYPES[values["X.type"]], listed.pop("X"))
     return {"n": values["n"], "m": values["m"], **listed, "X": tensor}
 
 
@@ -171,7 +170,7 @@ def first_difference(rounds: int) -> str:
             values = drawn(chance)
             if not decided(formula(defined), values):
                 continue
-            expected = evaluate(parse(text), Facts(), stated(values))
+            expected = evaluate(parse(text), Evaluator(), stated(values))
             found = decided(value, values)
             found = codes[found] if isinstance(value, Text) else found
             if isinstance(expected, Unknown) or found != expected:
@@ -191,7 +190,7 @@ def test_undefined_is_undefined_in_both() -> None:
         defined, _ = domain.read(parse(text), names)
         for _ in range(10):
             values = drawn(chance)
-            if isinstance(evaluate(parse(text), Facts(), stated(values)), Unknown):
+            if isinstance(evaluate(parse(text), Evaluator(), stated(values)), Unknown):
                 assert not decided(formula(defined), values), (text, values)
 
 
@@ -200,7 +199,7 @@ def _gaps_forgotten(left: Listing, right: Listing) -> Listing:
 
 
 def _off_by_one(known: Listing, index: Any) -> Any:
-    return lists.pick(known, index + 1 if isinstance(index, int) else index)
+    return smt_lists.pick(known, index + 1 if isinstance(index, int) else index)
 
 
 @pytest.mark.parametrize(

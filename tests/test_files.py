@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.files import write_whole
+from sonnx.base.files import write_whole
 
 
 def test_a_file_is_written_whole(tmp_path: Path) -> None:

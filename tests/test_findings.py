@@ -6,7 +6,7 @@ import onnx.parser
 import pytest
 
 import sonnx
-from sonnx.verdict import Finding, Report, Verdict
+from sonnx.checker.report import Finding, Report, Verdict
 
 HEAD = '<ir_version: 10, opset_import: ["" : 13]> g '
 

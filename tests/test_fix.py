@@ -14,13 +14,13 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from sonnx.fix.fixing import fix
-from sonnx.fix.record import every_kind, title
-from sonnx.fix.samples import samples
-from sonnx.parse import read
-from sonnx.running import asked
-from sonnx.selecting import every
-from sonnx.verdict import Verdict
+from sonnx.checker.report import Verdict
+from sonnx.checker.selection import every
+from sonnx.executor.executor import asked
+from sonnx.model.reader import read
+from sonnx.rewriter.fix import fix
+from sonnx.rewriter.rewrite import every_kind, title
+from sonnx.rewriter.samples import samples
 
 ROOT = Path(__file__).parent.parent
 CASES = tomllib.loads((Path(__file__).parent / "fix_cases.toml").read_text("utf-8"))["case"]

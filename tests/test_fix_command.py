@@ -15,11 +15,11 @@ import onnx.parser
 import pytest
 from onnx import helper
 
-from sonnx import proving
-from sonnx.cli import run
-from sonnx.fix import validation
-from sonnx.fix.fixing import fix
-from sonnx.fix.record import every_kind
+from sonnx.cli.main import run
+from sonnx.prover import driver
+from sonnx.rewriter import validation
+from sonnx.rewriter.fix import fix
+from sonnx.rewriter.rewrite import every_kind
 
 ROOT = Path(__file__).parent.parent
 TEXT = """<ir_version: 8, opset_import: ["" : 13]> g (float[N, 3] a, float[3] b) => (float[N, 3] y) {
@@ -242,7 +242,7 @@ def test_what_would_not_survive_writing_is_refused(model, capsys, kind):
 
 def test_a_difference_is_a_defect_and_nothing_is_written(model, monkeypatch):
     """The comparison is not for show: a rewrite that changes a value is found, and stops everything."""
-    from sonnx.fix.nodes import negative_axis
+    from sonnx.rewriter.each_node import negative_axis
 
     def wrong(site):
         fails = site.node.operator == "Softmax" and site.fails(negative_axis.RULES)
@@ -277,26 +277,26 @@ def test_nothing_that_judges_imports_it():
     users = {
         path.relative_to(ROOT / "sonnx").as_posix()
         for path in outside
-        if any(f"{name}.".startswith("sonnx.fix.") for name in imported(path))
+        if any(f"{name}.".startswith("sonnx.rewriter.") for name in imported(path))
     }
     assert users == {"commands/fix.py"}
     tree = ast.parse((ROOT / "sonnx" / "commands" / "fix.py").read_text("utf-8"))
     top = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
-    assert not any(name and name.startswith("sonnx.fix") for name in top)
+    assert not any(name and name.startswith("sonnx.rewriter") for name in top)
 
 
 @pytest.mark.parametrize("arguments", [["check", "model.onnx"], ["rules"], ["explain", "Max"], ["prove", "--list"]])
 def test_no_other_command_loads_it(model, arguments):
     code = (
-        "import sys; from sonnx.cli import run; run(sys.argv[1:]); "
-        "found = [name for name in sys.modules if name.startswith('sonnx.fix.')]; assert not found, found"
+        "import sys; from sonnx.cli.main import run; run(sys.argv[1:]); "
+        "found = [name for name in sys.modules if name.startswith('sonnx.rewriter.')]; assert not found, found"
     )
     done = subprocess.run([sys.executable, "-c", code, *arguments], env={"PYTHONPATH": str(ROOT)}, capture_output=True)
     assert done.returncode == 0, done.stderr
 
 
 def test_theorems_that_are_named_exist():
-    known = {theorem.id for theorem in proving.theorems()}
+    known = {theorem.id for theorem in driver.theorems()}
     named = {module.THEOREM for module in every_kind().values() if hasattr(module, "THEOREM")}
     assert named
     assert named <= known

@@ -8,13 +8,13 @@ import pytest
 from test_invariants import BAD, harmless
 
 import sonnx
-from sonnx.cases import cases
-from sonnx.fix import text
-from sonnx.fix.fixing import fix
-from sonnx.misuse import Misuse
-from sonnx.parse import Unreadable
-from sonnx.qualification.models import model_bytes
-from sonnx.verdict import Verdict
+from sonnx.base.errors import UsageError
+from sonnx.checker.report import Verdict
+from sonnx.evidence.verification import model_bytes
+from sonnx.model.reader import Unreadable
+from sonnx.profile.cases import cases
+from sonnx.report import fix as text
+from sonnx.rewriter.fix import fix
 
 ALWAYS = ("split.md: an empty part", "values.md: a sparse constant in a function")
 SOME = [case for case in cases() if not case.id.startswith("range")][::4]
@@ -27,7 +27,7 @@ def test_no_model_of_a_case_gets_worse(case):
     data = model_bytes(case)
     try:
         found = fix(data, samples=1)
-    except Misuse as refusal:
+    except UsageError as refusal:
         assert harmless(str(refusal))
         return
     before, after = (failures(report) for report in (found.before, found.after))

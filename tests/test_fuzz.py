@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sonnx
-from sonnx.cases import cases
-from sonnx.model_proof import prove_model
+from sonnx.profile.cases import cases
+from sonnx.prover.model_proof import prove_model
 
 sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
 import mutation

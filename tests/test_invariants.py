@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sonnx
-from sonnx.cases import cases
-from sonnx.catalogue import general_rules, graph_rules
-from sonnx.parse import read
-from sonnx.qualification.models import model_bytes
-from sonnx.scope import scopes
-from sonnx.verdict import Report, Verdict
+from sonnx.checker.report import Report, Verdict
+from sonnx.evidence.verification import model_bytes
+from sonnx.model.reader import read
+from sonnx.model.scopes import scopes
+from sonnx.profile.cases import cases
+from sonnx.profile.catalogue import general_rules, graph_rules
 
 ALL = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
 

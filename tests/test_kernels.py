@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import FLOATS, KINDS, arg_max, bits, from_bits, maximum, rank, reduce_max, same, special_patterns
 
-from sonnx.semantics import argmax as plain_argmax
-from sonnx.semantics import max as plain_max
-from sonnx.semantics import order
-from sonnx.semantics import reducemax as plain_reducemax
-from sonnx.semantics.formats import format_of
-from sonnx.semantics.kernels import argmax, reducemax, trust
-from sonnx.semantics.kernels import max as kernel_max
+from sonnx.numerics import numpy_trials, order
+from sonnx.numerics.formats import format_of
+from sonnx.operators import argmax, reducemax
+from sonnx.operators import argmax as plain_argmax
+from sonnx.operators import max as kernel_max
+from sonnx.operators import max as plain_max
+from sonnx.operators import reducemax as plain_reducemax
 
 SIXTEEN = ("float16", "bfloat16")
 WIDE = ("float32", "float64")
@@ -43,7 +43,7 @@ def path(request, monkeypatch):
 
 def fast_max(X):
     out = numpy.empty(numpy.broadcast_shapes(*[x.shape for x in X]), X[0].dtype)
-    return kernel_max.maximum(X, out)
+    return kernel_max.fast_maximum(X, out)
 
 
 def fast_reduce(x, axes):
@@ -294,25 +294,25 @@ def keys(name, patterns):
 
 def test_one_shape_is_not_silently_another():
     with pytest.raises(ValueError, match="not"):
-        kernel_max.maximum([numpy.zeros(3)] * 2, numpy.zeros((2, 3)))
+        kernel_max.fast_maximum([numpy.zeros(3)] * 2, numpy.zeros((2, 3)))
 
 
 @pytest.mark.parametrize("name", WIDE)
 def test_numpy_is_trusted_here(name):
     """Where this fails numpy has changed: the kernels are still exact, and several times slower."""
-    assert trust.maximum_keeps_the_first_nan(KINDS[name])
-    assert trust.argmax_finds_the_first_nan(KINDS[name])
+    assert numpy_trials.maximum_keeps_the_first_nan(KINDS[name])
+    assert numpy_trials.argmax_finds_the_first_nan(KINDS[name])
 
 
 def test_a_numpy_that_takes_the_second_nan_is_not_trusted(monkeypatch):
     real = numpy.maximum
-    monkeypatch.setattr(trust.np, "maximum", lambda x, y: real(y, x))
-    assert not trust.maximum_keeps_the_first_nan.__wrapped__(KINDS["float32"])
-    monkeypatch.setattr(trust.np, "maximum", lambda x, y: real(x * (abs(x) > 1e-30), y * (abs(y) > 1e-30)))
-    assert not trust.maximum_keeps_the_first_nan.__wrapped__(KINDS["float32"])
+    monkeypatch.setattr(numpy_trials.np, "maximum", lambda x, y: real(y, x))
+    assert not numpy_trials.maximum_keeps_the_first_nan.__wrapped__(KINDS["float32"])
+    monkeypatch.setattr(numpy_trials.np, "maximum", lambda x, y: real(x * (abs(x) > 1e-30), y * (abs(y) > 1e-30)))
+    assert not numpy_trials.maximum_keeps_the_first_nan.__wrapped__(KINDS["float32"])
 
 
 def test_a_numpy_that_passes_over_nan_is_not_trusted(monkeypatch):
     real = numpy.argmax
-    monkeypatch.setattr(trust.np, "argmax", lambda x: real(numpy.where(numpy.isnan(x), -numpy.inf, x)))
-    assert not trust.argmax_finds_the_first_nan.__wrapped__(KINDS["float64"])
+    monkeypatch.setattr(numpy_trials.np, "argmax", lambda x: real(numpy.where(numpy.isnan(x), -numpy.inf, x)))
+    assert not numpy_trials.argmax_finds_the_first_nan.__wrapped__(KINDS["float64"])

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from sonnx.parse import read
-from sonnx.running import asked, run_model
-from sonnx.tensor_files import read_file
+from sonnx.executor.executor import asked, run_model
+from sonnx.executor.tensor_files import read_file
+from sonnx.model.reader import read
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from networks import light

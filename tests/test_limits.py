@@ -17,14 +17,15 @@ from onnx import TensorProto, helper
 from test_invariants import field, one_sentence
 
 import sonnx
-from sonnx import limits, parse, project_files, wire
-from sonnx.cli import run
-from sonnx.facts import FUEL, Facts, OutOfFuel, Unknown
-from sonnx.limits import BY_NAME, LIMITS
-from sonnx.model import Tensor
-from sonnx.node_facts import LARGEST, numbers, whole_numbers
-from sonnx.parse import Unreadable, read
-from sonnx.verdict import Verdict
+from sonnx.checker.environment import LARGEST, numbers, whole_numbers
+from sonnx.checker.report import Verdict
+from sonnx.cli.main import run
+from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, Unknown
+from sonnx.model import limits, reader, wire_format
+from sonnx.model.ir import Tensor
+from sonnx.model.limits import BY_NAME, LIMITS
+from sonnx.model.reader import Unreadable, read
+from sonnx.profile import toml_files
 
 ROOT = Path(__file__).parent.parent
 
@@ -180,14 +181,14 @@ def test_both_ends_of_what_a_limit_may_be(limit: limits.Limit) -> None:
 
 def test_what_protobuf_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real number, 2 GiB, is more than a test should have; what is compared with it is the same."""
-    monkeypatch.setattr(wire, "LIMIT", 2000)
+    monkeypatch.setattr(wire_format, "LIMIT", 2000)
     assert read(structure(1999))
     with pytest.raises(Unreadable, match="holds 2000 bytes besides its raw_data, more than the 2000 protobuf reads"):
         read(structure(2000))
 
 
 def test_the_fuel_of_one_evaluation() -> None:
-    facts = Facts()
+    facts = Evaluator()
     facts.spend(FUEL)
     with pytest.raises(OutOfFuel):
         facts.spend(1)
@@ -219,19 +220,19 @@ def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tenso
     assert isinstance(read_numbers(tensor(most + 1)), Unknown)
 
 
-@pytest.mark.parametrize("form", [project_files.TOML, project_files.JSON], ids=lambda form: form.name)
+@pytest.mark.parametrize("form", [toml_files.TOML, toml_files.JSON], ids=lambda form: form.name)
 def test_both_sides_of_the_size_of_a_project_file(
-    form: project_files.Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: toml_files.Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = dataclasses.replace(form, largest=100)
     path = tmp_path / "file"
     for size in (100, 101):
-        path.write_text(("" if form is project_files.TOML else "{}").ljust(size))
+        path.write_text(("" if form is toml_files.TOML else "{}").ljust(size))
         if size <= small.largest:
-            assert project_files.read(path, lambda *_: True, small)
+            assert toml_files.read(path, lambda *_: True, small)
         else:
             with pytest.raises(sonnx.Misuse, match=f"is no {form.name} file"):
-                project_files.read(path, lambda *_: True, small)
+                toml_files.read(path, lambda *_: True, small)
 
 
 def test_the_documentation_has_the_table() -> None:
@@ -257,12 +258,12 @@ def test_a_large_file_that_is_shortened_costs_its_child_only(tmp_path: Path) -> 
     """The file is mapped; where it ends now, the system ends the process that looks there."""
     code = f"""
 import os, sys
-from sonnx.parse import read
+from sonnx.model.reader import read
 data = read({str(tmp_path / "m.onnx")!r}).graph.initializers[0].data
 os.truncate({str(tmp_path / "m.onnx")!r}, 10)
 bytes(data)
 """
-    tensor = helper.make_tensor("w", 1, [parse.WHOLE // 4], b"\1" * parse.WHOLE, raw=True)
+    tensor = helper.make_tensor("w", 1, [reader.WHOLE // 4], b"\1" * reader.WHOLE, raw=True)
     (tmp_path / "m.onnx").write_bytes(model(tensors=[tensor]).SerializeToString())
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True)
     assert done.returncode == -7

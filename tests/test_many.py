@@ -15,10 +15,10 @@ import pytest
 from conftest import ROOT, TEXTS
 
 import sonnx
-from sonnx.cases import cases
-from sonnx.many.stored import decode, encode
-from sonnx.qualification.models import model_bytes
+from sonnx.evidence.verification import model_bytes
+from sonnx.profile.cases import cases
 from sonnx.report.formats import FORMATS, render
+from sonnx.workers.stored import decode, encode
 
 FINE, OPEN = TEXTS["fine"], TEXTS["run_time"]
 WRONG = FINE.replace("float[2] y", "float[3] y")
@@ -27,7 +27,7 @@ WRONG = FINE.replace("float[2] y", "float[3] y")
 MISCHIEF = """
 import os, signal, sys, time
 from pathlib import Path
-import sonnx.asked
+import sonnx.checker.request
 
 def judge(report):
     def check(model, digest, asked, name, *more):
@@ -43,8 +43,8 @@ def judge(report):
         return report(model, digest, asked, name, *more)
     return check
 
-if "sonnx.many.child" in " ".join(sys.orig_argv):
-    sonnx.asked.judge = judge(sonnx.asked.judge)
+if "sonnx.workers.child" in " ".join(sys.orig_argv):
+    sonnx.checker.request.check_model = judge(sonnx.checker.request.check_model)
 """
 SAID = {
     "hang": (3, "was not judged within 4 seconds (--timeout)"),
@@ -201,7 +201,7 @@ def test_modules_of_the_folder_are_not_run(zoo: Path) -> None:
     """A zoo that has a json.py must not take part in the check."""
     (zoo / "json.py").write_text("import os; os._exit(9)")
     installed = (
-        f"import sys; sys.path[:] = [{str(ROOT)!r}, *sys.path[1:]]; from sonnx.cli import run; run(sys.argv[1:])"
+        f"import sys; sys.path[:] = [{str(ROOT)!r}, *sys.path[1:]]; from sonnx.cli.main import run; run(sys.argv[1:])"
     )
     done = subprocess.run([sys.executable, "-c", installed, "check", "fine.onnx", "open.onnx"], cwd=zoo,
                           capture_output=True, text=True, check=False)  # fmt: skip

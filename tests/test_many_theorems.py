@@ -15,15 +15,15 @@ from conftest import ROOT
 from test_cluster import Cluster, cluster_of, needs_dask
 from test_many import heed_interrupts
 
-from sonnx import proving
-from sonnx.answers import Answers
-from sonnx.many.crews import threads
-from sonnx.many.theorems import decode, encode, prove_all, work
+from sonnx.prover import driver
+from sonnx.prover.solver_cache import Answers
+from sonnx.workers.crews import threads
+from sonnx.workers.theorems import decode, encode, prove_all, work
 
 # What these theorems do to the process that proves them; it stands on the path of children only.
 MISCHIEF = """
 import os, signal, sys, time
-import sonnx.proving
+import sonnx.prover.driver
 
 def outcome(prove):
     def proved(theorem, *rest):
@@ -35,8 +35,8 @@ def outcome(prove):
         return prove(theorem, *rest)
     return proved
 
-if "sonnx.many.child" in " ".join(sys.orig_argv):
-    sonnx.proving.outcome = outcome(sonnx.proving.outcome)
+if "sonnx.workers.child" in " ".join(sys.orig_argv):
+    sonnx.prover.driver.outcome = outcome(sonnx.prover.driver.outcome)
 """
 SAID = {
     "word.agreed": "word.agreed was not decided within 3 seconds (--timeout)",
@@ -110,16 +110,16 @@ def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_pa
 
 def test_an_outcome_is_the_same_after_its_journey() -> None:
     names = ["word.clamped", "window.printed-window", "broadcast.axis-rules-aligned-left", "derived.Relu-14"]
-    for theorem in proving.select(proving.theorems(), names):
-        outcome = proving.outcome(theorem, "all", Answers(None))
+    for theorem in driver.select(driver.theorems(), names):
+        outcome = driver.outcome(theorem, "all", Answers(None))
         assert decode(theorem, json.loads(json.dumps(encode(outcome)))) == outcome
 
 
 def test_one_process_or_two_say_the_same() -> None:
-    found = proving.select(proving.theorems(), ["word", "layout", "reduction", "max.fold", "derived.Relu-14"])
+    found = driver.select(driver.theorems(), ["word", "layout", "reduction", "max.fold", "derived.Relu-14"])
     with threads(work(None), 2) as crew:
         proofs = prove_all(found, "z3", None, crew)
-    assert list(proofs.outcomes) == list(proving.prove(found))
+    assert list(proofs.outcomes) == list(driver.prove(found))
     assert not proofs.interrupted
 
 

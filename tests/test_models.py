@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sonnx
-from sonnx.verdict import Verdict
+from sonnx.checker.report import Verdict
 
 MODELS = Path(__file__).parent / "models"
 EXPORTED = sorted(MODELS.glob("*.onnx"))

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import sonnx
-from sonnx.agreement import first_difference
+from sonnx.executor.distance import first_difference
 
 OPERATORS = {"Max", "ArgMax", "ReduceMax", "Constant", "Identity"}
 NO_TENSORS = {

@@ -17,10 +17,11 @@ from oracle import same
 from plainly import by_definition
 
 import sonnx
-from sonnx import catalogue, semantics
-from sonnx.agreement import first_difference
-from sonnx.implementations import modules
-from sonnx.semantics.formats import NAMES
+from sonnx import semantics
+from sonnx.executor.distance import first_difference
+from sonnx.numerics.formats import NAMES
+from sonnx.operators.registry import modules
+from sonnx.profile import catalogue
 
 LISTED = tomllib.loads((Path(__file__).parent / "node_values.toml").read_text("utf-8"))
 DIFFERS, REFUSED, TYPES = LISTED["differs"], LISTED["refused"], LISTED["types"]

@@ -6,7 +6,7 @@ import onnx.parser
 import pytest
 
 import sonnx
-from sonnx import catalogue
+from sonnx.profile import catalogue
 
 MODEL = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] a) => (float[2] y) { y = Relu(a) }'
 

@@ -16,7 +16,7 @@ from test_unchecked import one
 
 import sonnx
 from sonnx import semantics
-from sonnx.implementations import modules
+from sonnx.operators.registry import modules
 
 OPERATORS = Path(__file__).parent.parent / "restrictions" / "operators"
 

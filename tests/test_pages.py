@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sonnx import catalogue
-from sonnx.commands.pages import pages
-from sonnx.proving import theorems
-from sonnx.selecting import every, labels, named
-from sonnx.traceability import concerned, errata_named, of_operator, traces, words_used
+from sonnx.checker.selection import every, labels, named
+from sonnx.cli.commands.pages import pages
+from sonnx.evidence.traceability import concerned, errata_named, of_operator, traces, words_used
+from sonnx.profile import catalogue
+from sonnx.prover.driver import theorems
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -69,6 +69,6 @@ def test_what_has_no_counterpart() -> None:
 
 
 def _words() -> set[str]:
-    from sonnx.expression import words
+    from sonnx.language.parser import words
 
     return set(words())

@@ -14,11 +14,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx import build, model, parse, value_types, wire
-from sonnx.model import NOT_STATED, Import, Type, Unknown
-from sonnx.parse import Unreadable
+from sonnx.model import from_protobuf, ir, reader, wire_format
+from sonnx.model.ir import NOT_STATED, Import, Type, UnknownFields
+from sonnx.model.reader import Unreadable
 
-pb = parse.generated()
+pb = reader.generated()
 LIGHT = sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx"))
 FOUND = sorted(Path(os.environ["SONNX_MODELS"]).rglob("*.onnx")) if "SONNX_MODELS" in os.environ else []
 
@@ -28,7 +28,7 @@ def proto(**graph):
 
 
 def read(message):
-    return parse.read(message.SerializeToString())
+    return reader.read(message.SerializeToString())
 
 
 def tensor(message):
@@ -47,7 +47,7 @@ def type_of(message):
 
 def refusal(source):
     with pytest.raises(Unreadable) as caught:
-        parse.read(source)
+        reader.read(source)
     return str(caught.value)
 
 
@@ -86,7 +86,7 @@ def test_every_truncation_is_refused_or_read():
     data = proto(node=[helper.make_node("Max", ["a", "b"], ["c"], name="n")]).SerializeToString()
     for length in range(1, len(data)):
         try:
-            parse.read(data[:length])
+            reader.read(data[:length])
         except Unreadable as error:
             assert str(error).startswith("the model ")
 
@@ -100,7 +100,7 @@ def test_too_deep(levels):
 
 
 def field(number, content):
-    return wire._written(number << 3 | 2) + wire._written(len(content)) + content
+    return wire_format._written(number << 3 | 2) + wire_format._written(len(content)) + content
 
 
 def test_thirty_levels_are_read():
@@ -151,8 +151,8 @@ def test_a_file_says_what_its_bytes_say(tmp_path):
     message = proto(initializer=[numpy_helper.from_array(numpy.arange(5000.0), "w")])
     path = tmp_path / "m.onnx"
     path.write_bytes(message.SerializeToString())
-    from_file, from_bytes = parse.read(path), read(message)
-    assert from_file == from_bytes == parse.read(str(path))
+    from_file, from_bytes = reader.read(path), read(message)
+    assert from_file == from_bytes == reader.read(str(path))
     data = from_file.graph.initializers[0].data
     assert data.readonly
     assert bytes(data) == bytes(from_bytes.graph.initializers[0].data) == numpy.arange(5000.0).tobytes()
@@ -162,7 +162,7 @@ def test_a_file_says_what_its_bytes_say(tmp_path):
 @pytest.mark.parametrize("fails", [True, False])
 def test_garbage_collection_is_left_as_it_was(enabled, fails, monkeypatch):
     if fails:
-        monkeypatch.setattr(build.Builder, "model", lambda *_: 1 / 0)
+        monkeypatch.setattr(from_protobuf.Builder, "model", lambda *_: 1 / 0)
     was = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
@@ -180,7 +180,7 @@ def test_garbage_collection_is_left_as_it_was(enabled, fails, monkeypatch):
 
 @pytest.mark.parametrize("path", LIGHT + FOUND, ids=lambda path: path.name)
 def test_a_real_model_arrives_complete(path):
-    message, got = onnx.load(path, load_external_data=False), parse.read(path)
+    message, got = onnx.load(path, load_external_data=False), reader.read(path)
     assert len(LIGHT) > 5
     assert not got.unknown
     assert [one.name for one in got.graph.nodes] == [one.name for one in message.graph.node]
@@ -207,7 +207,7 @@ def test_names_that_are_no_utf8():
         input=[helper.make_tensor_value_info("aQQ", 1, ["sQQ"])],
         name="gQQ",
     )
-    got = parse.read(message.SerializeToString().replace(b"QQ", b"\xff\xc3")).graph
+    got = reader.read(message.SerializeToString().replace(b"QQ", b"\xff\xc3")).graph
     wild = "\udcff\udcc3"
     node = got.nodes[0]
     assert (node.name, node.operator, node.inputs, node.outputs) == (
@@ -267,35 +267,35 @@ def test_values_of_every_length_of_name(name):
 
 def test_objects_made_the_fast_way_are_ordinary():
     node = read(proto(node=[pb.NodeProto(op_type="Max", input=["a"])])).graph.nodes[0]
-    assert node == model.Node("", "Max", "", "", ("a",), (), ())
-    assert hash(node) == hash(model.Node("", "Max", "", "", ("a",), (), ()))
-    assert type(node) is model.Node
+    assert node == ir.Node("", "Max", "", "", ("a",), (), ())
+    assert hash(node) == hash(ir.Node("", "Max", "", "", ("a",), (), ()))
+    assert type(node) is ir.Node
     with pytest.raises(dataclasses.FrozenInstanceError):
         node.name = "x"
 
 
 def test_tables_know_every_type_and_kind():
-    elements = {name for name in parse.element_names().values() if name}
-    assert elements - {"string"} == set(model.WIDTH)
-    assert elements == set(model.DATA_FIELD)
+    elements = {name for name in reader.element_names().values() if name}
+    assert elements - {"string"} == set(ir.WIDTH)
+    assert elements == set(ir.DATA_FIELD)
     fields = pb.AttributeProto.DESCRIPTOR.fields_by_name
-    kinds = set(parse.attribute_kinds().values()) - {"undefined"}
-    assert {build.VALUE_FIELD.get(kind, kind) for kind in kinds} == set(fields) - {
+    kinds = set(reader.attribute_kinds().values()) - {"undefined"}
+    assert {from_protobuf.VALUE_FIELD.get(kind, kind) for kind in kinds} == set(fields) - {
         "name", "ref_attr_name", "doc_string", "type",
     }  # fmt: skip
-    assert {one.name for one in pb.TypeProto.DESCRIPTOR.oneofs_by_name["value"].fields} == set(value_types._TYPE_KIND)
+    assert {one.name for one in pb.TypeProto.DESCRIPTOR.oneofs_by_name["value"].fields} == set(from_protobuf._TYPE_KIND)
 
 
 # ------------------------------------------------------------------ tensors
 
-ARRAYS = [number for number, name in parse.element_names().items() if name and name != "string"]
+ARRAYS = [number for number, name in reader.element_names().items() if name and name != "string"]
 
 
-@pytest.mark.parametrize("number", ARRAYS, ids=parse.element_names().get)
+@pytest.mark.parametrize("number", ARRAYS, ids=reader.element_names().get)
 @pytest.mark.parametrize("raw", [True, False], ids=["raw", "typed"])
 @pytest.mark.parametrize("size", [0, 5, 4000])
 def test_values_of_each_element_type(number, raw, size):
-    name = parse.element_names()[number]
+    name = reader.element_names()[number]
     source = numpy.arange(size) % 2 if name == "bool" else numpy.arange(size) % 3 - ("int" in name and name[0] == "i")
     array = source.astype(helper.tensor_dtype_to_np_dtype(number))
     if raw:
@@ -304,17 +304,17 @@ def test_values_of_each_element_type(number, raw, size):
     else:
         message = helper.make_tensor("w", number, [size], array)
     got = tensor(message)
-    assert got.stored == ((("raw_data",) if raw else (model.DATA_FIELD[name],)) if raw or size else ())
+    assert got.stored == ((("raw_data",) if raw else (ir.DATA_FIELD[name],)) if raw or size else ())
     assert got.misfit is None
     if got.stored:
         assert bytes(got.data) == numpy_helper.from_array(numpy_helper.to_array(message)).raw_data
-        assert raw or got.count == -(-size * model.WIDTH[name] // 1) / model.WIDTH[name] // 1
+        assert raw or got.count == -(-size * ir.WIDTH[name] // 1) / ir.WIDTH[name] // 1
     assert (got.count is None) == (raw or not size)
 
 
 def test_a_signalling_nan_keeps_its_bits():
     bits = struct.pack("<I", 0x7F800001)
-    data = wire._written(4 << 3 | 2) + b"\x04" + bits
+    data = wire_format._written(4 << 3 | 2) + b"\x04" + bits
     assert bytes(tensor(pb.TensorProto.FromString(b"\x10\x01" + data)).data) == bits
 
 
@@ -355,7 +355,7 @@ def external(**entries):
 def test_external_data():
     got = external(location="no-such-file", offset="4096", length="12", checksum="x")
     assert (got.data, got.stored) == (None, ("external_data",))
-    assert got.external == model.External(
+    assert got.external == ir.External(
         "no-such-file", 4096, 12,
         (("location", "no-such-file"), ("offset", "4096"), ("length", "12"), ("checksum", "x")),
     )  # fmt: skip
@@ -376,7 +376,7 @@ def test_segment():
 def test_sparse_initializer():
     sparse = pb.SparseTensorProto(values=pb.TensorProto(name="s"), dims=[3, 4])
     (got,) = read(proto(sparse_initializer=[sparse])).graph.sparse_initializers
-    assert got == model.SparseTensor("s", None, (3, 4))
+    assert got == ir.SparseTensor("s", None, (3, 4))
 
 
 # ------------------------------------------------------------------ attributes
@@ -395,7 +395,7 @@ T1 = pb.TensorProto(name="t", data_type=7, dims=[1], int64_data=[5])
 def test_attribute_values(value, kind, expected):
     got = attribute(helper.make_attribute("a", value))
     assert (got.name, got.kind, got.value) == ("a", kind, expected)
-    assert got.fields == (build.VALUE_FIELD.get(kind, kind),)
+    assert got.fields == (from_protobuf.VALUE_FIELD.get(kind, kind),)
 
 
 def test_attributes_with_messages():
@@ -472,16 +472,16 @@ def test_unknown_fields_and_their_places():
     part = pb.AttributeProto.FromString(b"\x0a\x01a" + STRANGER)
     inner = pb.AttributeProto(name="g", g=pb.GraphProto(node=[pb.NodeProto(attribute=[part])]))
     message = proto(node=[pb.NodeProto(), pb.NodeProto(attribute=[inner])])
-    assert parse.read(message.SerializeToString() + STRANGER * 3).unknown == (
-        Unknown("model", 999),
-        Unknown("graph/node[1]/attribute[0]/g/node[0]/attribute[0]", 999),
+    assert reader.read(message.SerializeToString() + STRANGER * 3).unknown == (
+        UnknownFields("model", 999),
+        UnknownFields("graph/node[1]/attribute[0]/g/node[0]/attribute[0]", 999),
     )
 
 
 def test_an_unknown_attribute_kind():
     part = pb.AttributeProto.FromString(b"\x0a\x01a" + b"\xa0\x01\x63")  # type = 99
     got = read(proto(node=[pb.NodeProto(attribute=[part])]))
-    assert got.unknown == (Unknown("graph/node[0]/attribute[0]", 20),)
+    assert got.unknown == (UnknownFields("graph/node[0]/attribute[0]", 20),)
     assert got.graph.nodes[0].attributes[0].kind == "undefined"
 
 
@@ -489,7 +489,7 @@ def test_an_unknown_attribute_kind():
 
 
 def run(code):
-    folder = str(Path(parse.__file__).parent.parent)
+    folder = str(Path(reader.__file__).parent.parent)
     result = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -500,7 +500,7 @@ def run(code):
     return result.returncode, result.stdout.strip() + result.stderr[-300:]
 
 
-READ = f"import sonnx.parse; sonnx.parse.read({str(LIGHT[0])!r})\n"
+READ = f"import sonnx.model.reader; sonnx.model.reader.read({str(LIGHT[0])!r})\n"
 WALL = "import sys; print(sorted({'numpy', 'onnx', 'z3', 'ml_dtypes', 'onnx.checker'} & set(sys.modules)))"
 
 
@@ -516,9 +516,9 @@ def test_the_test_of_the_wall_can_fail():
 def test_onnx_shares_the_message_classes(first):
     code = first + (
         "import onnx, onnx.checker, pickle\n"
-        "assert onnx.ModelProto is sonnx.parse.generated().ModelProto\n"
+        "assert onnx.ModelProto is sonnx.model.reader.generated().ModelProto\n"
         "model = onnx.load(" + repr(str(LIGHT[0])) + "); onnx.checker.check_model(model)\n"
-        "from onnx import onnx_ml_pb2\nassert onnx_ml_pb2 is sonnx.parse.generated()\n"
+        "from onnx import onnx_ml_pb2\nassert onnx_ml_pb2 is sonnx.model.reader.generated()\n"
         "pickle.loads(pickle.dumps(model)); print('same')"
     )
     assert run(code) == (0, "same")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import sonnx
-from sonnx.misuse import Misuse
-from sonnx.verdict import Verdict
+from sonnx.base.errors import UsageError
+from sonnx.checker.report import Verdict
 
 sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
 import mutation
@@ -54,7 +54,7 @@ def passing(number: int, seed: int) -> list[bytes]:
         try:
             if sonnx.check(data).verdict in (Verdict.PASS, Verdict.ASSUMED):
                 found[data] = None
-        except (sonnx.Unreadable, Misuse):
+        except (sonnx.Unreadable, UsageError):
             continue
     return list(found)
 

@@ -16,7 +16,7 @@ from onnx import AttributeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import sonnx
-from sonnx.semantics.formats import ELEMENTS, NAMES, format_of, patterns
+from sonnx.numerics.formats import ELEMENTS, NAMES, format_of, patterns
 
 CASES = tomllib.loads((Path(__file__).parent / "peers.toml").read_text("utf-8"))["case"]
 PEERS = ("numpy", "reference", "onnxruntime")

@@ -5,12 +5,12 @@ import pytest
 from exact import FORMATS, array, decoded, hard, matrix_product, product, summed
 from oracle import KINDS, same
 
-from sonnx.semantics import conv, gemm, matmul
-from sonnx.semantics.application import Application
-from sonnx.semantics.kernels import conv as fast_conv
-from sonnx.semantics.kernels import gemm as fast_gemm
-from sonnx.semantics.kernels import matmul as fast_matmul
-from sonnx.semantics.kernels import products, settled
+from sonnx.numerics import matrix_products
+from sonnx.operators import conv, gemm, matmul
+from sonnx.operators import conv as fast_conv
+from sonnx.operators import gemm as fast_gemm
+from sonnx.operators import matmul as fast_matmul
+from sonnx.operators.operator import Application
 
 TYPES = [*FORMATS, "int32", "uint32", "int64", "uint64"]
 each_type = pytest.mark.parametrize("name", TYPES)
@@ -59,15 +59,15 @@ def test_many_open_elements_of_a_larger_product(name, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_of_any_size(name, few, seed, monkeypatch):
     """The ways of few rows and of many, in pieces of one to three columns; with a row that is added, and specials."""
-    monkeypatch.setattr(products, "FEW", few)
-    monkeypatch.setattr(products, "PIECE", 16)
-    monkeypatch.setattr(products, "COLUMNS", 64)
+    monkeypatch.setattr(matrix_products, "FEW", few)
+    monkeypatch.setattr(matrix_products, "PIECE", 16)
+    monkeypatch.setattr(matrix_products, "COLUMNS", 64)
     A, B, row = hard(name, (5, 6), seed), hard(name, (6, 7), seed + 50), hard(name, (7,), seed + 100)
     if seed:
         A, B, row = (numpy.where(numpy.isfinite(each), each, each.dtype.type(1)) for each in (A, B, row))
     out = numpy.empty((5, 7), A.dtype)
     with numpy.errstate(all="ignore"):
-        products.product_into(A, B, out, row)
+        matrix_products.product_into(A, B, out, row)
     assert same(out, matrix_product(numpy.hstack([A, numpy.ones((5, 1), A.dtype)]), numpy.vstack([B, row])))
 
 
@@ -132,7 +132,7 @@ def test_sums_of_doubles_whose_cut_off_parts_cancel(name):
         rows += [[2.0**40, 1.0, -(2.0**40), half, tip, 0.0], [3.0, -3.0, tip, -tip, 2.0**-56, -(2.0**-56)]]
     rows = numpy.array([draw[order] for draw in map(numpy.array, rows) for order in (slice(None), [3, 1, 5, 0, 2, 4])])
     wanted = array(kind, [summed(decoded(row)) for row in rows], (len(rows),))
-    assert same(settled.exact_sums(rows, kind), wanted)
+    assert same(matrix_products.exact_sums(rows, kind), wanted)
 
 
 def test_a_least_number_of_double_tips_a_halfway_sum():
@@ -179,7 +179,7 @@ def test_gemm(name, seed):
 
 
 def test_integers_are_not_scaled_by_fractions():
-    from sonnx.stops import NotExecutable
+    from sonnx.base.errors import NotExecutable
 
     names = {"alpha": 0.5, "beta": 1.0, "transA": 0, "transB": 0}
     with pytest.raises(NotExecutable, match=r"alpha = 0\.5"):

@@ -11,17 +11,17 @@ from math import ceil
 import ml_dtypes
 import numpy as np
 import pytest
+
+from sonnx.language import builtins
+from sonnx.language.evaluator import TensorFacts
+from sonnx.numerics import order
+from sonnx.numerics.formats import format_of
+from sonnx.numerics.numpy_trials import specials
+from sonnx.operators import argmax as argmax_kernel
+from sonnx.operators import max as max_kernel
+from sonnx.operators.operator import Application
 from sonnx.proofs import clipping, kernels, padding, quantization, signs, slicing, wrapping
 from sonnx.proofs.texts import verdict
-
-from sonnx import words
-from sonnx.facts import Tensor
-from sonnx.semantics import order
-from sonnx.semantics.application import Application
-from sonnx.semantics.formats import format_of
-from sonnx.semantics.kernels import argmax as argmax_kernel
-from sonnx.semantics.kernels import max as max_kernel
-from sonnx.semantics.kernels.trust import specials
 
 SIXTEEN = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)
@@ -33,7 +33,7 @@ INT8 = [each.ravel() for each in np.meshgrid(np.arange(-128, 128, dtype=np.int8)
 
 def evaluated(operator, *inputs):
     """What the executor's definition gives, None where there is none."""
-    name = f"sonnx.semantics.{operator}"
+    name = f"sonnx.operators.{operator}"
     if find_spec(name) is None:
         return None
     with np.errstate(all="ignore"):
@@ -56,7 +56,7 @@ def test_the_formula_of_extremes_is_the_kernel(name, count):
     made, few = format_of(kind), specials(kind)
     numbers = few[~np.isnan(few.astype(np.float32))]
     operands = [PATTERNS.view(kind)[:, None], numbers[None, :], np.roll(numbers, 3)[None, :]][:count]
-    fast = max_kernel.maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint16)
+    fast = max_kernel.fast_maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint16)
     integers = np.broadcast_arrays(*[each.view(made.signed) for each in operands])
     greatest, least = np.max(integers, axis=0), np.min(integers, axis=0)
     formula = kernels.of_extremes(greatest, least, 15).view(np.uint16)
@@ -72,7 +72,7 @@ def test_the_formula_of_the_common_sign_is_the_kernel(count):
     numbers = few[~np.isnan(few)]
     patterns = (PATTERNS.astype(np.uint32) << 16).view(np.float32)
     operands = [patterns[:, None], numbers[None, :], np.roll(numbers, 3)[None, :]][:count]
-    fast = max_kernel.maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint32)
+    fast = max_kernel.fast_maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint32)
     spread = [np.ascontiguousarray(each).view(np.uint32) for each in np.broadcast_arrays(*operands)]
     largest = np.max([each.view(np.float32) for each in spread], axis=0).view(np.uint32)
     every = np.bitwise_and.reduce(spread)
@@ -166,7 +166,7 @@ def test_slices_are_those_of_python():
         for start in range(-extent, 8):
             for end in range(-7, 8):
                 for step in (-3, -2, -1, 1, 2, 3):
-                    found = words.sliced(extent, start, end, step)
+                    found = builtins.sliced(extent, start, end, step)
                     assert found == len(range(extent)[start:end:step]), (extent, start, end, step)
 
 
@@ -191,7 +191,7 @@ def test_derived_padding_keeps_the_extent_of_a_strided_axis():
 def test_a_check_says_what_the_counterexamples_ask_it():
     facts = {"kernel_shape": [2], "strides": [1], "dilations": [2], "pads": [1, 1], "auto_pad": "NOTSET"}
     rules = ("pads-below-window", "kernel-fits", "every-window-touches")
-    said = [verdict("MaxPool", 12, "2026-08", rule, X=Tensor("float", (1, 1, 1)), **facts) for rule in rules]
+    said = [verdict("MaxPool", 12, "2026-08", rule, X=TensorFacts("float", (1, 1, 1)), **facts) for rule in rules]
     assert said == ["pass", "pass", "fail"], "the example of the erratum"
 
 
@@ -199,11 +199,11 @@ def test_the_rule_on_windows_decides_as_every_tap_of_every_window():
     """Theorem window.chosen-windows says the windows the rule asks suffice; here the rule's own text is asked."""
     numbers = product((1, 2, 4), (1, 2, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 2))
     for extent, kernel, gap, stride, before, after in numbers:
-        width = words.window(kernel, gap)
+        width = builtins.window(kernel, gap)
         if extent + before + after < width:
             continue
         starts = range(-before, extent + after - width + 1, stride)
         touched = all(any(0 <= start + h * gap < extent for h in range(kernel)) for start in starts)
         facts = {"kernel_shape": [kernel], "strides": [stride], "dilations": [gap], "pads": [before, after]}
-        said = verdict("MaxPool", 12, "", "every-window-touches", X=Tensor("float", (1, 1, extent)), **facts)
+        said = verdict("MaxPool", 12, "", "every-window-touches", X=TensorFacts("float", (1, 1, extent)), **facts)
         assert said == ("pass" if touched else "fail"), facts

@@ -2,19 +2,20 @@
 
 import pytest
 import z3
-from sonnx.proofs import solving
-from sonnx.proofs.division import euclid
-from sonnx.proofs.theorem import Obligation
+
+from sonnx.prover import solvers
+from sonnx.prover.smallest import euclid
+from sonnx.prover.theorem import Obligation
 
 A, D = z3.Ints("a d")
 
 
 def answer(goal, *hypotheses):
     (asked,) = euclid([Obligation("asked", hypotheses, goal)])
-    text = solving.export(asked)
+    text = solvers.export(asked)
     assert "(div " not in text
     assert "(mod " not in text
-    return solving.ask_z3(text)
+    return solvers.ask_z3(text)
 
 
 @pytest.mark.parametrize(

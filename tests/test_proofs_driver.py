@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 import z3
-from sonnx.proofs import solving
-from sonnx.proofs.theorem import Mutant, Obligation, Theorem, Unconfirmed
 
-from sonnx import asking, proving
-from sonnx.answers import Answers
-from sonnx.commands import prove as prove_command
+from sonnx.cli.commands import prove as prove_command
+from sonnx.prover import driver, queries, solvers
+from sonnx.prover.solver_cache import Answers
+from sonnx.prover.theorem import Mutant, Obligation, Theorem, Unconfirmed
 
 X = z3.Int("x")
 TRUE = Theorem("test.true", "It holds.", "x = x", lambda: [Obligation("holds", (X > 0,), X >= 1)])
@@ -31,7 +30,7 @@ def arguments(monkeypatch):
     """Parses a command line; the theorems are the ones given."""
 
     def parse(line, *found):
-        monkeypatch.setattr(proving, "theorems", lambda: found)
+        monkeypatch.setattr(driver, "theorems", lambda: found)
         parser = argparse.ArgumentParser()
         prove_command.add_arguments(parser)
         return parser.parse_args([*line.split(), "--jobs", "0"])
@@ -44,7 +43,7 @@ def run(options):
 
 
 def outcome(theorem, solver="z3", **more):
-    (found,) = proving.prove([theorem], solver, **more)
+    (found,) = driver.prove([theorem], solver, **more)
     return found
 
 
@@ -82,19 +81,19 @@ def test_a_vacuous_theorem_is_refused(arguments, capsys):
 
 
 def test_undecided_is_no_success(arguments, capsys, monkeypatch):
-    monkeypatch.setattr(solving, "EFFORT", 2000)
+    monkeypatch.setattr(solvers, "EFFORT", 2000)
     assert run(arguments("--no-cache", HARD)) == 3
     assert "test.hard is undecided" in capsys.readouterr().out
 
 
 def test_an_unknown_theorem(arguments):
-    with pytest.raises(proving.Unusable, match=r"^There is no theorem 'test.fals'; .*--list.*$"):
+    with pytest.raises(driver.Unusable, match=r"^There is no theorem 'test.fals'; .*--list.*$"):
         run(arguments("--select test.fals", FALSE))
 
 
 def test_an_absent_solver(arguments, monkeypatch):
-    monkeypatch.setattr(solving, "installed", lambda solver: "" if solver == "cvc5" else "1")
-    with pytest.raises(proving.Unusable, match=r"^The solver cvc5 is not installed; .*$"):
+    monkeypatch.setattr(solvers, "installed", lambda solver: "" if solver == "cvc5" else "1")
+    with pytest.raises(driver.Unusable, match=r"^The solver cvc5 is not installed; .*$"):
         run(arguments("--solver all --no-cache", TRUE))
 
 
@@ -128,12 +127,12 @@ def test_questions_are_written_for_other_solvers(arguments, tmp_path):
     names = sorted(path.name for path in (tmp_path / "questions").iterdir())
     assert names == ["index.txt", "test.true.1.hypotheses.smt2", "test.true.1.smt2"]
     text = (tmp_path / "questions" / "test.true.1.smt2").read_text()
-    assert [solving.ask(solver, text).result for solver in ("z3", "cvc5")] == ["unsat", "unsat"]
+    assert [solvers.ask(solver, text).result for solver in ("z3", "cvc5")] == ["unsat", "unsat"]
 
 
 def test_answers_are_kept(tmp_path, monkeypatch):
     first = outcome(TRUE, answers=Answers(tmp_path))
-    monkeypatch.setattr(solving, "ask", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(solvers, "ask", lambda *_: pytest.fail("asked again"))
     assert outcome(TRUE, answers=Answers(tmp_path)) == first
     (tmp_path / "other").mkdir()
     with pytest.raises(pytest.fail.Exception):
@@ -150,13 +149,13 @@ def test_a_kept_answer_that_cannot_be_read_is_none(tmp_path):
 def test_another_version_is_asked_again(tmp_path, monkeypatch):
     outcome(TRUE, answers=Answers(tmp_path))
     kept = len(list(tmp_path.rglob("*.json")))
-    monkeypatch.setattr(solving, "installed", lambda solver: "0")
+    monkeypatch.setattr(solvers, "installed", lambda solver: "0")
     outcome(TRUE, answers=Answers(tmp_path))
     assert len(list(tmp_path.rglob("*.json"))) == 2 * kept
 
 
 def test_undecided_is_not_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(solving, "EFFORT", 2000)
+    monkeypatch.setattr(solvers, "EFFORT", 2000)
     outcome(HARD, answers=Answers(tmp_path))
     assert not list(tmp_path.rglob("*.json"))
 
@@ -167,8 +166,8 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
 
 
 def test_solvers_that_disagree_decide_nothing(monkeypatch):
-    ask = solving.ask
-    monkeypatch.setattr(solving, "ask", lambda solver, text: ask(solver, text)._replace(result="sat")
+    ask = solvers.ask
+    monkeypatch.setattr(solvers, "ask", lambda solver, text: ask(solver, text)._replace(result="sat")
                         if solver == "cvc5" else ask(solver, text))  # fmt: skip
     assert outcome(TRUE, "all").status == "undecided"
 
@@ -182,37 +181,39 @@ def test_a_counterexample_that_the_code_does_not_show(arguments, capsys):
 
 
 def test_an_answer_does_not_depend_on_what_was_asked_before():
-    found = proving.select(proving.theorems(), ["word", "layout"])
-    asked = [question for theorem in found for question in asking.questions(theorem, "z3", theorem.obligations)]
-    forward = [solving.ask("z3", question.text) for question in asked]
+    found = driver.select(driver.theorems(), ["word", "layout"])
+    asked = [question for theorem in found for question in queries.questions(theorem, "z3", theorem.obligations)]
+    forward = [solvers.ask("z3", question.text) for question in asked]
     kept_alive = [z3.Context() for _ in range(3)]
-    assert [solving.ask("z3", question.text) for question in reversed(asked)] == forward[::-1]
+    assert [solvers.ask("z3", question.text) for question in reversed(asked)] == forward[::-1]
     assert len(kept_alive) == 3
 
 
 def test_a_mutant_that_survives_is_noticed():
-    assert not proving.refutes(TRUE, Mutant("the same", TRUE.obligations))
-    assert proving.refutes(TRUE, Mutant("another", FALSE.obligations))
+    assert not driver.refutes(TRUE, Mutant("the same", TRUE.obligations))
+    assert driver.refutes(TRUE, Mutant("another", FALSE.obligations))
 
 
 def test_the_source_of_a_theorem_changes_its_hash():
-    hashes = {proving.source_hash(replace(TRUE, sources=sources)) for sources in ((), ("a",), (fermat,), ("a", "b"))}
+    hashes = {driver.source_hash(replace(TRUE, sources=sources)) for sources in ((), ("a",), (fermat,), ("a", "b"))}
     assert len(hashes) == 4
 
 
 def test_every_reader_of_a_fragment_agrees():
     b = z3.BitVec("b", 8)
-    question = solving.export(Obligation("bits", (z3.UGT(b, 3),), b != 0))
-    assert {solving.ask(solver, question).result for solver in solving.PACKAGES} == {"unsat"}
+    question = solvers.export(Obligation("bits", (z3.UGT(b, 3),), b != 0))
+    assert {solvers.ask(solver, question).result for solver in solvers.PACKAGES} == {"unsat"}
 
 
 def test_what_a_solver_cannot_read_it_refuses():
-    answers = [solving.ask(solver, "(assert (nothing))") for solver in solving.PACKAGES]
+    answers = [solvers.ask(solver, "(assert (nothing))") for solver in solvers.PACKAGES]
     assert [answer.result for answer in answers] == ["refused"] * 3
 
 
 def test_no_solver_is_loaded_for_the_arguments():
-    code = "import sys, argparse; from sonnx.commands import prove as p; p.add_arguments(argparse.ArgumentParser());"
+    code = (
+        "import sys, argparse; from sonnx.cli.commands import prove as p; p.add_arguments(argparse.ArgumentParser());"
+    )
     code += "assert not {'z3', 'cvc5', 'bitwuzla', 'numpy'} & sys.modules.keys()"
     subprocess = importlib.import_module("subprocess")
     subprocess.run([importlib.import_module("sys").executable, "-c", code], check=True)

@@ -4,13 +4,12 @@ import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sonnx.proofs.forms import FORMATS, one_format
-from sonnx.proofs.proxies import Refused
-from sonnx.proofs.symbolic import read
 
-from sonnx import words
-from sonnx.semantics import order
-from sonnx.words import Undefined
+from sonnx.language import builtins
+from sonnx.language.builtins import Undefined
+from sonnx.numerics import order
+from sonnx.proofs.forms import FORMATS, one_format
+from sonnx.prover.symbolic_execution import Refused, read
 
 X, Y, Z = z3.Ints("x y z")
 
@@ -30,7 +29,7 @@ numbers = st.integers(-9, 9)
 
 @UNHURRIED
 @given(numbers, numbers)
-@pytest.mark.parametrize("function", [words.join, words.normal])
+@pytest.mark.parametrize("function", [builtins.join, builtins.normal])
 def test_a_word_is_its_reading(function, a, b):
     reading = read(function, X, Y)
     try:
@@ -64,7 +63,7 @@ def test_the_order_is_its_reading_on_bits(form, data):
 
 
 def test_every_path_is_followed_once():
-    reading = read(words.join, X, Y)
+    reading = read(builtins.join, X, Y)
     assert [str(path.undefined) for path in reading.paths].count("") == 3
     assert "differ" in next(path.undefined for path in reading.paths if path.undefined)
     for one in reading.paths:
@@ -121,7 +120,7 @@ def test_only_undefined_is_a_result():
 def test_arguments_of_another_kind_are_refused():
     for argument in (1.5, "x", z3.Real("r"), True):
         with pytest.raises(Refused):
-            read(words.join, X, argument)
+            read(builtins.join, X, argument)
 
 
 def test_an_overflow_is_an_obligation():

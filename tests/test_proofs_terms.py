@@ -6,11 +6,11 @@ import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sonnx.proofs.proxies import Refused
-from sonnx.proofs.terms import Every, Fold, Items, Terms, reworded
 
-from sonnx import words
-from sonnx.words import Undefined
+from sonnx.language import builtins
+from sonnx.language.builtins import Undefined
+from sonnx.prover.symbolic_execution import Refused
+from sonnx.prover.word_terms import Every, Fold, Items, Terms, reworded
 
 shapes = st.lists(st.lists(st.integers(0, 3), max_size=3), min_size=1, max_size=3)
 
@@ -55,14 +55,14 @@ def test_agree(extents, common):
     terms = Terms()
     claim = terms.read("agree", listed(extents), z3.IntVal(common))
     assert isinstance(claim, Every)
-    assert holds(terms, claim, [len(extents)]) == words.agree(extents, common)
+    assert holds(terms, claim, [len(extents)]) == builtins.agree(extents, common)
 
 
 @UNHURRIED
 @given(st.lists(st.integers(0, 4), max_size=4), st.integers(0, 5))
 def test_aligned(shape, k):
     found = Terms().read("aligned", listed(shape), z3.IntVal(k))
-    assert z3.simplify(found).as_long() == words.aligned(shape, k)
+    assert z3.simplify(found).as_long() == builtins.aligned(shape, k)
 
 
 @UNHURRIED
@@ -71,7 +71,7 @@ def test_along(found, k):
     items = Terms().read("along", nested(found), z3.IntVal(k))
     assert z3.simplify(items.length).as_long() == len(found)
     read = [z3.simplify(items.at(z3.IntVal(m))).as_long() for m in range(len(found))]
-    assert read == words.along(found, k)
+    assert read == builtins.along(found, k)
 
 
 @UNHURRIED
@@ -79,14 +79,14 @@ def test_along(found, k):
 def test_broadcast_is_a_fold_over_the_same_extents(found):
     terms = Terms()
     result = terms.read("broadcast", nested(found))
-    rank = words.widest(found)
+    rank = builtins.widest(found)
     for i in range(rank):
         fold = result.at(z3.IntVal(i))
         assert isinstance(fold, Fold)
         assert fold.word.name == "join"
         fixed = [(term, z3.IntVal(rank)) for term, _, _ in terms.largest.values()]
         read = [z3.simplify(z3.substitute(fold.items.at(z3.IntVal(m)), *fixed)).as_long() for m in range(len(found))]
-        assert read == words.along(found, rank - 1 - i)
+        assert read == builtins.along(found, rank - 1 - i)
 
 
 @UNHURRIED
@@ -99,7 +99,7 @@ def test_the_first_item_of_a_filtered_list(extents):
     solver = z3.Solver()
     solver.add(*terms.earliest(*indices))
     assert solver.check() == z3.sat
-    assert (solver.check(z3.Not(z3.And(instances))) == z3.unsat) == words.alike(words.stretched(extents))
+    assert (solver.check(z3.Not(z3.And(instances))) == z3.unsat) == builtins.alike(builtins.stretched(extents))
 
 
 @UNHURRIED
@@ -107,7 +107,7 @@ def test_the_first_item_of_a_filtered_list(extents):
 def test_a_word_that_raises_is_defined_where_it_returns(axis, rank):
     found = Terms().read("normal", z3.IntVal(axis), z3.IntVal(rank))
     try:
-        wanted = words.normal(axis, rank)
+        wanted = builtins.normal(axis, rank)
     except Undefined:
         assert z3.is_false(z3.simplify(found.defined))
     else:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from proved import asked, of_chosen
 
-from sonnx import asking, proving
-from sonnx.answers import Answers
-from sonnx.data import folder
-from sonnx.many.crews import threads
-from sonnx.many.theorems import prove_all, work
+from sonnx.base.resources import folder
+from sonnx.prover import driver, queries
+from sonnx.prover.solver_cache import Answers
+from sonnx.workers.crews import threads
+from sonnx.workers.theorems import prove_all, work
 
-THEOREMS = asked(proving.theorems())
+THEOREMS = asked(driver.theorems())
 CHOSEN = of_chosen(THEOREMS)
 ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata.toml").read_text())["erratum"]}
 
@@ -61,7 +61,7 @@ def test_identifiers_are_unique():
 
 def test_no_question_has_a_quantifier():
     for theorem in (each for each in THEOREMS if not each.id.startswith("derived.") or each in CHOSEN):
-        for question in asking.questions(theorem, "z3", theorem.obligations):
+        for question in queries.questions(theorem, "z3", theorem.obligations):
             assert not re.search(r"\((forall|exists|lambda) ", question.text), question.name
 
 
@@ -82,10 +82,10 @@ def test_every_proved_theorem_has_a_mutant():
 
 @pytest.mark.parametrize(("theorem", "mutant"), MUTANTS, ids=[f"{t.id}: {m.name}" for t, m in MUTANTS])
 def test_the_mutant_is_refuted(theorem, mutant, kept):
-    assert proving.refutes(theorem, mutant, kept)
+    assert driver.refutes(theorem, mutant, kept)
 
 
 def test_the_text_of_a_question_does_not_depend_on_the_run():
     for theorem in THEOREMS[::7]:
-        one, other = (list(asking.questions(theorem, "z3", theorem.obligations)) for _ in range(2))
+        one, other = (list(queries.questions(theorem, "z3", theorem.obligations)) for _ in range(2))
         assert [q.text for q in one] == [q.text for q in other]

@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 import z3
-from sonnx.proofs import kernels
 
-from sonnx.data import folder
-from sonnx.semantics import order
+from sonnx.base.resources import folder
+from sonnx.numerics import order
+from sonnx.proofs import kernels
 
 TEXT = (folder("proofs") / "witness" / "order.smt2").read_text()
 EXPECTED = ["unsat"] * 13 + ["sat", "sat"]

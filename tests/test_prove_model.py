@@ -12,13 +12,12 @@ import onnx
 import pytest
 import z3
 from onnx import TensorProto, helper
-from sonnx.proofs import models
-from sonnx.proofs.symbols import Symbols
-from sonnx.proofs.weakest import weakest
 
 from sonnx import check
-from sonnx.model_proof import ModelProof, Unprovable, prove_model
-from sonnx.report.proof import as_data, render
+from sonnx.prover import model_walk
+from sonnx.prover.model_proof import ModelProof, Unprovable, prove_model
+from sonnx.prover.symbols import Symbols, weakest
+from sonnx.report.proofs import as_data, render
 
 
 def model(inputs: str, outputs: str, body: str, operator_set: int = 13) -> bytes:
@@ -185,14 +184,14 @@ def test_weakest_words_are_equal_to_the_condition() -> None:
 
 
 def test_a_counterexample_the_check_does_not_confirm_is_no_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "bind", lambda model, numbers: models_bound_to_ones(model, numbers))
+    monkeypatch.setattr(model_walk, "bind", lambda model, numbers: models_bound_to_ones(model, numbers))
     proof = proved(*TWO)
     assert proof.verdict == "undecided"
     assert "does not confirm" in proof.open[0].reason
 
 
 def models_bound_to_ones(model: object, numbers: dict[str, int]) -> object:
-    from sonnx.binding import bind
+    from sonnx.model.symbols import bind
 
     return bind(model, dict.fromkeys(numbers, 1))  # type: ignore[arg-type]
 
@@ -227,5 +226,5 @@ def test_a_long_chain_takes_little_longer_than_the_check() -> None:
 
 
 def test_a_check_loads_no_solver() -> None:
-    code = "import sys, sonnx, sonnx.model_proof, sonnx.report.proof; assert 'z3' not in sys.modules"
+    code = "import sys, sonnx, sonnx.prover.model_proof, sonnx.report.proofs; assert 'z3' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

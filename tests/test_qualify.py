@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from sonnx import cli
-from sonnx.cases import cases
-from sonnx.qualification import case_runs, configuration, kit, procedures
-from sonnx.qualification.case_runs import wrong
-from sonnx.qualification.requirements import requirements
+from sonnx.cli import main
+from sonnx.evidence import configuration, qualification_kit, verification
+from sonnx.evidence.verification import requirements, wrong
+from sonnx.profile.cases import cases
 
 
 @pytest.fixture(scope="module")
-def made() -> kit.Kit:
-    return kit.make()
+def made() -> qualification_kit.Kit:
+    return qualification_kit.make()
 
 
-def test_everything_is_verified_and_comes_out_as_expected(made: kit.Kit) -> None:
+def test_everything_is_verified_and_comes_out_as_expected(made: qualification_kit.Kit) -> None:
     assert (made.failed, made.uncovered, made.strangers) == ((), (), ())
     assert made.sound
     assert len(made.requirements) == len({each.id for each in made.requirements})
@@ -31,7 +30,7 @@ def test_everything_is_verified_and_comes_out_as_expected(made: kit.Kit) -> None
 def test_the_options_of_the_help_are_required(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The options as the help prints them, read from its text."""
     with pytest.raises(SystemExit):
-        cli.run([name, "--help"])
+        main.run([name, "--help"])
     options = set(re.findall(r"^  (--[a-z0-9-]+)", capsys.readouterr().out, flags=re.MULTILINE))
     assert options
     assert {f"{name} {option}" for option in options} <= {each.id for each in requirements()}
@@ -41,50 +40,54 @@ def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that lets everything pass gets the cases wrong that must fail."""
     conforming = next(case for case in cases() if case.id == "max.md: two equal shapes")
     failing = next(case for case in cases() if case.id == "max.md: no input")
-    report = case_runs.check(case_runs.model_bytes(conforming))
-    monkeypatch.setattr(case_runs, "check", lambda *rest, **options: report)
+    report = verification.check(verification.model_bytes(conforming))
+    monkeypatch.setattr(verification, "check", lambda *rest, **options: report)
     assert wrong(conforming, "") == ""
     assert wrong(failing, "") == "says nothing, not invalid Max.input-count"
 
 
 def test_a_procedure_that_comes_out_otherwise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = procedures.Procedure("rules", ("rules",), 1, prints=("no such text",), says=("nor this",), writes=("file",))
-    monkeypatch.setattr(procedures, "procedures", lambda: (asked,))
-    [outcome] = procedures.perform()
+    asked = verification.Procedure(
+        "rules", ("rules",), 1, prints=("no such text",), says=("nor this",), writes=("file",)
+    )
+    monkeypatch.setattr(verification, "procedures", lambda: (asked,))
+    [outcome] = verification.perform()
     assert not outcome.passed
     said = "exit code 0, not 1; does not print 'no such text'; does not say 'nor this'; does not write file"
     assert outcome.actual == said
 
 
 def test_the_kit_is_written_and_says_what_failed(
-    made: kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: qualification_kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kit, "make", lambda: made)
-    assert cli.run(["qualify", "--output", str(tmp_path / "one")]) == 0
-    assert cli.run(["qualify", "--output", str(tmp_path / "two")]) == 0
+    monkeypatch.setattr(qualification_kit, "make", lambda: made)
+    assert main.run(["qualify", "--output", str(tmp_path / "one")]) == 0
+    assert main.run(["qualify", "--output", str(tmp_path / "two")]) == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == sorted({*re.findall(r"^\| (\S+\.\w+) ", kit.FIRST_PAGE, flags=re.MULTILINE), "README.md"})
+    assert names == sorted(
+        {*re.findall(r"^\| (\S+\.\w+) ", qualification_kit.FIRST_PAGE, flags=re.MULTILINE), "README.md"}
+    )
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert json.loads((tmp_path / "one" / "kit.json").read_text("utf-8"))["passed"] is True
-    bad = procedures.Outcome("a case", ("check",), False, "says something else")
+    bad = verification.ProcedureResult("a case", ("check",), False, "says something else")
     broken = type(made)(**{**{name: getattr(made, name) for name in made.__slots__}, "cases": (bad,)})
-    monkeypatch.setattr(kit, "make", lambda: broken)
-    assert cli.run(["qualify", "--output", str(tmp_path / "three")]) == 1
+    monkeypatch.setattr(qualification_kit, "make", lambda: broken)
+    assert main.run(["qualify", "--output", str(tmp_path / "three")]) == 1
     assert "NOT AS EXPECTED: says something else" in (tmp_path / "three" / "verification.md").read_text("utf-8")
     assert "* failed: a case: says something else" in (tmp_path / "three" / "README.md").read_text("utf-8")
 
 
 def test_nothing_is_half_written(
-    made: kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made: qualification_kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kit, "make", lambda: made)
-    monkeypatch.setattr(kit, "_parts", lambda made: 1 / 0)
+    monkeypatch.setattr(qualification_kit, "make", lambda: made)
+    monkeypatch.setattr(qualification_kit, "_parts", lambda made: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        cli.run(["qualify", "--output", str(tmp_path / "kit")])
+        main.run(["qualify", "--output", str(tmp_path / "kit")])
     assert list(tmp_path.iterdir()) == []
     for place in (tmp_path, tmp_path / "no" / "kit"):
-        assert cli.run(["qualify", "--output", str(place)]) == 2
+        assert main.run(["qualify", "--output", str(place)]) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1
         assert "is there already" in said or "there is no folder" in said

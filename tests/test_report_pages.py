@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 from xml.etree import ElementTree
 
-from sonnx.report.html_parts import STYLE
+from sonnx.report.markup import STYLE
 
 # ------------------------------------------------------------------ JUnit
 

@@ -12,11 +12,11 @@ import jsonschema
 import onnx
 import pytest
 
-from sonnx import catalogue
-from sonnx.cli import run
+from sonnx.checker.report import Verdict
+from sonnx.cli.main import run
+from sonnx.profile import catalogue
 from sonnx.report.formats import FORMATS
 from sonnx.report.rules import rules_of
-from sonnx.verdict import Verdict
 
 ROOT = Path(__file__).parent.parent
 

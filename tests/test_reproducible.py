@@ -19,7 +19,7 @@ from oracle import same
 from test_unchecked import one
 
 from sonnx import semantics
-from sonnx.implementations import kernels
+from sonnx.operators.registry import kernels
 
 VERSION = 22
 WINDOW = {"kernel_shape": [3, 3], "strides": [3, 3]}

@@ -19,19 +19,20 @@ from onnx import TensorProto, helper
 from test_report_pages import COMMAND, Page, outside_code, unescaped
 from test_reports import official
 
-from sonnx import catalogue, proving
-from sonnx.cli import run
-from sonnx.comparison.comparing import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
-from sonnx.comparison.distance import Distance, Special
-from sonnx.model_proof import prove_model
-from sonnx.quoting import escape
+from sonnx.base.escaping import escape
+from sonnx.checker.report import Where
+from sonnx.checker.selection import every
+from sonnx.cli.main import run
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
+from sonnx.executor.distance import Distance, Special
+from sonnx.profile import catalogue
+from sonnx.prover import driver
+from sonnx.prover.model_proof import prove_model
 from sonnx.report.comparison_result import of_comparison
 from sonnx.report.formats import OWN, RESULTS, render_result
 from sonnx.report.proof_result import of_model, of_theorems
 from sonnx.report.result import Result
 from sonnx.report.rules import rules_of
-from sonnx.selecting import every
-from sonnx.verdict import Where
 
 SYMBOLIC = str(Path(__file__).parent.parent / "examples" / "symbolic.onnx")
 LEVELS = {"fail": "error", "open": "none", "notApplicable": "none"}
@@ -43,7 +44,7 @@ LEVELS = {"fail": "error", "open": "none", "notApplicable": "none"}
 def theorems() -> Result:
     """Proved, refuted as stated, refuted otherwise, undecided."""
     wanted = ["word.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
-    found = {each.theorem.id: each for each in proving.prove(proving.select(proving.theorems(), wanted))}
+    found = {each.theorem.id: each for each in driver.prove(driver.select(driver.theorems(), wanted))}
     first = found["word.clamped"]
     turned = replace(first, theorem=replace(first.theorem, id="word.turned", expected="refuted"))
     open_ = replace(first, theorem=replace(first.theorem, id="word.open"), obligations=())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import FLOATS, KINDS, bits, rank, special_patterns
 
-from sonnx.semantics import rounding
+from sonnx.numerics import rounding
 
 
 def neighbours(name):

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from sonnx import catalogue
-from sonnx.qualification import mutation, rule_mutants
-from sonnx.qualification.rule_mutants import mutants, score
+from sonnx.evidence import mutation, rule_mutants
+from sonnx.evidence.rule_mutants import mutants, score
+from sonnx.profile import catalogue
 
 
 def rows(group: str) -> list[tuple[str, str, str]]:

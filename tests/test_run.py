@@ -13,12 +13,12 @@ from test_seed_examples import CASES, EDITIONS, elements
 from test_seed_examples import model as example_model
 
 import sonnx
-from sonnx import running
-from sonnx.agreement import first_difference
-from sonnx.applying import Applier
-from sonnx.parse import read
-from sonnx.program import program
-from sonnx.semantics.formats import ELEMENTS, format_of, patterns
+from sonnx.executor import executor
+from sonnx.executor.distance import first_difference
+from sonnx.executor.plan import program
+from sonnx.executor.preparation import Applier
+from sonnx.model.reader import read
+from sonnx.numerics.formats import ELEMENTS, format_of, patterns
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 ALL = {"keepdims": 0, "select_last_index": 0}
@@ -75,9 +75,9 @@ def test_examples_of_the_texts(case, edition):
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_definitions_without_kernels_give_the_same(case):
     model = read(example_model(case).SerializeToString())
-    applier = Applier(running._in_force("2025-11"), 13, conforming=False, plain=True)
+    applier = Applier(executor._in_force("2025-11"), 13, conforming=False, plain=True)
     given = {f"x{m}": tensor(x) for m, x in enumerate(case["inputs"])}
-    found = running.execute(program(model, applier, given))["y"]
+    found = executor.execute(program(model, applier, given))["y"]
     assert first_difference(found, tensor(case["output"]), bits=True) is None
 
 
@@ -137,7 +137,7 @@ def chain(count, shape=(4,)):
 
 
 def prepared(model, given, **options):
-    applier = Applier(running._in_force(None), 13, conforming=False)
+    applier = Applier(executor._in_force(None), 13, conforming=False)
     return program(read(model.SerializeToString()), applier, given, **options)
 
 
@@ -145,7 +145,7 @@ def test_a_chain_takes_two_buffers_and_drops_its_values():
     given = {"a": numpy.arange(4, dtype="f4"), "b": numpy.ones(4, "f4")}
     made = prepared(chain(100), given)
     assert made.buffers == 2
-    assert running.execute(made)["y"].tolist() == [1, 1, 2, 3]
+    assert executor.execute(made)["y"].tolist() == [1, 1, 2, 3]
     assert sum(value is not None for value in made.values) == 1
 
 
@@ -400,8 +400,8 @@ def test_rules_that_values_rest_on_stop_even_unchecked(rule, plain):
     kinds = {value.name: (ELEMENTS[value.type.element], value.type.shape) for value in model.graph.inputs}
     given = {name: numpy.zeros(shape, kind) for name, (kind, shape) in kinds.items()}
     with pytest.raises(sonnx.ErrorCondition) as stop:
-        applier = Applier(running._in_force(None), model.imports[0].version, conforming=False, plain=plain)
-        running.execute(program(model, applier, given))
+        applier = Applier(executor._in_force(None), model.imports[0].version, conforming=False, plain=plain)
+        executor.execute(program(model, applier, given))
     assert (stop.value.rule, stop.value.exit_code) == (rule, 1)
     assert str(stop.value).startswith("node 'n' (")
     assert rule in str(stop.value)

@@ -13,10 +13,11 @@ import numpy
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx import run_files, tensor_files
-from sonnx.agreement import first_difference
-from sonnx.cli import run
-from sonnx.tensor_files import read_file
+from sonnx.cli.commands import run as run_files
+from sonnx.cli.main import run
+from sonnx.executor import tensor_files
+from sonnx.executor.distance import first_difference
+from sonnx.executor.tensor_files import read_file
 
 ROOT = Path(__file__).parent.parent
 
@@ -256,7 +257,7 @@ def test_a_comparison_as_json(folder, capsys):
 THREADED = """
     import re, sys
     from pathlib import Path
-    from sonnx.cli import run
+    from sonnx.cli.main import run
     sys.exit(run(["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz",
                   "--output", sys.argv[1], "--jobs", sys.argv[1]])
              or print(re.search("Threads:.*", Path("/proc/self/status").read_text())[0], file=sys.stderr))

@@ -9,15 +9,15 @@ from onnx import helper
 from test_run import BROKEN, FLOAT, INT64, MAX, chain, graph, one
 
 import sonnx
-from sonnx import running
-from sonnx.agreement import first_difference
-from sonnx.applying import Applier
-from sonnx.model import Model
-from sonnx.parse import read
-from sonnx.program import program
-from sonnx.scope import imports_of
-from sonnx.semantics.formats import ELEMENTS
-from sonnx.semantics.kernels import max as kernel_max
+from sonnx.executor import executor
+from sonnx.executor.distance import first_difference
+from sonnx.executor.plan import program
+from sonnx.executor.preparation import Applier
+from sonnx.model.ir import Model
+from sonnx.model.reader import read
+from sonnx.model.scopes import imports_of
+from sonnx.numerics.formats import ELEMENTS
+from sonnx.operators import max as kernel_max
 
 BASE = [
     MAX,
@@ -68,7 +68,7 @@ def change(draw, model):
 def inputs(draw, model: Model):
     """Arrays as declared, as far as that can be done."""
     found = {}
-    for value in running.asked(model):
+    for value in executor.asked(model):
         shape = [d if isinstance(d, int) and d >= 0 else 3 for d in value.type.shape or ()]
         numbers = [draw.choice([0, 1, 1, 2]) for _ in range(int(numpy.prod(shape)))]
         found[value.name] = (
@@ -94,8 +94,8 @@ def test_a_run_ends_in_values_or_a_sentence(seed):
             assert "\n" not in str(stop)
             continue
         ran += 1
-        applier = Applier(running._in_force(None), imports_of(model.imports)[""], conforming=False, plain=True)
-        plain = running.execute(program(model, applier, running.given(model, given, None)))
+        applier = Applier(executor._in_force(None), imports_of(model.imports)[""], conforming=False, plain=True)
+        plain = executor.execute(program(model, applier, executor.given(model, given, None)))
         assert found.keys() == plain.keys()
         assert all(first_difference(found[name], plain[name], bits=True) is None for name in found)
     assert ran

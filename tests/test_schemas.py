@@ -17,15 +17,16 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 import sonnx
-from sonnx import catalogue, cli, rewrites
-from sonnx.cases import cases
-from sonnx.domain import RuleError
-from sonnx.misuse import Misuse
-from sonnx.qualification import procedures
-from sonnx.qualification.models import model_bytes
+from sonnx.base.errors import UsageError
+from sonnx.checker.profile_validation import problems
+from sonnx.cli import main
+from sonnx.evidence import fix_record, verification
+from sonnx.evidence.verification import model_bytes
+from sonnx.language.domain import RuleError
+from sonnx.profile import catalogue
+from sonnx.profile.cases import cases
+from sonnx.profile.toml_files import CatalogueError
 from sonnx.report import json as json_report
-from sonnx.table import CatalogueError
-from sonnx.validation import problems
 
 ROOT = Path(__file__).parent.parent
 RESTRICTIONS = ROOT / "restrictions"
@@ -224,7 +225,7 @@ def test_what_the_loader_leaves_to_validation_is_refused_twice(copy: Path, file:
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    cli.run(arguments)
+    main.run(arguments)
     return json.loads(capsys.readouterr().out)
 
 
@@ -297,7 +298,7 @@ def test_theorems_follow_their_schema(capsys: pytest.CaptureFixture[str]) -> Non
 
 # ------------------------------------------------------------------ the record of rewrites
 
-RECORDED = json.loads(tomllib.loads(procedures.DATA.read_text("utf-8"))["texts"]["rewrites.json"])
+RECORDED = json.loads(tomllib.loads(verification.DATA.read_text("utf-8"))["texts"]["rewrites.json"])
 RECORDED["left"] = [
     {"rule": "explicit-shape", "verdict": "fail", "number": 2, "remedy": "Declare it.",
      "reasons": [{"reason": "none", "places": ["graph/input[0]", "graph/output[0]"]}]}
@@ -338,7 +339,7 @@ def test_records_of_rewrites_follow_their_schema(capsys: pytest.CaptureFixture[s
         validator("rewrites.schema.json").validate(document)
         assert document["rewrites"]
     assert json.loads(record.read_text("utf-8")) == document
-    found = rewrites.read(record)
+    found = fix_record.read(record)
     assert (found.original.sha256, found.rewritten.sha256) == tuple(
         hashlib.sha256(path.read_bytes()).hexdigest() for path in (model, tmp_path / "out.onnx")
     )
@@ -352,14 +353,14 @@ def test_a_wrong_record_is_refused_twice(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     path.write_text(json.dumps(RECORDED))
     validator("rewrites.schema.json").validate(RECORDED)
-    assert rewrites.read(path).left[0].reasons == (("none", ("graph/input[0]", "graph/output[0]")),)
+    assert fix_record.read(path).left[0].reasons == (("none", ("graph/input[0]", "graph/output[0]")),)
     for what, record in wrong_records():
         assert not validator("rewrites.schema.json").is_valid(record), what
         path.write_text(json.dumps(record))
-        with pytest.raises(Misuse, match="record"):
-            rewrites.read(path)
+        with pytest.raises(UsageError, match="record"):
+            fix_record.read(path)
             pytest.fail(what)
     for text in ("", "[]", "3", "null", "[" * 100000, '{"format": ' + "9" * 5000 + "}"):
         path.write_text(text)
-        with pytest.raises(Misuse, match="record"):
-            rewrites.read(path)
+        with pytest.raises(UsageError, match="record"):
+            fix_record.read(path)

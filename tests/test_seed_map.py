@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx import proving
+from sonnx.prover import driver
 
 TESTS = Path(__file__).parent
 RESTRICTIONS = TESTS.parent / "restrictions"
@@ -112,7 +112,7 @@ def test_every_name_exists():
 
 
 def test_theorems_exist():
-    known = {theorem.id for theorem in proving.theorems()}
+    known = {theorem.id for theorem in driver.theorems()}
     assert shown("theorems") <= known
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sonnx import catalogue, semantics
-from sonnx.implementations import kernels, modules
+from sonnx import semantics
+from sonnx.operators.registry import kernels, modules
+from sonnx.profile import catalogue
 
 MODULES = {
     module.OPERATOR: module

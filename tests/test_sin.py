@@ -6,7 +6,7 @@ from math import cos, factorial, log2, pi
 import gmpy2
 import numpy
 
-from sonnx.semantics.kernels import sin
+from sonnx.operators import sin
 
 
 def series(z):

@@ -15,10 +15,10 @@ import pytest
 
 import sonnx
 from sonnx import Verdict
-from sonnx.cases import cases
-from sonnx.cli import run
-from sonnx.qualification.models import model_bytes
-from sonnx.tailoring import read
+from sonnx.checker.tailoring import read
+from sonnx.cli.main import run
+from sonnx.evidence.verification import model_bytes
+from sonnx.profile.cases import cases
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = json.loads((ROOT / "sonnx" / "schema" / "tailoring.json").read_text("utf-8"))

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sonnx import asking, bearing, catalogue, proving, record
-from sonnx.commands import prove as prove_command
-from sonnx.misuse import Misuse
-from sonnx.report.theorem_pages import pages
-from sonnx.selecting import every
+from sonnx.base.errors import UsageError
+from sonnx.checker.selection import every
+from sonnx.cli.commands import prove as prove_command
+from sonnx.evidence.pages_theorem import pages
+from sonnx.profile import catalogue
+from sonnx.prover import dependencies, driver, queries, record
 
 ROOT = Path(__file__).parent.parent
-THEOREMS = proving.theorems()
+THEOREMS = driver.theorems()
 RECORD = record.read(record.usual_path())
 RECORDED = [theorem for theorem in THEOREMS if theorem.id in RECORD]
 
@@ -44,13 +45,13 @@ def test_no_entry_is_stale():
     stale = []
     for theorem in RECORDED:
         texts = [(q.name, hashlib.sha256(q.text.encode()).hexdigest()) for q in _questions(theorem)]
-        now = {"smt2_sha256": record.questions_hash(texts), "source_sha256": proving.source_hash(theorem)}
+        now = {"smt2_sha256": record.questions_hash(texts), "source_sha256": driver.source_hash(theorem)}
         stale += [theorem.id] * any(RECORD[theorem.id][name] != value for name, value in now.items())
     assert stale == []
 
 
 def _questions(theorem):
-    return asking.questions(theorem, "z3", theorem.obligations)
+    return queries.questions(theorem, "z3", theorem.obligations)
 
 
 @pytest.mark.parametrize("theorem", RECORDED, ids=lambda theorem: theorem.id)
@@ -59,28 +60,30 @@ def test_an_entry_says_what_the_theorem_states(theorem):
     assert known["status"] == theorem.expected
     assert known["confirmed"] != bool(theorem.reason_single)
     assert known["mutants"] == {each.name: "refuted" for each in theorem.mutants}
-    assert all(who.split()[0] in proving.SOLVERS for who in known["answers"])
+    assert all(who.split()[0] in driver.SOLVERS for who in known["answers"])
     assert known["command"].startswith("sonnx prove ")
 
 
 def test_what_theorems_bear_on_exists():
     known = every().keys() | {each.name for each in catalogue.operators()}
     for theorem in THEOREMS:
-        assert not set(bearing.bears_on(theorem)) - known, theorem.id
+        assert not set(dependencies.bears_on(theorem)) - known, theorem.id
 
 
 def test_a_word_bears_on_the_rules_that_use_it():
     by_id = {each.id: each for each in THEOREMS}
-    assert {"MaxPool.every-window-touches", "MaxPool.Y-shape"} <= set(bearing.bears_on(by_id["window.chosen-windows"]))
-    assert "Max.broadcastable" in bearing.bears_on(by_id["broadcast.zero-against-one"]), "by its erratum"
-    assert bearing.bears_on(by_id["value.Neg"]) == ("Neg",)
+    assert {"MaxPool.every-window-touches", "MaxPool.Y-shape"} <= set(
+        dependencies.bears_on(by_id["window.chosen-windows"])
+    )
+    assert "Max.broadcastable" in dependencies.bears_on(by_id["broadcast.zero-against-one"]), "by its erratum"
+    assert dependencies.bears_on(by_id["value.Neg"]) == ("Neg",)
 
 
 # ------------------------------------------------------------------ recording
 
 
 def outcomes(*names):
-    return list(proving.prove(proving.select(THEOREMS, names)))
+    return list(driver.prove(driver.select(THEOREMS, names)))
 
 
 def test_a_record_is_kept_and_read_again(tmp_path):
@@ -102,9 +105,9 @@ def test_a_record_is_kept_and_read_again(tmp_path):
 def test_what_is_no_record_is_refused(tmp_path, content):
     path = tmp_path / "record.json"
     path.write_text(content, "utf-8")
-    with pytest.raises(Misuse, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is no record of theorems"):
         record.read(path)
-    with pytest.raises(Misuse, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is no record of theorems"):
         record.write(path, [], "", [])
     assert path.read_text("utf-8") == content
 
@@ -130,10 +133,10 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
 def test_what_cannot_be_done_is_refused_before_anything_is_asked(tmp_path, monkeypatch, line, sentence):
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("text")
-    monkeypatch.setattr(proving, "prove", None)
+    monkeypatch.setattr(driver, "prove", None)
     parser = argparse.ArgumentParser()
     prove_command.add_arguments(parser)
     given = parser.parse_args(line.split())
-    with pytest.raises(Misuse, match=re.escape(sentence)):
+    with pytest.raises(UsageError, match=re.escape(sentence)):
         given.command(given)
     assert [path.name for path in tmp_path.iterdir()] == ["text"]

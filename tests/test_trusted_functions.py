@@ -6,8 +6,8 @@ import gmpy2
 import numpy
 import pytest
 
-from sonnx.semantics.kernels.elementwise import LONG, NUMPY
-from sonnx.semantics.kernels.settling import wide_type
+from sonnx.numerics.certified_rounding import wide_type
+from sonnx.numerics.elementwise_kernels import LONG, NUMPY
 
 DRAW = 11
 

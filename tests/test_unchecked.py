@@ -13,11 +13,11 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
-from sonnx.cases import cases
-from sonnx.comparison.probing import KINDS, probe
-from sonnx.parse import read
-from sonnx.qualification.models import model_bytes
-from sonnx.running import asked, run_model
+from sonnx.evidence.verification import model_bytes
+from sonnx.executor.executor import asked, run_model
+from sonnx.executor.probes import KINDS, probe
+from sonnx.model.reader import read
+from sonnx.profile.cases import cases
 
 LARGEST = 20_000
 """Elements of the inputs of a model in the fast sample."""

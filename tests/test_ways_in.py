@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.cli import parser
+from sonnx.cli.main import parser
 
 ROOT = Path(__file__).parent.parent
 HOOK = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")

@@ -9,16 +9,16 @@ from google.protobuf.message import DecodeError, Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonnx import wire
-from sonnx.parse import generated
+from sonnx.model import wire_format
+from sonnx.model.reader import generated
 
 pb = generated()
-MODEL = wire.layout(pb.ModelProto.DESCRIPTOR)
-LONG = wire.TOKEN_LENGTH
+MODEL = wire_format.layout(pb.ModelProto.DESCRIPTOR)
+LONG = wire_format.TOKEN_LENGTH
 
 
 def varint(value):
-    return wire._written(value)
+    return wire_format._written(value)
 
 
 def field(number, content):
@@ -43,7 +43,7 @@ def restored(message: Message, source: memoryview) -> Message:
     """The message with each token replaced by what it stands for."""
     for descriptor, value in message.ListFields():
         if descriptor.full_name == "onnx.TensorProto.raw_data":
-            message.raw_data = bytes(wire.resolve(value, source))
+            message.raw_data = bytes(wire_format.resolve(value, source))
         elif descriptor.message_type is not None:
             for one in [value] if isinstance(value, Message) else value:
                 restored(one, source)
@@ -56,10 +56,10 @@ def assert_same(data: bytes):
     try:
         expected = pb.ModelProto.FromString(data)
     except DecodeError:
-        with pytest.raises((DecodeError, wire.Malformed)):
-            pb.ModelProto.FromString(wire.cut(source, MODEL))
+        with pytest.raises((DecodeError, wire_format.Malformed)):
+            pb.ModelProto.FromString(wire_format.cut(source, MODEL))
         return
-    got = restored(pb.ModelProto.FromString(wire.cut(source, MODEL)), source)
+    got = restored(pb.ModelProto.FromString(wire_format.cut(source, MODEL)), source)
     assert got.SerializeToString(deterministic=True) == expected.SerializeToString(deterministic=True)
 
 
@@ -143,14 +143,14 @@ def test_random_bytes(data):
 @pytest.mark.parametrize("length", [LONG - 1, LONG, LONG + 1])
 def test_a_payload_is_cut_from_the_token_length_on(length):
     data = model_of(field(RAW, b"w" * length))
-    short = wire.cut(memoryview(data), MODEL)
+    short = wire_format.cut(memoryview(data), MODEL)
     assert (b"w" * length in short) == (length < LONG)
 
 
 def test_a_file_cannot_forge_a_token():
     data = model_of(field(RAW, FORGED))
-    [tensor] = pb.ModelProto.FromString(wire.cut(memoryview(data), MODEL)).graph.initializer
-    assert bytes(wire.resolve(tensor.raw_data, memoryview(data))) == FORGED
+    [tensor] = pb.ModelProto.FromString(wire_format.cut(memoryview(data), MODEL)).graph.initializer
+    assert bytes(wire_format.resolve(tensor.raw_data, memoryview(data))) == FORGED
 
 
 def test_every_place_a_tensor_can_stand_is_cut():
@@ -158,7 +158,7 @@ def test_every_place_a_tensor_can_stand_is_cut():
     message = filled(pb.ModelProto(), 8)
     data = message.SerializeToString()
     assert data.count(b"w" * LONG) > 100
-    assert b"w" * LONG not in wire.cut(memoryview(data), MODEL)
+    assert b"w" * LONG not in wire_format.cut(memoryview(data), MODEL)
 
 
 def filled(message, depth):
@@ -175,14 +175,14 @@ def test_the_last_of_two_payloads_wins():
     first, last = field(RAW, b"a" * LONG), field(RAW, b"b" * 9)
     for parts, expected in ((first + last, b"b" * 9), (last + first, b"a" * LONG)):
         data = memoryview(model_of(parts))
-        [tensor] = pb.ModelProto.FromString(wire.cut(data, MODEL)).graph.initializer
-        assert bytes(wire.resolve(tensor.raw_data, data)) == expected
+        [tensor] = pb.ModelProto.FromString(wire_format.cut(data, MODEL)).graph.initializer
+        assert bytes(wire_format.resolve(tensor.raw_data, data)) == expected
 
 
 def test_find():
     message = pb.TensorProto(dims=[1], double_data=[1.0, 2.0], name="x").SerializeToString()
-    assert wire.find(memoryview(message), number(pb.TensorProto, "double_data")) == struct.pack("<2d", 1, 2)
-    assert not wire.find(memoryview(message), RAW)
+    assert wire_format.find(memoryview(message), number(pb.TensorProto, "double_data")) == struct.pack("<2d", 1, 2)
+    assert not wire_format.find(memoryview(message), RAW)
 
 
 # ------------------------------------------------------------------ malformed
@@ -213,8 +213,8 @@ for _ in range(50):
     ],
 )
 def test_what_is_wrong_and_where(data, words):
-    with pytest.raises(wire.Malformed, match=words):
-        wire.check(memoryview(data), MODEL)
+    with pytest.raises(wire_format.Malformed, match=words):
+        wire_format.check(memoryview(data), MODEL)
     assert_same(data)
 
 
@@ -227,18 +227,18 @@ def test_depth_is_where_protobuf_refuses():
             pb.ModelProto.FromString(data)
         except DecodeError:
             break
-        wire.check(memoryview(data), MODEL)
+        wire_format.check(memoryview(data), MODEL)
         inner, levels = field(1, field(5, field(6, inner))), levels + 1
     assert levels == 34
-    with pytest.raises(wire.Malformed, match="nested deeper"):
-        wire.check(memoryview(data), MODEL)
+    with pytest.raises(wire_format.Malformed, match="nested deeper"):
+        wire_format.check(memoryview(data), MODEL)
 
 
 # ------------------------------------------------------------------ size
 
 
 def test_a_sparse_file_of_4_5_gigabytes(tmp_path):
-    from sonnx import parse
+    from sonnx.model import reader
 
     path, size = tmp_path / "large.onnx", 9 * 2**29
     tensor = varint(RAW << 3 | 2) + varint(size)
@@ -248,7 +248,7 @@ def test_a_sparse_file_of_4_5_gigabytes(tmp_path):
         file.write(head)
         file.truncate(len(head) + size)
     start = time.perf_counter()
-    model = parse.read(path)
+    model = reader.read(path)
     assert time.perf_counter() - start < 0.5
     data = model.graph.initializers[0].data
     assert len(data) == size
@@ -256,16 +256,18 @@ def test_a_sparse_file_of_4_5_gigabytes(tmp_path):
 
 
 def test_too_much_besides_payloads(monkeypatch):
-    monkeypatch.setattr(wire, "LIMIT", 100)
+    monkeypatch.setattr(wire_format, "LIMIT", 100)
     data = memoryview(pb.ModelProto(doc_string="d" * 100).SerializeToString())
-    with pytest.raises(wire.Malformed, match="holds 102 bytes besides its raw_data, more than the 100 protobuf reads"):
-        wire.cut(data, MODEL)
+    with pytest.raises(
+        wire_format.Malformed, match="holds 102 bytes besides its raw_data, more than the 100 protobuf reads"
+    ):
+        wire_format.cut(data, MODEL)
 
 
 def test_ten_thousand_small_nodes_cost_little():
     nodes = [onnx.helper.make_node("Add", [f"v{i}", "x"], [f"v{i + 1}"]) for i in range(10_000)]
     data = memoryview(pb.ModelProto(graph=pb.GraphProto(node=nodes)).SerializeToString())
-    best = min(timed(lambda: wire.cut(data, MODEL)) for _ in range(5))
+    best = min(timed(lambda: wire_format.cut(data, MODEL)) for _ in range(5))
     assert best < 0.03  # it takes 0.002; the rest is for slow machines
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import onnx
 import pytest
 from proved import chosen
-from sonnx.proofs import derived, independent
-from sonnx.proofs.family import Family, families
-from sonnx.proofs.instance import Instance
-from sonnx.proofs.theorem import Unconfirmed
-from sonnx.proofs.truths import formula
-from sonnx.proofs.witness import breaks, conforms, find, report, show
 
 from sonnx import check
-from sonnx.catalogue import editions
-from sonnx.parse import read
-from sonnx.verdict import Verdict
-from sonnx.write import Unwritable, element_number, write
+from sonnx.checker.report import Verdict
+from sonnx.model.reader import read
+from sonnx.model.writer import Unwritable, element_number, write
+from sonnx.profile.catalogue import editions
+from sonnx.proofs import derived, independent
+from sonnx.prover.family import Family, families
+from sonnx.prover.smt_truth import formula
+from sonnx.prover.theorem import Unconfirmed
+from sonnx.prover.witness import Instance, breaks, conforms, find, report, show
 
 FAMILIES = [family for each in chosen() for family in families(each, Family.everything)]
 DEFAULT = [family for family in FAMILIES if family.edition == editions().default]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sonnx.comparison.comparing import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
-from sonnx.comparison.distance import Distance
-from sonnx.quoting import escape, plural, printable
+from sonnx.base.escaping import escape, plural, printable
+from sonnx.checker.report import Where
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
+from sonnx.executor.distance import Distance
 from sonnx.report.comparison import label, standing, summary
 from sonnx.report.result import Case, Declared, Part, Result, Standing
-from sonnx.verdict import Where
 
 WAYS = {
     OUTPUT: ("outputs", "The outputs of the whole model are the exact values."),

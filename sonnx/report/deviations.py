@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
-from sonnx.quoting import escape
+from sonnx.base.escaping import escape
+from sonnx.checker.report import Finding, Report, Verdict
 from sonnx.report.text import headline
-from sonnx.verdict import Finding, Report, Verdict
 
 HEAD = """\
 # Deviations to be filled in: reason, risk, approver and `expires = YYYY-MM-DD`. Delete what you do not justify.

@@ -6,16 +6,16 @@ import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from sonnx import catalogue
-from sonnx.cases import Case, cases
-from sonnx.deviations import RULES
-from sonnx.expression import words
-from sonnx.misuse import Misuse
-from sonnx.profile import Edition, Erratum, Operator, Rule
-from sonnx.quoting import escape
-from sonnx.selecting import Label, every, labels, matches_rule, matches_tag
-from sonnx.signature import demanded, every_rule, signature
-from sonnx.typeset import formula
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape
+from sonnx.checker.deviations import RULES
+from sonnx.checker.selection import Label, every, labels, matches_rule, matches_tag
+from sonnx.language.parser import words
+from sonnx.language.printer import formula
+from sonnx.profile import catalogue
+from sonnx.profile.cases import Case, cases
+from sonnx.profile.definitions import Edition, Erratum, Operator, Rule
+from sonnx.profile.signature import demanded, every_rule, signature
 
 WIDTH = 100
 
@@ -200,7 +200,7 @@ def _listed(wanted: str) -> str:
     known = catalogue.editions()
     statuses = {name: edition.status(wanted) for name, edition in known.editions.items()}
     if not any(statuses.values()):
-        raise Misuse(f"nothing is called {wanted!r}; `sonnx rules` lists rules, tags and operators")
+        raise UsageError(f"nothing is called {wanted!r}; `sonnx rules` lists rules, tags and operators")
     said = ", ".join(f"{status} in {name}" for name, status in statuses.items() if status)
     return f"{wanted}\n\n  The operator is {said}.\n  Its rules are not written yet."
 

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sonnx.verdict import Report
-
 if TYPE_CHECKING:
     from sonnx.report.result import Result
+from sonnx.checker.report import Report
 
 FORMATS = {
     "text": "sonnx.report.text",

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from sonnx.quoting import escape, plural
+from sonnx.base.escaping import escape, plural
+from sonnx.checker.report import Finding, Report, Verdict, why
 from sonnx.report.result import Result, Standing
 from sonnx.report.text import answers, given, grouped, headline, justified, place
-from sonnx.results import why
-from sonnx.verdict import Finding, Report, Verdict
 
 PLACES = 20
 """Places of one rule in one annotation."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sonnx.quoting import plural
-from sonnx.report.html_findings import OPENED
-from sonnx.report.html_parts import Markup, code, document, element, folding, join, plain, table, terms
-from sonnx.report.json import tool_version
+from sonnx.base.escaping import plural
+from sonnx.base.resources import tool_version
+from sonnx.report.html import OPENED
+from sonnx.report.markup import Markup, code, document, element, folding, join, plain, table, terms
 from sonnx.report.result import Case, Declared, Part, Result, Standing, worst
 from sonnx.report.text import place
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sonnx.identifier import Tag
-from sonnx.profile import Rule
-from sonnx.results import why
-from sonnx.verdict import Finding, Report
+from sonnx.base.resources import tool_version
+from sonnx.checker.report import Finding, Report, why
+from sonnx.profile.definitions import Rule, Tag
 
 FORMAT = 1
 
@@ -31,16 +30,6 @@ def render(
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
-
-
-def tool_version() -> str:
-    """The version of the installed package, "0" in a tree that is not installed."""
-    from importlib.metadata import PackageNotFoundError, version  # slow, and most runs do not ask
-
-    try:
-        return version("sonnx")
-    except PackageNotFoundError:
-        return "0"
 
 
 def whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as entities
 
-from sonnx.quoting import escape
+from sonnx.base.escaping import escape
+from sonnx.checker.report import Count, Finding, Report, Verdict, overall, why
 from sonnx.report import result as common
 from sonnx.report.result import Part, Result, Standing
 from sonnx.report.text import given, headline, place
-from sonnx.results import why
-from sonnx.verdict import Count, Finding, Report, Verdict, overall
 
 OUTCOMES = {
     Verdict.FAIL: "failure",

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from sonnx.identifier import show_tags
-from sonnx.quoting import escape
-from sonnx.report.json import tool_version
+from sonnx.base.escaping import escape
+from sonnx.base.resources import tool_version
+from sonnx.checker.report import Finding, Report, Verdict, why
+from sonnx.profile.definitions import show_tags
 from sonnx.report.result import Case, Part, Result, Standing
 from sonnx.report.text import answers, given, grouped, justified, meaning, place, said
-from sonnx.results import why
-from sonnx.verdict import Finding, Report, Verdict
 
 PLACES = 100
 """Places of one rule and message that are listed."""

@@ -6,25 +6,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sonnx import catalogue
-from sonnx.bearing import functions
-from sonnx.model_proof import ModelProof, Open, Refuted
-from sonnx.profile import Edition
-from sonnx.proving import Outcome
-from sonnx.quoting import escape, plural, printable
-from sonnx.report import proof as model_report
+from sonnx.base.escaping import escape, plural, printable
+from sonnx.checker.report import Where
+from sonnx.evidence.pages_theorem import page_of
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Edition
+from sonnx.prover.dependencies import functions
+from sonnx.prover.driver import TheoremResult
+from sonnx.prover.model_proof import ModelProof, Open, Refuted
+from sonnx.report import proofs as model_report
 from sonnx.report import proofs as theorem_report
 from sonnx.report.result import Case, Declared, Part, Result, Standing, rule_declared
 from sonnx.report.rules import rules_of
-from sonnx.report.theorem_pages import page_of
-from sonnx.verdict import Where
 
 # ------------------------------------------------------------------ theorems
 
 
-def of_theorems(outcomes: Sequence[Outcome], code: int) -> Result:
+def of_theorems(outcomes: Sequence[TheoremResult], code: int) -> Result:
     """A part for each page of docs/theorems, a case for each theorem; it is good where it comes out as stated."""
-    pages: dict[str, list[Outcome]] = {}
+    pages: dict[str, list[TheoremResult]] = {}
     for outcome in outcomes:
         pages.setdefault(page_of(outcome.theorem), []).append(outcome)
     topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
@@ -43,7 +43,7 @@ def of_theorems(outcomes: Sequence[Outcome], code: int) -> Result:
     )
 
 
-def _page(page: str, members: Sequence[Outcome]) -> Part:
+def _page(page: str, members: Sequence[TheoremResult]) -> Part:
     """The theorems of one page; the bounds that all of them have are said once."""
     bounds = {outcome.theorem.bounds for outcome in members}
     shared = len(bounds) == 1 and "" not in bounds
@@ -57,7 +57,7 @@ def _theorem(theorem: Any) -> Declared:
     return Declared(theorem.statement, "theorem", theorem.because, "", f"about {about}" if about else "", tags)
 
 
-def _outcome(outcome: Outcome, shared: bool) -> Case:
+def _outcome(outcome: TheoremResult, shared: bool) -> Case:
     theorem = outcome.theorem
     if outcome.expected:
         standing = Standing.GOOD
@@ -72,7 +72,7 @@ def _outcome(outcome: Outcome, shared: bool) -> Case:
     )
 
 
-def _shown(outcome: Outcome, shared: bool) -> Iterator[tuple[str, str]]:
+def _shown(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, str]]:
     theorem = outcome.theorem
     if outcome.unanswered is not None:
         yield "not answered", printable(outcome.unanswered)

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sonnx.proving import SOLVERS, Outcome
-from sonnx.quoting import escape
-from sonnx.report.json import tool_version
+from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.resources import tool_version
+from sonnx.checker.report import Where
+from sonnx.prover.driver import SOLVERS, TheoremResult
+from sonnx.prover.model_proof import ModelProof, Open, Refuted
 
 FORMAT = 1
 STATUSES = ("proved", "refuted", "undecided", "vacuous")
@@ -29,12 +31,12 @@ def listing(found: Iterable[Theorem]) -> str:
     )
 
 
-def text(outcomes: Sequence[Outcome]) -> str:
+def text(outcomes: Sequence[TheoremResult]) -> str:
     """A table by topic, what came out otherwise than stated, the refuted statements, and what is assumed."""
     return "\n".join([*_table(outcomes), *_surprises(outcomes), *_refuted(outcomes), "", *trusted(outcomes)]) + "\n"
 
 
-def _table(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _table(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
     yield _row("topic", ["theorems", *STATUSES[:3], "obligations", *SOLVERS, "confirmed"])
     for topic in topics:
@@ -46,7 +48,7 @@ def _row(first: str, cells: Sequence[object]) -> str:
     return f"{first:14s}" + "".join(f"{cell!s:>12s}" for cell in cells)
 
 
-def _counts(outcomes: Sequence[Outcome]) -> list[int]:
+def _counts(outcomes: Sequence[TheoremResult]) -> list[int]:
     status = [outcome.status for outcome in outcomes]
     obligations = [each for outcome in outcomes for each in outcome.obligations]
     solvers = [answer.solver for each in obligations for answer in each.answers if answer.result in ("sat", "unsat")]
@@ -57,7 +59,7 @@ def _counts(outcomes: Sequence[Outcome]) -> list[int]:
     ]  # fmt: skip
 
 
-def _surprises(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _surprises(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     yield from _unanswered(outcomes)
     for outcome in outcomes:
         if not outcome.expected and outcome.unanswered is None:
@@ -72,7 +74,7 @@ def _surprises(outcomes: Sequence[Outcome]) -> Iterator[str]:
                 yield f"  the code that runs does not show it: {escape(outcome.unconfirmed)}"
 
 
-def _unanswered(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _unanswered(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     """By reason, because a run that ended leaves many."""
     reasons: dict[str, list[str]] = {}
     for outcome in outcomes:
@@ -91,7 +93,7 @@ def disagreement(judged: Any) -> str:
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
 
 
-def _refuted(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _refuted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     """What a text says and is false, one by one; models that break one rule alone are many, and then only counted."""
     found = [outcome for outcome in outcomes if outcome.status == "refuted" and outcome.expected]
     models = [outcome for outcome in found if outcome.theorem.reason_single]
@@ -112,12 +114,12 @@ def _refuted(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"  more     sonnx prove --select {folded[0].theorem.id}"
 
 
-def values(outcome: Outcome) -> str:
+def values(outcome: TheoremResult) -> str:
     """The counterexample of the solver."""
     return ", ".join(f"{name} = {value}" for name, value in outcome.counterexample)
 
 
-def trusted(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     """Who answered, what rests on one solver, and what has to be believed."""
     outcomes = [outcome for outcome in outcomes if outcome.unanswered is None]
     single = [outcome for outcome in outcomes if not outcome.confirmed]
@@ -134,7 +136,7 @@ def trusted(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "what has to be believed: docs/trust.md"
 
 
-def as_json(outcomes: Sequence[Outcome]) -> str:
+def as_json(outcomes: Sequence[TheoremResult]) -> str:
     """The certificates: what was asked, by its hashes, and what each solver answered."""
     document = {
         "format": FORMAT,
@@ -144,7 +146,7 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
 
 
-def _certificate(outcome: Outcome) -> dict[str, Any]:
+def _certificate(outcome: TheoremResult) -> dict[str, Any]:
     theorem = outcome.theorem
     stated = ("id", "statement", "formula", "expected", "bounds", "sort", "reason_single", "because", "erratum")
     return {
@@ -167,3 +169,122 @@ def _certificate(outcome: Outcome) -> dict[str, Any]:
             for each in outcome.obligations
         ],
     }
+
+
+# ------------------------------------------------------------------
+# The proof of a model, as text for a terminal and as data for JSON (proof.schema.json).
+
+
+MODEL_FORMAT = 1
+UNSTATED = "under a condition on the symbols that could not be stated in few words"
+
+
+def render(proof: ModelProof) -> str:
+    """The whole proof: what fails first, then what is open, then the totals."""
+    return "\n".join(escape(line) for line in _lines(proof)) + "\n"
+
+
+def _lines(proof: ModelProof) -> Iterator[str]:
+    for refuted in proof.refuted:
+        yield from _refuted_model(proof, refuted)
+    for undecided in proof.open:
+        yield f"{proof.name}: {_where(undecided.where, undecided.nodes)}"
+        yield f"  undecided  {undecided.rule}  {undecided.reason}"
+    yield f"{proof.name}: {headline(proof)}"
+    if proof.assumptions:
+        yield f"  for all     {', '.join(proof.assumptions)}"
+    if proof.refuted:
+        yield f"  needs       {proof.constraint or UNSTATED}"
+    for note in proof.notes:
+        yield f"  note        {note}"
+
+
+def headline(proof: ModelProof) -> str:
+    """The verdict with its numbers, in one line."""
+    what = f"{proof.proved} of {proof.conditions} conditions of {plural(proof.nodes_judged, 'node')}"
+    symbols = f"for all values of {', '.join(proof.symbols)}" if proof.symbols else "without symbolic dimensions"
+    asked = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'question')} to the solver"
+    return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {asked})"
+
+
+def _refuted_model(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
+    yield f"{proof.name}: {_where(refuted.where, refuted.nodes)}"
+    yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
+    yield from (f"        {term:<8}  {said}" for term, said in told(proof, refuted))
+
+
+def binding(refuted: Refuted) -> str:
+    """For which values of the symbols the rule fails."""
+    numbers = ", ".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
+    return "whatever the symbols are" if refuted.always else f"for {numbers}"
+
+
+def told(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
+    """What the rule demands, where it holds, and the command that shows it, as terms and what they say."""
+    yield "requires", refuted.requires
+    if not refuted.always:
+        yield "holds", f"where {refuted.constraint}" if refuted.constraint else UNSTATED
+        numbers = ",".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
+        yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
+
+
+def _where(where: Where, nodes: int) -> str:
+    more = f" and {plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
+    return f"node {quote(where.name)} ({where.operator}, opset {where.version}), {where.place}{more}"
+
+
+def model_as_json(proof: ModelProof) -> str:
+    """The proof as one JSON document, ending in a line feed."""
+    return json.dumps(as_data(proof), indent=1, ensure_ascii=True) + "\n"
+
+
+def as_data(proof: ModelProof) -> dict[str, Any]:
+    """The proof as a dictionary of JSON values."""
+    return {
+        "format": MODEL_FORMAT,
+        "tool": {"name": "sonnx", "version": tool_version()},
+        "model": proof.name,
+        "sha256": proof.sha256 or None,
+        "edition": proof.edition,
+        "verdict": proof.verdict,
+        "exit": proof.exit_code,
+        "symbols": list(proof.symbols),
+        "assumptions": list(proof.assumptions),
+        "nodes": proof.nodes,
+        "nodes_judged": proof.nodes_judged,
+        "conditions": proof.conditions,
+        "proved": proof.proved,
+        "distinct": proof.distinct,
+        "queries": proof.queries,
+        "rules": [{"rule": each.rule, "proved": each.proved, "waiting": each.waiting} for each in proof.rules],
+        "refuted": [_refuted_data(each) for each in proof.refuted],
+        "open": [_open_data(each) for each in proof.open],
+        "constraint": proof.constraint or None,
+        "notes": list(proof.notes),
+    }
+
+
+def _refuted_data(refuted: Refuted) -> dict[str, Any]:
+    return {
+        "rule": refuted.rule,
+        "where": _where_data(refuted.where),
+        "nodes": refuted.nodes,
+        "requires": refuted.requires,
+        "counterexample": dict(refuted.numbers),
+        "actual": refuted.actual,
+        "constraint": refuted.constraint or None,
+        "always": refuted.always,
+    }
+
+
+def _open_data(undecided: Open) -> dict[str, Any]:
+    return {
+        "rule": undecided.rule,
+        "where": _where_data(undecided.where),
+        "nodes": undecided.nodes,
+        "reason": undecided.reason,
+    }
+
+
+def _where_data(where: Where) -> dict[str, Any]:
+    return {"place": where.place, "name": where.name, "operator": where.operator, "operator_set": where.version}

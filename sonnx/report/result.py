@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sonnx.profile import Edition, Rule
+from sonnx.checker.report import Where
+from sonnx.profile.definitions import Edition, Rule
 from sonnx.report.rules import tags_until
 from sonnx.report.text import place
-from sonnx.verdict import Where
 
 
 class Standing(StrEnum):

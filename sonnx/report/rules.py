@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from sonnx import catalogue
-from sonnx.identifier import Tag, show_tags
-from sonnx.inforce import InForce
-from sonnx.profile import Edition, Rule
-from sonnx.signature import signature
+from sonnx.checker.rules import ActiveRules
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Edition, Rule, Tag, show_tags
+from sonnx.profile.signature import signature
 
 
 def rules_of(edition: Edition) -> Iterator[Rule]:
     """Every rule in force: general, graph, then by operator, newest version first."""
-    in_force = InForce(edition)
+    in_force = ActiveRules(edition)
     yield from (rule for rule, _ in in_force.general)
     yield from in_force.graph
     for name in sorted({*edition.operators, *edition.planned}):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sonnx.agreement import Difference
-from sonnx.quoting import escape
+from sonnx.base.escaping import escape
+from sonnx.executor.distance import Difference
 
 
 @dataclass(slots=True)

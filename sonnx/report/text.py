@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from sonnx.identifier import show_tags
-from sonnx.profile import Rule
-from sonnx.quoting import escape, quote
-from sonnx.results import Why, why
-from sonnx.verdict import Finding, Report, Verdict, Where
+from sonnx.base.escaping import escape, quote
+from sonnx.checker.report import Finding, Report, Verdict, Where, Why, why
+from sonnx.profile.definitions import Rule, show_tags
 
 PLACES = 3
 """Further places shown for one rule; the JSON report has all."""

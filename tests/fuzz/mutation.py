@@ -15,11 +15,11 @@ import onnx
 from conftest import HOSTILE
 from google.protobuf.message import EncodeError
 
-from sonnx import catalogue
-from sonnx.cases import cases
-from sonnx.domain import Expression
-from sonnx.qualification.models import model_bytes
-from sonnx.selecting import every
+from sonnx.checker.selection import every
+from sonnx.evidence.verification import model_bytes
+from sonnx.language.domain import Expression
+from sonnx.profile import catalogue
+from sonnx.profile.cases import cases
 
 T = TypeVar("T")
 Message = Any

@@ -14,22 +14,22 @@ import numpy as np
 from mutation import Draw, model, rule_text
 
 import sonnx
-from sonnx.domain import RuleError
-from sonnx.expression import parse as parse_rule
-from sonnx.facts import Cause, Tensor, Unknown
-from sonnx.judging import judge
-from sonnx.kinds import SHAPE, TENSOR, kind_of
-from sonnx.misuse import Misuse
-from sonnx.model_proof import prove_model
-from sonnx.parse import read
-from sonnx.profile import Rule
-from sonnx.report import proof as proof_report
+from sonnx.base.errors import UsageError
+from sonnx.checker.rules import evaluate_rule
+from sonnx.executor.executor import asked
+from sonnx.language.domain import RuleError
+from sonnx.language.evaluator import Cause, TensorFacts, Unknown
+from sonnx.language.parser import parse as parse_rule
+from sonnx.language.type_checker import SHAPE, TENSOR, type_of
+from sonnx.model.reader import read
+from sonnx.numerics.formats import ELEMENTS
+from sonnx.profile.definitions import Rule
+from sonnx.prover.model_proof import prove_model
+from sonnx.report import proofs as proof_report
 from sonnx.report.formats import FORMATS, RESULTS, render, render_result
 from sonnx.report.proof_result import of_model
-from sonnx.running import asked
-from sonnx.semantics.formats import ELEMENTS
 
-REFUSALS = (sonnx.Unreadable, Misuse)
+REFUSALS = (sonnx.Unreadable, UsageError)
 SHOWN = (*["text"] * 6, *["json", "github", "markdown"] * 3, *["junit"] * 2, "html", "sarif")
 PROVED = (*["junit", "github", "markdown"] * 3, "html", "sarif")
 """The longest documents seldom."""
@@ -43,7 +43,7 @@ UNKNOWN = Unknown(Cause.RUN_TIME, "the value is known at run time only")
 KINDS = {"x": TENSOR, "s": SHAPE, "a": "int", "written(a)": "bool", "given(x)": "bool", "constant(x)": "bool"}
 LISTS = ((), (2, 0, -1, UNKNOWN, 2**70), (1,) * 50, (UNKNOWN,), UNKNOWN)
 FACTS = {
-    "x": (Tensor("float", (2, UNKNOWN, 0), (1, 2, -3)), Tensor(UNKNOWN, UNKNOWN), Tensor("int8", (), (0.5, 2**60))),
+    "x": (TensorFacts("float", (2, UNKNOWN, 0), (1, 2, -3)), TensorFacts(UNKNOWN, UNKNOWN), TensorFacts("int8", (), (0.5, 2**60))),
     "s": LISTS, "a": (0, -3, 2**64, UNKNOWN),
 }  # fmt: skip
 TRUTHS = (True, False, UNKNOWN)
@@ -116,13 +116,13 @@ def language(data: bytes) -> None:
     text, draw = rule_text(data), Draw(data[::-1])
     try:
         rule = parse_rule(text)
-        kind = kind_of(rule, KINDS)
+        kind = type_of(rule, KINDS)
     except RuleError as error:
         assert str(error)
         return
     if kind == "bool":
         names = {name: draw.one(FACTS.get(name, TRUTHS)) for name in sorted(rule.names)}
-        assert judge(RULE, rule, names).verdict
+        assert evaluate_rule(RULE, rule, names).verdict
 
 
 TARGETS: Mapping[str, Callable[[bytes], None]] = {"check": check, "prove": prove, "run": run, "language": language}

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sonnx.catalogue import editions, general_rules, operators
-from sonnx.domain import RuleError
-from sonnx.expression import parse, words
-from sonnx.facts import Cause, Facts, OutOfFuel, Tensor, Unknown, first_unknown
-from sonnx.judging import judge
-from sonnx.kinds import Many
-from sonnx.kinds import signature as kinds_of_word
-from sonnx.profile import Rule
-from sonnx.signature import resolve, signature
-from sonnx.verdict import Verdict
-from sonnx.words import Undefined, broadcast, broadcastable, onnx_broadcastable
+from sonnx.checker.report import Verdict
+from sonnx.checker.rules import evaluate_rule
+from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_broadcastable
+from sonnx.language.domain import RuleError
+from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, TensorFacts, Unknown, first_unknown
+from sonnx.language.parser import parse, words
+from sonnx.language.type_checker import Many
+from sonnx.language.type_checker import signature as kinds_of_word
+from sonnx.profile.catalogue import editions, general_rules, operators
+from sonnx.profile.definitions import Rule
+from sonnx.profile.signature import resolve, signature
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
 UNKNOWN = Unknown(Cause.NOT_STATED, "nothing is stated")
@@ -31,7 +31,7 @@ TRUTHS = (True, False, UNKNOWN)
 
 
 def value(text, /, **names):
-    return parse(text).evaluate(Facts(), names)
+    return parse(text).evaluate(Evaluator(), names)
 
 
 def truth(found):
@@ -128,8 +128,8 @@ def two_views(draw):
     for shape in [*shapes, draw(st.lists(EXTENT, max_size=3).map(tuple))]:
         element = draw(kinds)
         mask = draw(st.none() | st.lists(st.booleans(), min_size=3, max_size=3))
-        full.append(Tensor(element, shape))
-        part.append(Tensor(draw(st.sampled_from([element, UNKNOWN])), hidden(shape, mask)))
+        full.append(TensorFacts(element, shape))
+        part.append(TensorFacts(draw(st.sampled_from([element, UNKNOWN])), hidden(shape, mask)))
     return [{"X": tuple(each[:-1]), "Y": each[-1], "given(Y)": True} for each in (full, part)]
 
 
@@ -183,7 +183,7 @@ def test_a_word_called_and_read_are_equal(name, data):
         return  # an axis is counted up from 0: Python's negative index is no part of the language
     if name == "along" and arguments[1] < 0:
         return
-    read = word.interpret(Facts(), arguments)
+    read = word.interpret(Evaluator(), arguments)
     direct = called(word, arguments)
     if isinstance(read, Unknown) or first_unknown(read) is not None:
         assert direct is None
@@ -272,7 +272,7 @@ def hostile_tensor(random_):
     values = random_.choice(
         [UNKNOWN, (), (0,), (HUGE,), (UNKNOWN,) * 3, (math.nan, math.inf), tuple(range(2000)), (0,) * 2000]
     )
-    return Tensor(random_.choice(["float", "int64", "type 99", UNKNOWN]), shape, values)
+    return TensorFacts(random_.choice(["float", "int64", "type 99", UNKNOWN]), shape, values)
 
 
 def hostile_names(made, random_):
@@ -302,7 +302,7 @@ def hostile_names(made, random_):
         names[f"constant({parameter.name})"] = random_.random() < 0.5
     for name, expression in made.define.items():
         try:
-            names[name] = expression.evaluate(Facts(), names)
+            names[name] = expression.evaluate(Evaluator(), names)
         except OutOfFuel:
             names[name] = UNKNOWN
     return names
@@ -316,7 +316,7 @@ def test_no_facts_make_a_rule_raise(seed):
     random_ = random.Random(seed)
     for made, rule in EVERYTHING:
         names = hostile_names(made, random_)
-        answer = judge(rule, rule.require, names)
+        answer = evaluate_rule(rule, rule.require, names)
         assert answer.verdict in (*Verdict,)
         assert answer.actual or answer.verdict is Verdict.PASS
         assert len(answer.actual) < 20_000
@@ -325,13 +325,13 @@ def test_no_facts_make_a_rule_raise(seed):
 @pytest.mark.parametrize(
     ("operator", "version", "names"),
     [
-        ("Max", 13, {"X": tuple(Tensor("float", (2,) * 3) for _ in range(10_000)), "Y": Tensor("float", (2, 2, 2))}),
-        ("Max", 13, {"X": (Tensor("float", (2,) * 100_000),) * 2, "Y": Tensor("float", (2,) * 100_000)}),
-        ("Max", 13, {"X": (Tensor("float", (HUGE,)), Tensor("float", (HUGE + 1,))), "Y": Tensor("float", (HUGE,))}),
-        ("Max", 13, {"X": (Tensor("float", (UNKNOWN,) * 100_000),) * 2, "Y": Tensor("float", UNKNOWN)}),
-        ("ArgMax", 13, {"X": Tensor("float", (2,) * 100_000), "Y": Tensor("int64", ()), "axis": HUGE, "keepdims": 1,
+        ("Max", 13, {"X": tuple(TensorFacts("float", (2,) * 3) for _ in range(10_000)), "Y": TensorFacts("float", (2, 2, 2))}),
+        ("Max", 13, {"X": (TensorFacts("float", (2,) * 100_000),) * 2, "Y": TensorFacts("float", (2,) * 100_000)}),
+        ("Max", 13, {"X": (TensorFacts("float", (HUGE,)), TensorFacts("float", (HUGE + 1,))), "Y": TensorFacts("float", (HUGE,))}),
+        ("Max", 13, {"X": (TensorFacts("float", (UNKNOWN,) * 100_000),) * 2, "Y": TensorFacts("float", UNKNOWN)}),
+        ("ArgMax", 13, {"X": TensorFacts("float", (2,) * 100_000), "Y": TensorFacts("int64", ()), "axis": HUGE, "keepdims": 1,
                         "select_last_index": 0}),
-        ("ReduceMax", 13, {"data": Tensor("float", (2,) * 100_000), "reduced": Tensor("float", ()), "keepdims": 0,
+        ("ReduceMax", 13, {"data": TensorFacts("float", (2,) * 100_000), "reduced": TensorFacts("float", ()), "keepdims": 0,
                            "axes": (0,) * 2000, "named": (0,) * 2000, "gone": (0,) * 2000, "written(axes)": True}),
     ],
     ids=["10,000 inputs", "rank 100,000", "extents of 2^63", "100,000 symbols", "axis 2^63", "2,000 equal axes"],
@@ -339,7 +339,7 @@ def test_no_facts_make_a_rule_raise(seed):
 def test_large_facts_end_within_the_fuel(operator, version, names):
     started = time.process_time()
     for rule in signature(operator, version, "2026-11").rules:
-        judge(rule, rule.require, names)
+        evaluate_rule(rule, rule.require, names)
     assert time.process_time() - started < 30
 
 
@@ -347,7 +347,7 @@ def test_fuel_bounds_a_hostile_range():
     with pytest.raises(OutOfFuel):
         value("all(i >= 0 for i in range(n))", n=HUGE)
     rule = Rule("x", "node", "validity", "", "", "", "", parse("all(i >= 0 for i in range(n))"))
-    assert judge(rule, rule.require, {"n": HUGE}).verdict is Verdict.UNDECIDED
+    assert evaluate_rule(rule, rule.require, {"n": HUGE}).verdict is Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize("text", ["n == 1", "[1][n] == 1", "1 // n == 1", "[1][0:n] == []", "n + n in [1]"])
@@ -355,7 +355,7 @@ def test_fuel_bounds_a_hostile_range():
 def test_a_number_too_long_to_print_is_said(text, n):
     """Python refuses to print numbers of more than 4,300 digits; a product of extents can be one."""
     rule = Rule("x", "node", "validity", "", "", "", "", parse(text))
-    assert 0 < len(judge(rule, rule.require, {"n": n}).actual) < 500
+    assert 0 < len(evaluate_rule(rule, rule.require, {"n": n}).actual) < 500
 
 
 @pytest.mark.parametrize("text", ["n // 0", "n % 0", "n // (0 - 1)", "[n][7]", "[n][0 - 1]", "[n][0:9]", "max([])",

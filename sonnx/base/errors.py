@@ -1,0 +1,49 @@
+"""Errors that users meet, and the exit code of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+
+class UsageError(ValueError):
+    """A request that cannot be met; the message is one sentence that says what is accepted."""
+
+
+USAGE, TOOL_FAILED = 2, 4
+EXIT_CODES = {
+    0: "every rule holds",
+    1: "a rule fails",
+    USAGE: "the file is no readable model, or the command is wrong",
+    3: "something is undecided, assumed or not checked",
+    TOOL_FAILED: "the tool failed",
+}
+"""What the exit code of a check means."""
+
+
+def worst(codes: Collection[int]) -> int:
+    """The exit code of several files: the first of 4, 2, 1, 3, 0 that one of them has."""
+    return next(each for each in (TOOL_FAILED, USAGE, 1, 3, 0) if each in codes)
+
+
+class Stop(Exception):
+    """A run that has no result; the message is one sentence."""
+
+    exit_code = 1
+
+
+class ErrorCondition(Stop):
+    """A rule the values rest on does not hold for these inputs; `rule` is its identifier."""
+
+    def __init__(self, rule: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.rule = rule
+
+
+class NotExecutable(Stop):
+    """The executor has no meaning for a part of the model, or the model states no values for a constant."""
+
+
+class BadInput(Stop, ValueError):
+    """An input is missing, not asked for, unreadable, or of another type or shape than the model declares."""
+
+    exit_code = 2

@@ -1,0 +1,99 @@
+"""The outline of a graph, for drawing it: its nodes, and which of them use the output of which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonnx.model.ir import Graph, Model, subgraphs
+
+INPUT, OUTPUT = "input", "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What is drawn: a node with its place, or an input or output of the graph.
+
+    `inner` are the places of nodes that compute from constants only and are drawn as a part of their first user.
+    """
+
+    place: str
+    name: str
+    operator: str
+    inner: tuple[str, ...] = ()
+    nested: bool = False
+    """It holds graphs, which are not drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Boxes in the order of the file, and edges between their indices, each from an earlier to a later box.
+
+    `backward` counts the uses of a value before it is computed, which are no edges.
+    """
+
+    boxes: tuple[Box, ...]
+    edges: tuple[tuple[int, int], ...]
+    backward: int = 0
+
+
+def outline(model: Model) -> Outline:
+    """The outline of the main graph."""
+    graph = model.graph
+    users = _first_users(graph)
+    inner: dict[int, list[str]] = {}
+    for index, user in users.items():
+        inner.setdefault(_drawn(user, users), []).append(f"graph/node[{index}]")
+    constants = {tensor.name for tensor in graph.initializers} | {tensor.name for tensor in graph.sparse_initializers}
+    given = [(position, value.name) for position, value in enumerate(graph.inputs) if value.name not in constants]
+    boxes = [Box(f"graph/input[{position}]", name, INPUT) for position, name in given]
+    made = {name: number for number, (_, name) in enumerate(given)}
+    edges: dict[tuple[int, int], None] = {}
+    backward = 0
+    shown = [index for index in range(len(graph.nodes)) if index not in users]
+    produced = {name for index in shown for name in graph.nodes[index].outputs if name}
+    for index in shown:
+        node, number = graph.nodes[index], len(boxes)
+        nested = any(True for _ in subgraphs(node))
+        boxes.append(Box(f"graph/node[{index}]", node.name, node.operator, tuple(inner.get(index, ())), nested))
+        for name in node.inputs:
+            if name in made:
+                edges[made[name], number] = None
+            elif name in produced:
+                backward += 1
+        made |= dict.fromkeys(filter(None, node.outputs), number)
+    for position, value in enumerate(graph.outputs):
+        number = len(boxes)
+        boxes.append(Box(f"graph/output[{position}]", value.name, OUTPUT))
+        if value.name in made:
+            edges[made[value.name], number] = None
+    return Outline(tuple(boxes), tuple(edges), backward)
+
+
+def _first_users(graph: Graph) -> dict[int, int]:
+    """The nodes that compute from constants only, each with the first later node that uses it."""
+    moving = {value.name for value in graph.inputs} - {tensor.name for tensor in graph.initializers}
+    produced = {name for node in graph.nodes for name in node.outputs if name}
+    user_of: dict[str, int] = {}
+    for index, node in enumerate(graph.nodes):
+        for name in node.inputs:
+            user_of.setdefault(name, index)
+    seen: set[str] = set()
+    found: dict[int, int] = {}
+    kept = {value.name for value in graph.outputs}
+    for index, node in enumerate(graph.nodes):
+        early = any(name in produced and name not in seen for name in node.inputs)
+        seen.update(node.outputs)
+        user = min((user_of[name] for name in node.outputs if name in user_of), default=None)
+        still = not moving.intersection(node.inputs) and not early and not any(True for _ in subgraphs(node))
+        if still and user is not None and user > index and kept.isdisjoint(node.outputs):
+            found[index] = user
+        else:
+            moving.update(node.outputs)
+    return found
+
+
+def _drawn(index: int, users: dict[int, int]) -> int:
+    """The node that is drawn for one that may itself be a part of another."""
+    while index in users:
+        index = users[index]
+    return index

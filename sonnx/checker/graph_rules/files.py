@@ -1,0 +1,131 @@
+"""Rules about a model file as a whole.
+
+Each public function is the rule of its name in restrictions/graph.toml: it yields what is wrong with its subject.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+
+from sonnx.base.escaping import escape, plural, quote
+from sonnx.checker.graph_rules.defect import Defect
+from sonnx.model.ir import Function, Model, Node
+from sonnx.model.scopes import scopes, standard
+from sonnx.profile.definitions import Editions
+
+
+def ir_version_known(model: Model, editions: Editions) -> Iterator[Defect]:
+    if model.ir_version is None:
+        yield Defect("no IR version is written")
+    elif not 1 <= model.ir_version <= editions.ir_version:
+        yield Defect(f"the IR version is {model.ir_version}; known are 1 to {editions.ir_version}")
+
+
+def operator_set_imported_once(model: Model, editions: Editions) -> Iterator[Defect]:
+    for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
+        seen = Counter(standard(entry.domain) for entry in imports)
+        for domain, number in seen.items():
+            if number > 1:
+                versions = ", ".join(str(entry.version) for entry in imports if standard(entry.domain) == domain)
+                yield Defect(
+                    f"the operator set {quote(domain)} is imported {number} times, with versions {versions}", place
+                )
+        for entry in imports:
+            if entry.version is None:
+                yield Defect(f"the operator set {quote(entry.domain)} is imported without a version", place)
+
+
+def some_operator_set_imported(model: Model, editions: Editions) -> Iterator[Defect]:
+    if model.ir_version not in (1, 2) and not model.imports:
+        yield Defect("no operator set is imported")
+
+
+def imports_since_ir_version_3(model: Model, editions: Editions) -> Iterator[Defect]:
+    # An IR version that is no number or none of the known ones fails ir-version-known.
+    if model.imports and model.ir_version in (1, 2):
+        imported = plural(len(model.imports), "operator set is imported", "operator sets are imported")
+        yield Defect(f"{imported} at IR version {model.ir_version}")
+
+
+def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Defect]:
+    if model.ir_version not in (1, 2, 3):
+        return
+    for scope in scopes(model):
+        graph = scope.graph
+        inputs = {value.name for value in graph.inputs}
+        names = [*(each.name for each in graph.initializers), *(each.name for each in graph.sparse_initializers)]
+        others = [name for name in names if name not in inputs]
+        if others:
+            alone = plural(len(others), "initializer is no graph input", "initializers are no graph inputs")
+            yield Defect(f"at IR version {model.ir_version} {alone}, first {quote(others[0])}", scope.place, others[0])
+
+
+def operator_set_known(model: Model, editions: Editions) -> Iterator[Defect]:
+    for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
+        for entry in imports:
+            version = entry.version
+            if standard(entry.domain) == "" and version is not None and not 1 <= version <= editions.operator_set:
+                yield Defect(f"operator set {version} is imported; known are 1 to {editions.operator_set}", place)
+
+
+def no_training_info(model: Model, editions: Editions) -> Iterator[Defect]:
+    if model.training_count:
+        yield Defect(f"training_info has {plural(model.training_count, 'entry', 'entries')}")
+
+
+def no_unknown_field(model: Model, editions: Editions) -> Iterator[Defect]:
+    for unknown in model.unknown:
+        yield Defect(f"field number {unknown.number} has a content the format does not define", unknown.place)
+
+
+def printable_name(model: Model, editions: Editions) -> Iterator[Defect]:
+    for place, name in _names(model):
+        yield Defect(f"the name is {quote(name)}", place, name)
+
+
+def no_model_local_function(model: Model, editions: Editions) -> Iterator[Defect]:
+    for index, function in enumerate(model.functions):
+        text = f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model"
+        yield Defect(text, f"function[{index}]")
+
+
+def _function_place(function: Function) -> str:
+    return f"function {quote(function.name)}"
+
+
+def _names(model: Model) -> Iterator[tuple[str, str]]:
+    """The names that do not print, each with its place; whole lists are passed over where all do."""
+    for index, entry in enumerate(model.imports):
+        yield from _unprintable(f"opset_import[{index}]", (entry.domain,))
+    for index, function in enumerate(model.functions):
+        defaults = tuple(attribute.name for attribute in function.defaults)
+        domains = tuple(entry.domain for entry in function.imports)
+        own = (function.domain, function.overload, *function.attributes, *defaults, *domains)
+        yield from _unprintable(f"function[{index}]", own)
+    for scope in scopes(model):
+        graph = scope.graph
+        yield from _unprintable(scope.place, (graph.name,))
+        for kind in ("input", "output", "value_info", "initializer", "sparse_initializer"):
+            listed = getattr(graph, kind if kind == "value_info" else f"{kind}s")
+            if not "".join([value.name for value in listed]).isprintable():
+                for index, value in enumerate(listed):
+                    yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
+        for value in {id(each.type): each for each in (*graph.inputs, *graph.outputs, *graph.value_info)}.values():
+            symbols = tuple(dimension for dimension in value.type.shape or () if isinstance(dimension, str))
+            yield from _unprintable(f"{scope.place}/{escape(value.name)}", symbols)
+        if not "".join(chain.from_iterable(map(_node_names, graph.nodes))).isprintable():
+            for index, node in enumerate(graph.nodes):
+                yield from _unprintable(scope.node_place(index), _node_names(node))
+
+
+def _node_names(node: Node) -> tuple[str, ...]:
+    names = (node.name, node.operator, node.domain, node.overload, *node.inputs, *node.outputs)
+    return (*names, *[attribute.name for attribute in node.attributes]) if node.attributes else names
+
+
+def _unprintable(place: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for name in dict.fromkeys(names):
+        if not name.isprintable():
+            yield place, name

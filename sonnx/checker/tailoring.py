@@ -1,0 +1,226 @@
+"""Tailoring: what one project demands beyond an edition.
+
+A tailoring only adds rules, and each of them only refuses: what an edition refuses, it refuses under every tailoring.
+The rules are ordinary ones of the class "project", asked in the one walk of the check; docs/tailoring.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sonnx.base.escaping import number as shown
+from sonnx.base.escaping import quote
+from sonnx.checker.graph_rules import Call, Defect
+from sonnx.language.domain import Expression, RuleError
+from sonnx.language.parser import parse
+from sonnx.language.type_checker import VALUE, type_of
+from sonnx.model.ir import Model
+from sonnx.model.scopes import STANDARD, constants, scopes
+from sonnx.profile.catalogue import editions
+from sonnx.profile.definitions import Edition, Rule, is_slug
+from sonnx.profile.toml_files import CatalogueError, Table, sentence
+from sonnx.profile.toml_files import read as read_project_file
+
+PROJECT = "project"
+"""The class of rules that a project states."""
+PREFIX = "tailoring."
+Decides = Callable[..., Iterable[Defect]]
+
+
+@dataclass(frozen=True)
+class Tailoring:
+    """A tailoring file as read: its rules, those that are texts and those that functions decide."""
+
+    file: str
+    sha256: str
+    name: str
+    edition: str
+    strict_versions: bool
+    conditions: tuple[tuple[Rule, Expression], ...]
+    decided: tuple[tuple[Rule, Decides], ...]
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules of the file."""
+        return (*(rule for rule, _ in self.conditions), *(rule for rule, _ in self.decided))
+
+
+def read(path: str | os.PathLike[str]) -> Tailoring:
+    """The tailoring in a file.
+
+    Raises:
+        Misuse: the file is not of the format of docs/tailoring.md, or would allow what its edition does not.
+    """
+    return read_project_file(path, _tailoring)
+
+
+def _tailoring(table: Table, file: str, sha256: str) -> Tailoring:
+    name, edition = sentence(table, "name"), table.take("edition", str)
+    known = editions().editions
+    if edition not in known:
+        raise CatalogueError(f"there is no edition {edition!r}; there are {', '.join(known)}")
+    strict = table.take("strict_versions", bool, True) if "strict_versions" in table.data else None
+    if strict is False:
+        raise CatalogueError("strict_versions = false would allow what the edition may refuse; leave it out")
+    largest = Table(table.take("largest", dict, {}), "largest")
+    conditions = [*_types(table, known[edition]), *_sizes(largest), *_texts(table)]
+    decided = [*_operators(table, known[edition]), *_operator_sets(table), *_counts(largest)]
+    largest.end()
+    slugs = [rule.slug for rule, _ in (*conditions, *decided)]
+    if not slugs and not strict:
+        raise CatalogueError("the file demands nothing")
+    if len(set(slugs)) < len(slugs):
+        raise CatalogueError(f"two rules are called {next(slug for slug in slugs if slugs.count(slug) > 1)}")
+    return Tailoring(file, sha256, name, edition, bool(strict), tuple(conditions), tuple(decided))
+
+
+def _rule(name: str, subject: str, statement: str, remedy: str, because: str = "", require: Any = None) -> Rule:
+    return Rule(
+        slug=PREFIX + name,
+        subject=subject,
+        kind=PROJECT,
+        statement=statement,
+        because=because or "The project restricts the profile further.",
+        remedy=remedy,
+        source="The tailoring file of the project",
+        require=require,
+    )
+
+
+# ------------------------------------------------------------------ rules that are texts
+
+
+def _types(table: Table, edition: Edition) -> Iterator[tuple[Rule, Expression]]:
+    if "element_types" not in table.data:
+        return
+    listed = _listed(table, "element_types", edition.element_types, edition)
+    text = parse(f"value.type in {list(listed)}")
+    statement = f"Every element type is one of {', '.join(listed)}."
+    yield _rule("element-types", "value", statement, "Convert the tensor to one of these.", require=text), text
+
+
+SIZES = {
+    "rank": ("value.rank <= {0}", "No value has a rank above {0}."),
+    "extent": ("all(d <= {0} for d in value.shape)", "No dimension of a value is above {0}."),
+    "elements": ("product(value.shape) <= {0}", "No value has more than {0} elements."),
+}
+"""Limits on each value, by their key."""
+
+
+def _sizes(largest: Table) -> Iterator[tuple[Rule, Expression]]:
+    for key, (text, statement) in SIZES.items():
+        if key in largest.data:
+            number = _number(largest, key)
+            made = parse(text.format(number))
+            yield _rule(key, "value", statement.format(number), "Split or reshape the value.", require=made), made
+
+
+def _texts(table: Table) -> Iterator[tuple[Rule, Expression]]:
+    for index, data in enumerate(table.take("rule", list, [])):
+        each = Table(data, f"rule[{index}]")
+        name = each.take("name", str)
+        if not is_slug(name) or "." in name or name in _NAMES:
+            raise CatalogueError(f"{each.place}.name is {name!r}, no free name such as batch-is-one")
+        try:
+            condition = parse(each.take("require", str))
+            kind = type_of(condition, {"value": VALUE})
+        except RuleError as error:
+            raise CatalogueError(f"{each.place}.require: {error}") from None
+        if kind != "bool":
+            raise CatalogueError(f"{each.place}.require is no condition")
+        statement, remedy, because = (sentence(each, key) for key in ("statement", "remedy", "because"))
+        each.end()
+        yield _rule(name, "value", statement, remedy, because, condition), condition
+
+
+# ------------------------------------------------------------------ rules that functions decide
+
+
+def _operators(table: Table, edition: Edition) -> Iterator[tuple[Rule, Decides]]:
+    if "operators" not in table.data:
+        return
+    listed = frozenset(_listed(table, "operators", edition.operators, edition))
+
+    def allowed(call: Call) -> Iterator[Defect]:
+        if call.domain not in STANDARD or call.operator not in listed:
+            yield Defect(f"the operator {quote(call.operator)} is not one the project allows")
+
+    statement = f"Every operator is one of {', '.join(sorted(listed))}."
+    yield _rule("operators", "node", statement, "Express the node by these operators."), allowed
+
+
+def _operator_sets(table: Table) -> Iterator[tuple[Rule, Decides]]:
+    if "operator_sets" not in table.data:
+        return
+    listed = table.take("operator_sets", list)
+    if not listed or not all(type(each) is int and each > 0 for each in listed):
+        raise CatalogueError("operator_sets is no list of versions")
+
+    def allowed(model: Model, *_: object) -> Iterator[Defect]:
+        for entry in model.imports:
+            if entry.domain in STANDARD and entry.version not in listed:
+                yield Defect(f"the standard operator set is imported in version {entry.version}")
+
+    statement = f"The standard operator set is imported in version {', '.join(map(str, listed))}."
+    yield _rule("operator-sets", "model", statement, "Export the model for such a version."), allowed
+
+
+COUNTS: dict[str, tuple[Callable[[Model], int], str]] = {
+    "nodes": (lambda model: sum(len(scope.graph.nodes) for scope in scopes(model)), "nodes"),
+    "inputs": (lambda model: len(model.graph.inputs), "graph inputs"),
+    "outputs": (lambda model: len(model.graph.outputs), "graph outputs"),
+    "weights": (
+        lambda model: sum(_elements(tensor.dims) for tensor in constants(model)),
+        "elements of constants",
+    ),
+}
+"""Limits on the model as a whole, by their key: what is counted, with nested graphs and functions."""
+
+
+def _elements(dims: tuple[int, ...]) -> int:
+    number = 1
+    for extent in dims:
+        number *= max(extent, 0)
+    return number
+
+
+def _counts(largest: Table) -> Iterator[tuple[Rule, Decides]]:
+    for key, (count, what) in COUNTS.items():
+        if key in largest.data:
+            most = _number(largest, key)
+            rule = _rule(key, "model", f"The model has at most {most} {what}.", "Make the model smaller.")
+            yield rule, _at_most(count, most, what)
+
+
+def _at_most(count: Callable[[Model], int], most: int, what: str) -> Decides:
+    def decide(model: Model, *_: object) -> Iterator[Defect]:
+        found = count(model)
+        if found > most:
+            yield Defect(f"the model has {shown(found)} {what}, allowed are {most}")
+
+    return decide
+
+
+_NAMES = frozenset({"operators", "operator-sets", "element-types", *SIZES, *COUNTS})
+
+
+def _listed(table: Table, key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
+    """A list that names only what the edition has."""
+    listed, allowed = table.names(key), set(known)
+    if not listed:
+        raise CatalogueError(f"{table.place}.{key} is empty: no model could conform")
+    beyond = [name for name in listed if name not in allowed]
+    if beyond:
+        said = ", ".join(map(repr, beyond))
+        raise CatalogueError(f"{key} would widen the profile: edition {edition.name} does not have {said}")
+    return listed
+
+
+def _number(table: Table, key: str) -> int:
+    number = table.take(key, int)
+    if number < 0:
+        raise CatalogueError(f"{table.place}.{key} is negative")
+    return number

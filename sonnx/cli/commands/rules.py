@@ -1,0 +1,30 @@
+"""`sonnx rules`: the rules and operators of an edition."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from sonnx.base.errors import UsageError
+from sonnx.cli.check_options import edition_help
+from sonnx.profile import catalogue
+
+HELP = "list the rules of an edition"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("--edition", default=None, help=edition_help())
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="the format of the list")
+    parser.set_defaults(command=_rules)
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from sonnx.report.rules import as_json, as_text
+
+    known = catalogue.editions()
+    edition = options.edition or known.default
+    if edition not in known.editions:
+        raise UsageError(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
+    sys.stdout.write(as_json(edition) if options.format == "json" else as_text(edition))
+    return 0

@@ -1,0 +1,21 @@
+"""`sonnx selfcheck`: whether this installation is sound."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+HELP = "check this installation: its rules, cases and data"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command has none."""
+    parser.set_defaults(command=_selfcheck)
+
+
+def _selfcheck(options: argparse.Namespace) -> int:
+    from sonnx.checker.profile_validation import selfcheck
+
+    lines, sound = selfcheck()
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0 if sound else 1

@@ -1,0 +1,74 @@
+"""The command line: arguments in, text out, an exit code. Everything else is done by the library."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+from sonnx.base.errors import USAGE, Stop, UsageError
+from sonnx.base.escaping import escape, printable
+from sonnx.cli import commands
+from sonnx.model.reader import Unreadable
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; the exit code."""
+    options = parser(arguments[0] if arguments else "").parse_args(arguments)
+    try:
+        code: int = options.command(options)
+    except Stop as stop:
+        return _refuse(str(stop), stop.exit_code)
+    except (UsageError, Unreadable, OSError) as error:
+        return _refuse(_sentence(error), USAGE)
+    return code
+
+
+def parser(named: str = "") -> argparse.ArgumentParser:
+    """The command line: every command with its options; where a command is named, only that one, which loads faster."""
+    made = _Parser(prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX.")
+    made.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    each = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    names = _names()
+    for name in [named] if named in names else names:
+        module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
+        module.add_arguments(each.add_parser(name, help=module.HELP, description=getattr(module, "DESCRIPTION", None)))
+    return made
+
+
+def _names() -> list[str]:
+    """The commands there are: the modules of the folder."""
+    folder = Path(str(commands.__file__)).parent
+    return sorted(path.stem.replace("_", "-") for path in folder.glob("[a-z]*.py"))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one sentence what is wrong with a command; the commands have parsers of the same class."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the sentence and end with the exit code of misuse."""
+        self.exit(USAGE, f"sonnx: {printable(message)}; {self.prog} --help says what there is\n")
+
+
+class _Version(argparse.Action):
+    """Asks for the version only when it is printed."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        from sonnx.base.resources import tool_version
+
+        print(f"sonnx {tool_version()}")
+        parser.exit()
+
+
+def _refuse(sentence: str, code: int) -> int:
+    print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    return code
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'output'}: {error.strerror}"
+    return str(error)

@@ -1,1 +1,0 @@
-"""Comparing a runtime with the exact values."""

@@ -1,0 +1,155 @@
+"""The canonical form of a model: one JSON text for what the file states, however it stores it.
+
+docs/canonical-form.md defines it, so that other tools can compute its SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sonnx.model.ir import Attribute, Function, Graph, Import, Item, Model, Node, SparseTensor, Tensor, Type, Value
+
+FORMAT = 1
+External = Callable[[Tensor], memoryview | None]
+"""The values of a constant that stand in another file, None where they cannot be read."""
+
+
+def canonical(model: Model, external: External = lambda _: None) -> bytes:
+    """The canonical form in ASCII: keys sorted, no blanks, no line feed."""
+    return json.dumps(_model(model, external), sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+
+
+def _model(model: Model, external: External) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "ir_version": model.ir_version,
+        "imports": _imports(model.imports),
+        "producer": model.producer,
+        "metadata": sorted(map(list, model.metadata)),
+        "graph": _graph(model.graph, external),
+        "functions": [_function(each, external) for each in model.functions],
+        "training": [_graph(graph, external) for _, graph in model.training],
+        "training_entries": model.training_count,
+        "unknown": sorted([each.place, each.number] for each in model.unknown),
+        "configurations": model.configurations,
+    }
+
+
+def _imports(imports: Iterable[Import]) -> list[list[Any]]:
+    return sorted(([each.domain, each.version] for each in imports), key=lambda pair: (pair[0], pair[1] or 0))
+
+
+def _graph(graph: Graph, external: External) -> dict[str, Any]:
+    return {
+        "name": graph.name,
+        "inputs": list(map(_value, graph.inputs)),
+        "outputs": list(map(_value, graph.outputs)),
+        "value_info": sorted(map(_value, graph.value_info), key=_order),
+        "initializers": sorted((_tensor(each, external) for each in graph.initializers), key=_order),
+        "sparse_initializers": sorted(map(_sparse, graph.sparse_initializers), key=_order),
+        "nodes": [_node(each, external) for each in graph.nodes],
+        "annotations": graph.annotations,
+    }
+
+
+def _order(entry: dict[str, Any]) -> tuple[str, str]:
+    """By name; equal names by the whole text."""
+    return entry["name"], json.dumps(entry, sort_keys=True)
+
+
+def _function(function: Function, external: External) -> dict[str, Any]:
+    return {
+        "name": function.name,
+        "domain": function.domain,
+        "overload": function.overload,
+        "inputs": list(function.inputs),
+        "outputs": list(function.outputs),
+        "attributes": list(function.attributes),
+        "defaults": _attributes(function.defaults, external),
+        "value_info": sorted(map(_value, function.value_info), key=_order),
+        "nodes": [_node(each, external) for each in function.nodes],
+        "imports": _imports(function.imports),
+    }
+
+
+def _node(node: Node, external: External) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "operator": node.operator,
+        "domain": node.domain,
+        "overload": node.overload,
+        "inputs": list(node.inputs),
+        "outputs": list(node.outputs),
+        "attributes": _attributes(node.attributes, external),
+    }
+
+
+def _attributes(attributes: Iterable[Attribute], external: External) -> list[dict[str, Any]]:
+    made = [
+        {
+            "name": each.name,
+            "kind": each.kind,
+            "reference": each.reference,
+            "fields": sorted(each.fields),
+            "value": [_item(item, external) for item in each.value]
+            if isinstance(each.value, tuple)
+            else None
+            if each.value is None
+            else _item(each.value, external),
+        }
+        for each in attributes
+    ]
+    return sorted(made, key=_order)
+
+
+def _item(item: Item, external: External) -> Any:
+    """An integer or a text as it is, a float as its bits, everything else as an object."""
+    if isinstance(item, float):
+        return {"float": struct.pack(">f", item).hex()}
+    if isinstance(item, Tensor):
+        return _tensor(item, external)
+    if isinstance(item, SparseTensor):
+        return _sparse(item)
+    if isinstance(item, Graph):
+        return _graph(item, external)
+    return _type(item) if isinstance(item, Type) else item
+
+
+def _value(value: Value) -> dict[str, Any]:
+    return {"name": value.name, "type": _type(value.type)}
+
+
+def _type(type_: Type) -> dict[str, Any]:
+    return {
+        "kind": type_.kind,
+        "element": type_.element,
+        "shape": None if type_.shape is None else list(type_.shape),
+        "holds_sparse": type_.holds_sparse,
+    }
+
+
+def _sparse(tensor: SparseTensor) -> dict[str, Any]:
+    return {"name": tensor.name, "element": tensor.element, "dims": list(tensor.dims), "sparse": True}
+
+
+def _tensor(tensor: Tensor, external: External) -> dict[str, Any]:
+    """Type, dimensions and the SHA-256 of the values, wherever they are stored; null where there are none."""
+    data = tensor.data if tensor.external is None else external(tensor)
+    found: str | None = None if data is None else hashlib.sha256(data).hexdigest()
+    if tensor.strings:
+        lengths = (struct.pack("<Q", len(each)) + each for each in tensor.strings)
+        found = hashlib.sha256(b"".join(lengths)).hexdigest()
+    if data is None and not tensor.strings and tensor.external is None and 0 in tensor.dims:
+        found = hashlib.sha256(b"").hexdigest()
+    missing = tensor.external.location if tensor.external is not None and data is None else None
+    return {
+        "name": tensor.name,
+        "element": tensor.element,
+        "dims": list(tensor.dims),
+        "values": found,
+        "not_read": missing,
+    }

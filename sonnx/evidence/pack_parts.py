@@ -1,0 +1,188 @@
+"""The theorems about the operators and words a verdict rests on, each with its questions in SMT-LIB.
+
+The solvers are not asked: a status is that of the record that comes with the tool, for equal questions only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import plural, quote
+from sonnx.evidence.fix_record import Record
+from sonnx.evidence.traceability import of_operator
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Rule
+from sonnx.prover import driver, record
+from sonnx.prover.dependencies import bears_on
+from sonnx.prover.queries import questions
+from sonnx.report.markup import Markup, code, element, folding, join, table
+
+NOT_ASKED = "not asked here"
+STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
+
+
+KEYS = ("everything", "but_types", "types", "conditions", "shapes", "against_onnx")
+"""What must be equal for versions and editions of an operator to share a theorem, by sort of theorem."""
+
+
+def relied_on(
+    rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str, named: Collection[str] = ()
+) -> list[Any]:
+    """The theorems derived from the operators in the versions used, those that bear on the rules, and those named."""
+    wanted = {rule.slug for rule in rules}
+    labels = set(_labels(used, edition))
+    return [
+        theorem
+        for theorem in driver.theorems()
+        if theorem.id in named
+        or (theorem.id.split(".")[1] in labels if of_operator(theorem) else not wanted.isdisjoint(bears_on(theorem)))
+    ]
+
+
+def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
+    """The labels of the families that speak for a version in the edition."""
+    family = import_module("sonnx.prover.family")
+    for described in catalogue.operators():
+        versions = {version for name, version in used if name == described.name}
+        for key in KEYS if versions else ():
+            for each in family.families(described, getattr(family.Family, key)):
+                if any((version, edition) in each.members for version in versions):
+                    yield each.label
+
+
+def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """What is known of each theorem, and the files with its questions by name."""
+    known = record.read(record.usual_path())
+    certificates: list[dict[str, Any]] = []
+    files: dict[str, str] = {}
+    for theorem in found:
+        asked = list(questions(theorem, "z3", theorem.obligations))
+        names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(asked) + 1)]
+        files |= dict(_texts(names, asked))
+        said = certificate(theorem, asked, known)
+        said["obligations"] = [
+            {"name": each.name, "smt2_sha256": _hash(each), "file": name}
+            for each, name in zip(asked, names, strict=True)
+        ]
+        stated = {name: getattr(theorem, name) for name in STATED}
+        certificates.append({**stated, "source_sha256": driver.source_hash(theorem), **said})
+    return certificates, files
+
+
+def certificate(theorem: Any, asked: Sequence[Any], known: Mapping[str, record.Entry]) -> dict[str, Any]:
+    """What the record says of a theorem; not asked where its questions are other ones than those recorded."""
+    entry = known.get(theorem.id)
+    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, _hash(each)) for each in asked):
+        return {"status": NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
+    status = entry["status"]
+    return {
+        "status": status,
+        "as_stated": status == theorem.expected,
+        "confirmed": entry["confirmed"],
+        "answers": dict(entry["answers"]),
+    }
+
+
+def _hash(question: Any) -> str:
+    return hashlib.sha256(question.text.encode()).hexdigest()
+
+
+def _texts(names: Iterable[str], asked: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    for name, question in zip(names, asked, strict=True):
+        yield name, question.text
+        if question.hypotheses:
+            yield name.replace(".smt2", ".hypotheses.smt2"), question.hypotheses
+
+
+def totals(certificates: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How many theorems have each status."""
+    found: dict[str, int] = {}
+    for each in certificates:
+        found[each["status"]] = found.get(each["status"], 0) + 1
+    return dict(sorted(found.items()))
+
+
+# ------------------------------------------------------------------
+# The record of rewrites in an evidence pack: whether it is about the model, and its part of the first page.
+
+
+LIMIT = (
+    "The record of rewrites is shown as sonnx fix wrote it. Its hash of the rewritten file is that of the model; for "
+    "this pack no rewrite was made again and no value compared."
+)
+
+
+def require_about(record: Record, name: str, digest: str) -> None:
+    """Refuse a record of another file, or one that names theorems there are not.
+
+    Raises:
+        Misuse: with the difference.
+    """
+    if record.rewritten.sha256 != digest:
+        raise UsageError(
+            f"{quote(record.file)} is the record of another file: it states the SHA-256 "
+            f"{quote(record.rewritten.sha256)}, and {quote(name)} has {digest}"
+        )
+    unknown = sorted(theorems(record) - {each.id for each in driver.theorems()})
+    if unknown:
+        raise UsageError(f"{quote(record.file)} names a theorem that this tool does not have: {quote(unknown[0])}")
+
+
+def theorems(record: Record) -> set[str]:
+    """The theorems by which rewrites keep the values."""
+    return {each.theorem for each in record.rewrites if each.theorem}
+
+
+def section(found: Mapping[str, Any]) -> Iterator[Markup]:
+    """The part of the page: where the model comes from, what was compared, each rewrite, and what is left over."""
+    original, rewrites = found["original"], found["rewrites"]
+    yield element(
+        "p",
+        "The model was written by sonnx fix ",
+        found["tool"],
+        " for edition ",
+        found["edition"],
+        " from ",
+        code(original["model"]),
+        " with the SHA-256 ",
+        code(original["sha256"]),
+        f", on which a check had {plural(original['findings'], 'finding')} ({original['verdict']}). The record: ",
+        code(f"configuration/rewrites/{found['file']}"),
+        ".",
+    )
+    yield element("p", f"{found['said'][:1].upper()}{found['said'][1:]}.", class_="" if found["done"] else "open")
+    yield _kinds(rewrites)
+    if rewrites:
+        rows = [(code(each["kind"]), code(each["place"]), each["name"], each["before"], each["after"])
+                for each in rewrites]  # fmt: skip
+        yield folding(f"All {len(rewrites)} rewrites", table(("kind", "place", "name", "before", "after"), rows))
+    if found["left"]:
+        yield element("p", "Left over in the rewritten model, for a person:")
+        yield element("ul", *(element("li", *_left(each)) for each in found["left"]))
+
+
+def _kinds(rewrites: Sequence[Mapping[str, Any]]) -> Markup:
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for each in rewrites:
+        kinds.setdefault(each["kind"], []).append(each)
+    if not kinds:
+        return element("p", "Nothing was rewritten.", class_="soft")
+    rows = []
+    for kind, made in kinds.items():
+        rules = sorted({rule for each in made for rule in each["rules"]})
+        proved = sorted({each["theorem"] for each in made} - {""})
+        changes = sorted({each["changes"] for each in made} - {""})
+        rows.append((code(kind), str(len(made)), ", ".join(rules), ", ".join(proved) or "construction",
+                     join(changes, "; ")))  # fmt: skip
+    return table(("kind", "#rewrites", "for", "the values stay by", "what changes"), rows)
+
+
+def _left(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{found['verdict']} "
+    yield code(found["rule"])
+    yield f": {found['remedy']} "
+    yield "; ".join(f"{reason} ({', '.join(where)})" for reason, where in found["reasons"])

@@ -1,0 +1,113 @@
+"""From a label of a text to its rule, from there to the code, the cases and the theorems, and back.
+
+A theorem derived from an operator file names its operator and mostly its rule; what any other bears on is said in
+`bearing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sonnx.checker.graph_rules import decide
+from sonnx.checker.selection import every
+from sonnx.language.parser import with_inner
+from sonnx.profile import catalogue
+from sonnx.profile.cases import cases
+from sonnx.profile.definitions import Operator, Output, Parameter, Rule
+from sonnx.prover.dependencies import bears_on, defined
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One rule with what decides it, what shows it and what is proved of it."""
+
+    rule: Rule
+    code: tuple[str, ...]
+    """The words its text uses, or the function that decides it."""
+    conforming: tuple[str, ...]
+    violating: tuple[str, ...]
+    theorems: tuple[str, ...]
+
+
+def traces(theorems: Iterable[Any] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
+    """Every rule (or each of those given) by slug with its code and cases, and the theorems given that concern it."""
+    rules = every() if rules is None else rules
+    concerning: dict[str, list[str]] = {slug: [] for slug in rules}
+    for theorem in theorems:
+        for slug in concerned(theorem, rules):
+            concerning[slug].append(theorem.id)
+    shown = {word: _shown(*said) for word, said in _SAID.items()}
+    return {
+        slug: Trace(
+            rule,
+            code(rule),
+            tuple(shown["conforming"].get(slug, ())),
+            tuple(shown["violating"].get(slug, ())),
+            tuple(concerning[slug]),
+        )
+        for slug, rule in rules.items()
+    }
+
+
+_SAID = {"conforming": ("conforms",), "violating": ("invalid", "violates")}
+
+
+def _shown(*said: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for case in cases():
+        for slug in case.rules(*said):
+            found.setdefault(slug, []).append(case.id)
+    return found
+
+
+def code(rule: Rule) -> tuple[str, ...]:
+    """The words of its text as `words.normal`, or the function of graph_rules that decides it.
+
+    A rule about files of a project names the module that states it, which is the first part of its slug.
+    """
+    if rule.require is None and rule.kind == "project":
+        return (rule.slug.partition(".")[0].replace("deviation", "deviations"),)
+    if rule.require is None:
+        function = decide(rule)
+        return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
+    texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
+    described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
+    used = dict.fromkeys(word for text in (defined(described, texts) if described else texts) for word in text.words)
+    return tuple(f"words.{word}" for word in used)
+
+
+def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
+    """The slugs of the rules a theorem is about."""
+    topic, _, rest = theorem.id.partition(".")
+    if topic == "derived":
+        label, _, claim = rest.partition(".")
+        operator, name = label.partition("-")[0], claim.partition(".")[2]
+        return [slug for slug in rules if name and slug.replace("_", "-") == f"{operator}.{name}".replace("_", "-")]
+    return [slug for slug in bears_on(theorem) if slug in rules]
+
+
+def of_operator(theorem: Any) -> str:
+    """The operator whose file a theorem is derived from, "" for the others."""
+    topic, _, rest = theorem.id.partition(".")
+    return rest.partition("-")[0] if topic == "derived" else ""
+
+
+def errata_named() -> set[str]:
+    """The errata that a rule, a parameter, an output or an operator names."""
+    named = {erratum for rule in every().values() for erratum in rule.errata}
+    for described in catalogue.operators():
+        parts: tuple[Operator | Output | Parameter, ...] = (described, *described.outputs, *described.parameters)
+        named |= {erratum for each in parts for erratum in each.errata}
+    return named
+
+
+def words_used() -> set[str]:
+    """The words that a rule, a shape, a definition or another word uses."""
+    texts = [text for rule in every().values() for text in (rule.require, rule.onnx, rule.when)]
+    for described in catalogue.operators():
+        texts += [text for versions in described.define.values() for text in versions.values()]
+        texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
+        texts += [text for each in described.parameters for text in each.absent.values()]
+    return with_inner(word for text in texts if text is not None for word in text.words)

@@ -1,0 +1,322 @@
+"""A model in a runtime against its exact values: output by output, and node by node.
+
+A node can be asked in two ways.  *On equal inputs* the runtime gets the exact inputs of the node alone, so that errors
+do not add up: what differs is the node's own doing.  *Accumulated* the runtime runs the whole model, and every value on
+the way is compared.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from sonnx.base.errors import ErrorCondition
+from sonnx.checker.report import Where
+from sonnx.executor.constants import decode
+from sonnx.executor.distance import Distance, Incomparable, distance
+from sonnx.executor.executor import asked, run_model
+from sonnx.executor.plan import place_of
+from sonnx.executor.probes import probe
+from sonnx.executor.runtimes import Failure, Loaded, Runtime
+from sonnx.executor.runtimes import runtime as load_runtime
+from sonnx.model.ir import Graph, Model, Node, Type, Value
+from sonnx.model.reader import read
+from sonnx.model.symbols import bind as bind_symbols
+from sonnx.model.writer import Unwritable, write
+from sonnx.numerics.formats import NAMES, Array
+
+OUTPUT, EQUAL, ACCUMULATED = "output", "on equal inputs", "accumulated"
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value compared: which, in which way, and how far it is; `failures` say why it was not, with the run."""
+
+    way: str
+    value: str
+    operator: str = ""
+    place: str = ""
+    type: str = ""
+    distance: Distance | None = None
+    failures: tuple[str, ...] = ()
+    where: Where | None = None
+    """The place of the value, or of the node that gives it."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether a bit differs, all NaNs being one value."""
+        return self.distance is not None and self.distance.identical < self.distance.elements
+
+
+class Broken(NamedTuple):
+    """A bound that does not hold, as a sentence, and the value it does not hold for; None for the whole."""
+
+    sentence: str
+    row: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All rows of one model, in the order of its outputs and of its nodes."""
+
+    model: str
+    runtime: str
+    edition: str
+    unchecked: bool
+    inputs: str
+    runs: int
+    rows: tuple[Row, ...]
+    skipped: tuple[str, ...] = ()
+    """Runs without exact values, each with the reason."""
+    sha256: str = ""
+    """The hash of the very bytes the exact values are of, "" where nobody asked for it."""
+
+    @property
+    def first_diverging(self) -> Row | None:
+        """The first node that differs on equal inputs."""
+        return next((row for row in self.rows if row.way == EQUAL and row.differs), None)
+
+    def broken(self, largest_ulp: int | None, no_special: bool) -> Iterator[Broken]:
+        """The bounds that do not hold, one sentence each; a value that was not compared keeps no bound."""
+        for row in self.rows:
+            yield from (Broken(sentence, row) for sentence in _broken(row, largest_ulp, no_special))
+
+
+def _broken(row: Row, largest_ulp: int | None, no_special: bool) -> Iterator[str]:
+    if row.failures and (largest_ulp is not None or no_special):
+        yield f"{row.value} ({row.way}) was not compared in every run: {row.failures[0]}"
+    if row.distance is None:
+        return
+    if largest_ulp is not None and (row.distance.ulp or 0) > largest_ulp:
+        yield f"{row.value} ({row.way}) is up to {row.distance.ulp} ulp away, more than {largest_ulp}"
+    if largest_ulp is not None and row.distance.ulp is None and row.distance.absolute > largest_ulp:
+        yield f"{row.value} ({row.way}) is up to {row.distance.absolute:g} away, more than {largest_ulp}"
+    for special in row.distance.specials if no_special else ():
+        yield f"{row.value} ({row.way}) differs in {special.kind} at {list(special.at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A model with what a runtime needs of its file."""
+
+    name: str
+    model: Model
+    path: Path | None
+    """Where it stands, None for bytes and for a model that was changed since it was read."""
+    folder: Path | None
+
+
+def compare(
+    source: str | os.PathLike[str] | bytes,
+    runtime: str | Runtime = "onnxruntime",
+    edition: str | None = None,
+    *,
+    inputs: Sequence[Mapping[str, Array]] | None = None,
+    runs: int = 4,
+    seed: int = 0,
+    bind: Mapping[str, int] | None = None,
+    unchecked: bool = False,
+    every_node: bool = False,
+) -> Comparison:
+    """How far a runtime is from the exact values of a model.
+
+    Args:
+        source: a path, or the bytes of a model file.
+        runtime: a name of `runtimes.RUNTIMES`, or anything that is a `runtimes.Runtime`.
+        edition: a name of restrictions/editions.toml; the default one if none is named.
+        inputs: the inputs of each run; generated ones if none are given.
+        runs: how many runs are generated.
+        seed: where generated inputs start; equal seeds give equal inputs.
+        bind: numbers for symbolic dimensions.
+        unchecked: compare a model that does not conform to the edition.
+        every_node: compare the values of every node too, on equal inputs and accumulated.
+
+    Raises:
+        Unreadable: the source is no readable ONNX model.
+        Misuse: an unknown edition, symbol or runtime, or one that is not installed.
+        Stop: the model does not conform, or the executor has no meaning for a part of it.
+    """
+    model = read(source)
+    path = None if isinstance(source, bytes) else source
+    made = source_of(bind_symbols(model, bind) if bind else model, path, changed=bool(bind))
+    given = inputs if inputs is not None else [probe(asked(made.model), seed, number) for number in range(runs)]
+    used = load_runtime(runtime) if isinstance(runtime, str) else runtime
+    said = "given" if inputs is not None else f"generated from seed {seed}"
+    return compare_source(made, used, given, edition=edition, unchecked=unchecked, every_node=every_node, inputs=said)
+
+
+def compare_source(
+    source: Source,
+    runtime: Runtime,
+    runs: Sequence[Mapping[str, Array]],
+    *,
+    edition: str | None = None,
+    unchecked: bool = False,
+    every_node: bool = False,
+    inputs: str = "given",
+    progress: Progress = lambda _: None,
+) -> Comparison:
+    """The comparison of a model that is read already, see `compare`; `runs` are the inputs of each run.
+
+    Args:
+        source: the model.
+        runtime: what to compare.
+        runs: the inputs of each run.
+        edition: the edition the model must conform to.
+        unchecked: compare a model that does not conform.
+        every_node: compare the values of every node too.
+        inputs: where the inputs come from, for the report.
+        progress: called with what is done next.
+
+    Raises:
+        Stop: the model does not conform, or the executor has no meaning for a part of it.
+    """
+    made = _Comparing(source, runtime, every_node)
+    skipped: list[str] = []
+    chosen = edition or ""
+    for number, given in enumerate(runs):
+        progress(f"run {number + 1} of {len(runs)}: exact values")
+        try:
+            outcome = run_model(
+                source.model, given, _place(source), edition, unchecked=unchecked, all_values=every_node
+            )
+        except ErrorCondition as stop:
+            skipped.append(f"run {number + 1}: {stop}")
+            continue
+        chosen = outcome.report.edition if outcome.report else chosen
+        made.one(f"run {number + 1}", given, outcome.values, progress)
+    return Comparison(
+        source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
+        tuple(made.rows.values()), tuple(skipped),
+    )  # fmt: skip
+
+
+def _place(source: Source) -> Path | None:
+    """Where the model stands or stood: its external data are looked for beside it."""
+    return source.folder / source.name if source.folder else None
+
+
+class _Comparing:
+    """One comparison; loaded models are kept, because every run uses them."""
+
+    def __init__(self, source: Source, runtime: Runtime, every_node: bool) -> None:
+        self.source, self.runtime, self.every_node = source, runtime, every_node
+        self.rows: dict[tuple[str, str], Row] = {}
+        self.loaded: dict[object, Loaded | Failure] = {}
+
+    def one(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
+        """Compare one run."""
+        graph = self.source.model.graph
+        progress(f"{run}: {self.runtime.title}")
+        found = self._run("model", self._whole, given)
+        for index, value in enumerate(graph.outputs):
+            where = Where(f"graph/output[{index}]", "value", value.name)
+            self._compare(Row(OUTPUT, value.name, where=where), run, found, exact[value.name])
+        if not self.every_node:
+            return
+        values = {**self._constants(given), **given, **exact}
+        for index, node in enumerate(graph.nodes):
+            progress(f"{run}: node {index + 1} of {len(graph.nodes)}")
+            self._node(run, index, node, values)
+        progress(f"{run}: every value of the whole model")
+        found = self._run("all", lambda: self._all(exact), given)
+        for index, node in enumerate(graph.nodes):
+            for name in filter(None, node.outputs):
+                self._compare(_row(ACCUMULATED, name, index, node), run, found, exact[name])
+
+    def _node(self, run: str, index: int, node: Node, values: Mapping[str, Array]) -> None:
+        inputs = {name: values[name] for name in dict.fromkeys(node.inputs) if name}
+        shapes = tuple(array.shape for array in inputs.values())
+        found = self._run((index, shapes), lambda: self._alone(index, node, values), inputs)
+        for name in filter(None, node.outputs):
+            self._compare(_row(EQUAL, name, index, node), run, found, values[name])
+
+    def _run(self, key: object, load: Callable[[], Loaded], inputs: Mapping[str, Array]) -> dict[str, Array] | Failure:
+        """What the runtime gives, or why it gives nothing."""
+        if key not in self.loaded:
+            try:
+                self.loaded[key] = load()
+            except Failure as failure:
+                self.loaded[key] = failure
+            except Unwritable as reason:
+                self.loaded[key] = Failure(str(reason))
+        ready = self.loaded[key]
+        if isinstance(ready, Failure):
+            return ready
+        try:
+            return ready(inputs)
+        except Failure as failure:
+            return failure
+
+    def _compare(self, row: Row, run: str, found: dict[str, Array] | Failure, exact: Array) -> None:
+        row = self.rows.get((row.way, row.value), replace(row, type=NAMES[exact.dtype]))
+        try:
+            if isinstance(found, Failure):
+                raise Incomparable(str(found))
+            if row.value not in found:
+                raise Incomparable("the runtime gives no such value")
+            new = distance(found[row.value], exact)
+            row = replace(row, distance=new if row.distance is None else row.distance + new)
+        except Incomparable as reason:
+            row = replace(row, failures=(*row.failures, f"{run}: {reason}"))
+        self.rows[row.way, row.value] = row
+
+    # What the runtime is given
+
+    def _whole(self) -> Loaded:
+        made = self.source.path or write(self.source.model)
+        return self.runtime.load(made, self.source.folder)
+
+    def _all(self, exact: Mapping[str, Array]) -> Loaded:
+        graph = self.source.model.graph
+        declared = {value.name for value in graph.outputs}
+        named = dict.fromkeys(name for node in graph.nodes for name in node.outputs if name and name not in declared)
+        outputs = (*graph.outputs, *(_value(name, exact[name]) for name in named))
+        made = replace(self.source.model, graph=replace(graph, outputs=outputs))
+        return self.runtime.load(write(made), self.source.folder)
+
+    def _alone(self, index: int, node: Node, values: Mapping[str, Array]) -> Loaded:
+        inputs = tuple(_value(name, values[name]) for name in dict.fromkeys(node.inputs) if name)
+        outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
+        graph = Graph(f"node {index}", inputs, outputs, (), (), (), (node,))
+        return self.runtime.load(write(replace(self.source.model, graph=graph)), self.source.folder)
+
+    def _constants(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        tensors = self.source.model.graph.initializers
+        return {tensor.name: decode(tensor, self.source.folder) for tensor in tensors if tensor.name not in given}
+
+
+def _row(way: str, name: str, index: int, node: Node) -> Row:
+    where = Where(f"graph/node[{index}]", "node", node.name, node.operator)
+    return Row(way, name, node.operator, place_of(node, index), where=where)
+
+
+def _value(name: str, array: Array) -> Value:
+    return Value(name, Type("tensor", NAMES[array.dtype], array.shape))
+
+
+def source_of(model: Model, path: str | os.PathLike[str] | None, *, changed: bool) -> Source:
+    """A model that was read from a path; a changed one is no longer what stands there."""
+    if path is None:
+        return Source("model", model, None, None)
+    return Source(Path(path).name, model, None if changed else Path(path), Path(path).parent)
+
+
+def recorded(outputs: Mapping[str, Array], title: str) -> Runtime:
+    """A runtime whose outputs are known already: those of one run, from files."""
+
+    class Recorded:
+        """Gives the outputs that were recorded."""
+
+        def __init__(self) -> None:
+            self.title = title
+
+        def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
+            """See `Runtime.load`."""
+            return lambda inputs: dict(outputs)
+
+    return Recorded()

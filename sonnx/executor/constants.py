@@ -1,0 +1,76 @@
+"""The constants of a model as numpy arrays: initializers and tensors of attributes, inside the file or beside it.
+
+Nothing is copied or converted: an array is a read-only view of the file.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.base.escaping import number, quote
+from sonnx.model.external_data import Elsewhere, inside
+from sonnx.model.ir import External, Tensor
+from sonnx.model.reader import Unreadable, mapped
+from sonnx.numerics.formats import ELEMENTS, Array, has_array
+
+
+def decode(tensor: Tensor, folder: Path | None) -> Array:
+    """The values of a constant, of its declared type and shape.
+
+    Args:
+        tensor: the constant.
+        folder: where the model file stands, for values outside it; None where the model came as bytes.
+
+    Raises:
+        NotExecutable: the values are missing, of the wrong number or of a type the executor does not know, or stand
+            in a file outside the folder.
+    """
+    called = f"the constant {quote(tensor.name)}"
+    kind = ELEMENTS.get(tensor.element or "")
+    if kind is None:
+        raise NotExecutable(f"{called} has the element type {tensor.element}, which the executor does not know")
+    if min(tensor.dims, default=0) < 0 or tensor.segment or tensor.misfit is not None:
+        raise NotExecutable(f"{called} has a negative dimension, a segment, or an entry that is no {tensor.element}")
+    wanted = prod(tensor.dims) * kind.itemsize
+    data = tensor.data if tensor.external is None else outside(tensor.external, wanted, folder, called)
+    if data is None and wanted:
+        raise NotExecutable(f"{called} has no values where its element type has them")
+    if data is not None and len(data) != wanted:
+        raise NotExecutable(f"{called} has {len(data)} bytes of values; its type and shape take {number(wanted)}")
+    if not has_array(tensor.dims, kind):
+        raise NotExecutable(f"{called} has more dimensions, or larger ones, than an array can have")
+    values = np.frombuffer(data or b"", np.uint8)
+    if kind == np.bool_ and bool((values > 1).any()):
+        raise NotExecutable(f"{called} is of type bool and has a byte that is neither 0 nor 1")
+    return values.view(kind.newbyteorder("<")).astype(kind, copy=False).reshape(tensor.dims)
+
+
+def outside(external: External, wanted: int, folder: Path | None, called: str) -> memoryview:
+    """The bytes of a constant that stand in another file, which must lie in the folder of the model.
+
+    Raises:
+        NotExecutable: the file lies elsewhere, cannot be read, or is too short.
+    """
+    if folder is None:
+        raise NotExecutable(f"{called} stands in another file, and there is no folder to look for it in")
+    try:
+        path = inside(folder, external.location)
+    except Elsewhere as reason:
+        raise NotExecutable(f"the file {quote(external.location)} of {called} {reason}") from None
+    try:
+        data = mapped(path, quote(external.location)) if wanted else memoryview(b"")
+    except Unreadable as error:
+        raise NotExecutable(f"the file of {called}: {error}") from None
+    entries = dict(external.entries)
+    offset, length = external.offset or 0, external.length
+    if offset < 0 or ("offset" in entries and external.offset is None) or ("length" in entries and length is None):
+        raise NotExecutable(f"{called} states an offset or a length that is no number")
+    length = len(data) - offset if length is None else length
+    if length != wanted or offset + length > len(data):
+        text = f"{called} takes {number(wanted)} bytes; the file states {length} from byte {offset} of {len(data)}"
+        raise NotExecutable(text)
+    return data[offset : offset + length]

@@ -1,0 +1,240 @@
+"""How far the values of a runtime are from the exact ones, element by element, summed up.
+
+Floating-point distance is counted in units in the last place (ulp): the number of steps from one representable value
+to the next that lead from the exact value to the found one; +0 and -0 are the same place.  NaN, infinities and the sign
+of zero are no distances: where they differ, that is counted apart, with an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sonnx.numerics.formats import NAMES, Array, Format, format_of, patterns
+
+NAN, INFINITY, ZERO = "NaN", "infinity", "sign of zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """Elements whose kind differs: how many, and the first of them with both values."""
+
+    kind: str
+    number: int
+    at: tuple[int, ...]
+    exact: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """What the elements of one value say, of one or several runs.
+
+    `measured` elements are finite numbers on both sides; over them go the sums and maxima.  `ulp` is None for whole
+    numbers and bool.  `at` is the index of the element with the largest ulp distance (of integers: absolute one).
+    Absolute distances are taken in float64.
+    """
+
+    elements: int
+    identical: int
+    measured: int
+    ulp: int | None
+    ulp_sum: float
+    absolute: float
+    absolute_sum: float
+    at: tuple[int, ...] = ()
+    exact: str = ""
+    found: str = ""
+    specials: tuple[Special, ...] = ()
+
+    @property
+    def ulp_mean(self) -> float:
+        """The mean distance in ulp over the measured elements."""
+        return self.ulp_sum / self.measured if self.measured else 0.0
+
+    @property
+    def absolute_mean(self) -> float:
+        """The mean absolute distance over the measured elements."""
+        return self.absolute_sum / self.measured if self.measured else 0.0
+
+    def __add__(self, other: Distance) -> Distance:
+        """Two runs of the same value as one; places are those of the worse one."""
+        worse = self if _rank(self) >= _rank(other) else other
+        ulp = None if self.ulp is None or other.ulp is None else max(self.ulp, other.ulp)
+        return Distance(
+            self.elements + other.elements,
+            self.identical + other.identical,
+            self.measured + other.measured,
+            ulp,
+            self.ulp_sum + other.ulp_sum,
+            max(self.absolute, other.absolute),
+            self.absolute_sum + other.absolute_sum,
+            worse.at,
+            worse.exact,
+            worse.found,
+            tuple(_merged(self.specials, other.specials)),
+        )
+
+
+class Incomparable(Exception):
+    """The two arrays differ in type or shape; the message says how."""
+
+
+def distance(found: Array, exact: Array) -> Distance:
+    """The distance of every element of `found` from that of `exact`, of the same type and shape.
+
+    Raises:
+        Incomparable: another type or shape.
+    """
+    for what, one, other in (
+        ("type", NAMES.get(found.dtype, str(found.dtype)), NAMES.get(exact.dtype, str(exact.dtype))),
+        ("shape", list(found.shape), list(exact.shape)),
+    ):
+        if one != other:
+            raise Incomparable(f"its {what} is {one}, not {other}")
+    found, exact = (np.ascontiguousarray(each).reshape(each.shape) for each in (found, exact))
+    made = format_of(exact.dtype)
+    with np.errstate(all="ignore"):  # an array of rank 0 warns where integers wrap, as they are meant to
+        return _whole_numbers(found, exact) if made is None else _floating(found, exact, made)
+
+
+def _whole_numbers(found: Array, exact: Array) -> Distance:
+    same = found == exact
+    high, low = np.maximum(found, exact), np.minimum(found, exact)
+    apart = high.astype(np.uint64) - low.astype(np.uint64)  # of two 64-bit integers it fits 64 bits without a sign
+    at = _first(apart == apart.max()) if apart.size and not same.all() else None
+    made = Distance(
+        elements=exact.size,
+        identical=int(np.count_nonzero(same)),
+        measured=exact.size,
+        ulp=None,
+        ulp_sum=0.0,
+        absolute=float(apart.max()) if apart.size else 0.0,
+        absolute_sum=float(apart.sum(dtype=np.float64)),
+    )
+    return made if at is None else _at(made, at, found, exact)
+
+
+def _floating(found: Array, exact: Array, made: Format) -> Distance:
+    places, steps = _places(found, exact, made)
+    nan = [each > made.infinity for each in places]
+    infinite = [each == made.infinity for each in places]
+    same = (patterns(found) == patterns(exact)) | (nan[0] & nan[1])
+    plain = ~(nan[0] | nan[1] | infinite[0] | infinite[1])
+    apart = np.abs(found.astype(np.float64) - exact.astype(np.float64))
+    steps, apart = np.where(plain, steps, 0), np.where(plain, apart, 0.0)
+    largest = int(steps.max()) if steps.size else 0
+    differ = {
+        NAN: nan[0] != nan[1],
+        INFINITY: (infinite[0] | infinite[1]) & ~same & ~nan[0] & ~nan[1],
+        ZERO: (places[0] == 0) & (places[1] == 0) & ~same,
+    }
+    result = Distance(
+        elements=exact.size,
+        identical=int(np.count_nonzero(same)),
+        measured=int(np.count_nonzero(plain)),
+        ulp=largest,
+        ulp_sum=float(steps.sum(dtype=np.float64)),
+        absolute=float(apart.max()) if apart.size else 0.0,
+        absolute_sum=float(apart.sum()),
+        specials=tuple(
+            Special(kind, number, at, show(exact, at), show(found, at))
+            for kind, mask in differ.items()
+            if (number := int(np.count_nonzero(mask))) and (at := _first(mask)) is not None
+        ),
+    )
+    return _at(result, _first(steps == largest), found, exact) if largest else result
+
+
+def _places(found: Array, exact: Array, made: Format) -> tuple[list[Array], Array]:
+    """The magnitudes of both as integers, and the steps between them; both zeros are one place."""
+    magnitudes, signed = [], []
+    for values in (found, exact):
+        pattern = patterns(values).astype(np.uint64)
+        magnitude = pattern & np.uint64(made.sign - 1)
+        magnitudes.append(magnitude)
+        signed.append(np.where(pattern >= np.uint64(made.sign), np.uint64(0) - magnitude, magnitude).view(np.int64))
+    high, low = np.maximum(*signed), np.minimum(*signed)
+    return magnitudes, high.view(np.uint64) - low.view(np.uint64)
+
+
+def _at(made: Distance, at: tuple[int, ...], found: Array, exact: Array) -> Distance:
+    return replace(made, at=at, exact=show(exact, at), found=show(found, at))
+
+
+def _first(mask: Array) -> tuple[int, ...]:
+    """The index of the first true element."""
+    index = np.unravel_index(int(np.argmax(mask)), mask.shape) if mask.ndim else ()
+    return tuple(int(each) for each in index)
+
+
+def _rank(each: Distance) -> tuple[float, float]:
+    return (each.ulp or 0, each.absolute)
+
+
+def _merged(one: tuple[Special, ...], other: tuple[Special, ...]) -> Iterator[Special]:
+    for kind in (NAN, INFINITY, ZERO):
+        found = [each for each in (*one, *other) if each.kind == kind]
+        if found:
+            first = found[0]
+            yield Special(kind, sum(each.number for each in found), first.at, first.exact, first.found)
+
+
+# ------------------------------------------------------------------
+# Whether two arrays hold the same values, and where the first difference is.
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference in row-major order, as text, and how many elements differ."""
+
+    place: str
+    found: str
+    wanted: str
+    number: int
+    of: int
+
+
+def first_difference(found: Array, wanted: Array, *, bits: bool = False) -> Difference | None:
+    """Compare type, shape and elements; all NaNs are one value unless `bits` asks for every bit.
+
+    +0 and -0 are different values.
+    """
+    for place, one, other in (("type", _type(found), _type(wanted)), ("shape", found.shape, wanted.shape)):
+        if one != other:
+            return Difference(f"in its {place}", str(_listed(one)), str(_listed(other)), found.size, found.size)
+    differs = np.atleast_1d(_differing(found, wanted, bits))
+    number = int(np.count_nonzero(differs))
+    if not number:
+        return None
+    index = np.unravel_index(int(np.argmax(differs)), differs.shape)[: found.ndim]
+    at = tuple(int(each) for each in index)
+    return Difference(f"at {list(at)}", show(found, at), show(wanted, at), number, found.size)
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _type(values: Array) -> str:
+    return NAMES.get(values.dtype, str(values.dtype))
+
+
+def _differing(found: Array, wanted: Array, bits: bool) -> Array:
+    made = format_of(found.dtype)
+    differs: Array = patterns(found) != patterns(wanted)
+    if made is None or bits:
+        return differs
+    one, other = (values & (made.sign - 1) > made.infinity for values in (patterns(found), patterns(wanted)))
+    return differs & ~(one & other)
+
+
+def show(values: Array, at: tuple[int, ...]) -> str:
+    """An element as its value and, for floating point, its bits."""
+    made = format_of(values.dtype)
+    element = values[at]
+    if made is None:
+        return str(element)
+    return f"{element} (0x{int(patterns(values)[at]):0{2 * values.dtype.itemsize}x})"

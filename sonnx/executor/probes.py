@@ -1,0 +1,91 @@
+"""Inputs that look where errors are: zeros of both signs, subnormals, infinities, NaN, extremes and ties.
+
+The same seed gives the same inputs on every machine and with every version of numpy: only the raw stream of its PCG64
+generator is used, whose numbers numpy promises to keep (NEP 19).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+
+from sonnx.base.errors import BadInput
+from sonnx.base.escaping import quote
+from sonnx.model.ir import Value
+from sonnx.numerics.formats import ELEMENTS, Array, Format, format_of
+
+KINDS = ("ordinary", "special", "ties", "patterns")
+"""What the sets of inputs hold, in turn: numbers of [-1, 1); these with one special value in eight; small multiples of
+one half; and bit patterns at random, which are numbers of every magnitude, NaN and infinities."""
+
+
+def probe(inputs: Sequence[Value], seed: int, number: int) -> dict[str, Array]:
+    """The inputs of one run.
+
+    Args:
+        inputs: the graph inputs, of numeric shapes.
+        seed: any whole number.
+        number: which set; its kind is `KINDS[number % 4]`.
+
+    Raises:
+        BadInput: an input has a symbolic or missing dimension, or an element type the executor does not know.
+    """
+    return {value.name: _values(value, seed, number) for value in inputs}
+
+
+def _values(value: Value, seed: int, number: int) -> Array:
+    kind = ELEMENTS.get(value.type.element or "")
+    if kind is None:
+        raise BadInput(f"no values can be made for the input {quote(value.name)} of type {value.type.element}")
+    shape = value.type.shape
+    if shape is None:
+        raise BadInput(f"the input {quote(value.name)} has no shape; give its values with --input")
+    dims = [each for each in shape if isinstance(each, int) and each >= 0]
+    if len(dims) < len(shape):
+        symbols = ", ".join(str(each) for each in shape if not isinstance(each, int) or each < 0)
+        raise BadInput(f"the input {quote(value.name)} has the dimension {symbols}: give it a number with --bind")
+    stream = np.random.PCG64([seed & 0xFFFFFFFFFFFFFFFF, number, crc32(value.name.encode("utf-8", "surrogatepass"))])
+    count = int(np.prod(dims, dtype=object)) if dims else 1
+    raw = np.asarray(stream.random_raw(count), np.uint64).reshape(-1)
+    return _of_kind(raw, stream, kind, KINDS[number % len(KINDS)]).reshape(dims)
+
+
+def _of_kind(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], said: str) -> Array:
+    made = format_of(kind)
+    if made is None:
+        return _whole(raw, stream, kind, said)
+    if said == "patterns":
+        return raw.astype(made.unsigned).view(kind)
+    if said == "ties":
+        return (((raw % np.uint64(17)).astype(np.int64) - 8) / 2).astype(kind)
+    plain = ((raw >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0).astype(kind)
+    return plain if said == "ordinary" else _sprinkled(plain, _special(kind, made), stream)
+
+
+def _whole(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], said: str) -> Array:
+    if kind == np.bool_:
+        return (raw & np.uint64(1)).astype(np.bool_)
+    if said == "patterns":
+        return raw.astype(f"u{kind.itemsize}").view(kind)
+    small = (raw % np.uint64(17)).astype(np.int64) - (0 if kind.kind == "u" else 8)
+    limits = np.iinfo(kind.name)
+    ends = np.array([limits.min, limits.max, 0, 1, limits.max - 1, limits.min + 1], kind)
+    return small.astype(kind) if said != "special" else _sprinkled(small.astype(kind), ends, stream)
+
+
+def _special(kind: np.dtype[np.generic], made: Format) -> Array:
+    """Zeros, least and largest subnormal and normal numbers, infinities, ones, and a NaN, of both signs."""
+    least_normal = made.infinity & -made.infinity  # the lowest bit of the exponent
+    one = int(np.ones(1, kind).view(made.unsigned)[0])
+    positive = [0, 1, least_normal - 1, least_normal, made.infinity - 1, made.infinity, one, one - 1, one + 1]
+    quiet = made.infinity | least_normal >> 1
+    return np.array([*positive, *(made.sign | each for each in positive), quiet], made.unsigned).view(kind)
+
+
+def _sprinkled(plain: Array, special: Array, stream: np.random.PCG64) -> Array:
+    """One element in eight replaced by a special one."""
+    raw = np.asarray(stream.random_raw(max(1, plain.size)), np.uint64)[: plain.size]
+    chosen: Array = np.where(raw & np.uint64(7) == 0, special[(raw >> np.uint64(3)) % np.uint64(len(special))], plain)
+    return chosen

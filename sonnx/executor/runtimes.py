@@ -1,0 +1,148 @@
+"""The runtimes that can be compared: each makes a function from inputs to outputs of the bytes of a model.
+
+To add one, add a class with the three members of `Runtime` to `RUNTIMES`; a runtime that is no Python package is
+compared through files of its outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from ctypes import string_at
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from sonnx.base.errors import UsageError
+from sonnx.model.writer import element_number
+from sonnx.numerics.formats import ELEMENTS, NAMES, Array
+
+BFLOAT16 = ELEMENTS["bfloat16"]
+Made = TypeVar("Made")
+Loaded = Callable[[Mapping[str, Array]], dict[str, Array]]
+
+
+class Failure(Exception):
+    """The runtime could not load or run a model; the message is its own first line."""
+
+
+class Runtime(Protocol):
+    """What a runtime must be; `title` names it with its version and how it is used."""
+
+    title: str
+
+    def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
+        """The outputs of a model, by name, as a function of its inputs.
+
+        Args:
+            model: the bytes of a model file, or its path where it may be too large to be read.
+            folder: where the external data of the model stand.
+
+        Raises:
+            Failure: the runtime refuses the model; the function raises it where it cannot run.
+        """
+        ...
+
+
+class OnnxRuntime:
+    """onnxruntime on the processor, one thread, its default optimizations."""
+
+    def __init__(self) -> None:
+        self._package = import_module("onnxruntime")
+        self._package.set_default_logger_severity(4)
+        self.title = f"onnxruntime {self._package.__version__}, CPU, 1 thread"
+
+    def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
+        """See `Runtime.load`."""
+        options = self._package.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        if folder is not None and isinstance(model, bytes):
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+        source = model if isinstance(model, bytes) else str(model)
+        session = _saying(lambda: self._package.InferenceSession(source, options, ["CPUExecutionProvider"]))
+        outputs = [each.name for each in session.get_outputs()]
+
+        def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
+            given = {name: self._value(array) for name, array in inputs.items()}
+            values = session.run_with_ort_values(outputs, given)
+            return {name: self._array(value) for name, value in zip(outputs, values, strict=True)}
+
+        return lambda inputs: _saying(lambda: run(inputs))
+
+    def _value(self, array: Array) -> Any:
+        """An array as onnxruntime takes it; bfloat16, which numpy has no name for, goes as its bits."""
+        make, plain = self._package.OrtValue, np.ascontiguousarray(array).reshape(array.shape)
+        if array.dtype != BFLOAT16:
+            return make.ortvalue_from_numpy(plain)
+        return make.ortvalue_from_numpy_with_onnx_type(plain.view(np.uint16), element_number(NAMES[BFLOAT16]))
+
+    def _array(self, value: Any) -> Array:
+        if value.element_type() == element_number(NAMES[BFLOAT16]):
+            data = string_at(value.data_ptr(), value.tensor_size_in_bytes())
+            return np.frombuffer(data, BFLOAT16).reshape(value.shape())
+        found: Array = value.numpy()
+        return found
+
+
+class OnnxReference:
+    """onnx.reference, the evaluator of the onnx package."""
+
+    def __init__(self) -> None:
+        self._onnx = import_module("onnx")
+        self._reference = import_module("onnx.reference")
+        self.title = f"onnx.reference {self._onnx.__version__}"
+
+    def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
+        """See `Runtime.load`."""
+
+        def read() -> Any:
+            if isinstance(model, Path):
+                return self._onnx.load(model)
+            message = self._onnx.ModelProto.FromString(model)
+            if folder is not None:
+                self._onnx.external_data_helper.load_external_data_for_model(message, str(folder))
+            return message
+
+        evaluator = _saying(lambda: self._reference.ReferenceEvaluator(read()))
+
+        def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
+            with np.errstate(all="ignore"):
+                values = evaluator.run(None, dict(inputs))
+            return dict(zip(evaluator.output_names, map(np.asarray, values), strict=True))
+
+        return lambda inputs: _saying(lambda: run(inputs))
+
+
+RUNTIMES: dict[str, type[OnnxRuntime] | type[OnnxReference]] = {
+    "onnxruntime": OnnxRuntime,
+    "reference": OnnxReference,
+}
+
+
+def runtime(name: str) -> Runtime:
+    """A runtime by its name.
+
+    Raises:
+        Misuse: no runtime of that name, or its package is not installed.
+    """
+    if name not in RUNTIMES:
+        raise UsageError(
+            f"there is no runtime {name!r}; there are {', '.join(RUNTIMES)}, or --outputs DIR for any other"
+        )
+    try:
+        return RUNTIMES[name]()
+    except ImportError:
+        raise UsageError(
+            f"the runtime {name} is not installed; pip install 'sonnx[runtime]' installs onnxruntime"
+        ) from None
+
+
+def _saying(action: Callable[[], Made]) -> Made:
+    """What the runtime gives; whatever it raises becomes one sentence."""
+    try:
+        return action()
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise Failure(" ".join(lines[0].split())) from error

@@ -1,0 +1,154 @@
+"""Arrays in files: .npy and .npz of numpy, and .pb with one TensorProto, as the onnx package writes its test data.
+
+numpy has no name for bfloat16 and writes its elements as two plain bytes; they are read back where the model declares
+bfloat16.  That is no conversion: no bit changes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from os import getpid
+from pathlib import Path
+
+import numpy as np
+from google.protobuf.message import DecodeError, EncodeError
+
+from sonnx.base.errors import BadInput, NotExecutable
+from sonnx.base.escaping import quote
+from sonnx.executor.constants import decode
+from sonnx.model import wire_format
+from sonnx.model.reader import Unreadable, element_names, generated, mapped
+from sonnx.model.tensor_reader import Reader
+from sonnx.numerics.formats import ELEMENTS, NAMES, Array
+
+PLAIN = {"bfloat16": np.dtype("V2")}
+"""What numpy writes for element types it has no name for."""
+
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+"""The time in every archive, so that equal values are equal files."""
+
+_UNREADABLE = (
+    OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def as_declared(values: Array, element: str | None) -> Array:
+    """Plain bytes as the element type the model declares, where numpy cannot name it."""
+    plain = PLAIN.get(element or "")
+    return values.view(ELEMENTS[element or ""]) if plain is not None and values.dtype == plain else values
+
+
+def read_file(path: Path) -> dict[str, Array]:
+    """The arrays in a file by name; "" is the name of the only one in a .npy or of a nameless TensorProto.
+
+    Raises:
+        BadInput: the file cannot be read, or is none of the three.
+    """
+    readers: dict[str, Callable[[Path], dict[str, Array]]] = {".npy": _npy, ".npz": _npz, ".pb": _pb}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise BadInput(f"{quote(str(path))} is no .npy, .npz or .pb file")
+    if not path.is_file():
+        raise BadInput(f"there is no file {quote(str(path))}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return reader(path)
+    except (Unreadable, NotExecutable) as error:
+        raise BadInput(f"{quote(str(path))} holds no tensor: {error}") from None
+    except _UNREADABLE as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+        raise BadInput(f"{quote(str(path))} cannot be read: {reason}") from None
+
+
+def _npy(path: Path) -> dict[str, Array]:
+    with path.open("rb") as file:
+        return {"": np.lib.format.read_array(file, allow_pickle=False)}
+
+
+def _npz(path: Path) -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.namelist():
+            if entry.endswith(".npy"):
+                with archive.open(entry) as file:
+                    found[entry.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
+    return found
+
+
+def _pb(path: Path) -> dict[str, Array]:
+    source = mapped(path, quote(str(path)))
+    try:
+        message = generated().TensorProto.FromString(
+            wire_format.cut(source, wire_format.layout(generated().TensorProto.DESCRIPTOR))
+        )
+    except (DecodeError, wire_format.Malformed) as error:
+        raise Unreadable(str(error)) from None
+    tensor = Reader(source, element_names()).tensor(message)
+    return {tensor.name: decode(tensor, None)}
+
+
+# ------------------------------------------------------------------ writing
+
+
+def write_folder(folder: Path, values: Mapping[str, Array], form: str) -> list[str]:
+    """Write values to a folder: `outputs.npz`, or `output_0.pb`, `output_1.pb`, … in order; the names of the files.
+
+    All files are whole before the first appears.
+
+    Raises:
+        BadInput: a value cannot be written in the format.
+        OSError: the folder cannot be written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.parent / f".{folder.name}.{getpid()}"
+    beside.mkdir()
+    try:
+        names = _write_npz(beside, values) if form == "npz" else _write_pb(beside, values)
+        folder.mkdir(exist_ok=True)
+        for name in names:
+            (beside / name).replace(folder / name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return names
+
+
+def _write_npz(folder: Path, values: Mapping[str, Array]) -> list[str]:
+    with zipfile.ZipFile(folder / "outputs.npz", "w") as archive:
+        for name, array in values.items():
+            if not _can_be_an_entry(name):
+                raise BadInput(f"the value {quote(name)} cannot be an entry of an .npz file; write --format pb")
+            plain = PLAIN.get(NAMES[array.dtype])
+            with archive.open(zipfile.ZipInfo(f"{name}.npy", FIXED_TIME), "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array if plain is None else array.view(plain), allow_pickle=False)
+    return ["outputs.npz"]
+
+
+def _can_be_an_entry(name: str) -> bool:
+    """Whether unpacking the archive would keep the name and stay in its folder."""
+    return name.isprintable() and "\\" not in name and ":" not in name and not {"", ".", ".."} & set(name.split("/"))
+
+
+def _write_pb(folder: Path, values: Mapping[str, Array]) -> list[str]:
+    names = []
+    for index, (name, array) in enumerate(values.items()):
+        names.append(f"output_{index}.pb")
+        try:
+            (folder / names[-1]).write_bytes(_message(name, array))
+        except (EncodeError, ValueError) as error:
+            raise BadInput(f"the value {quote(name)} cannot be written as a TensorProto: {error}") from None
+    return names
+
+
+def _message(name: str, array: Array) -> bytes:
+    numbers = {element: number for number, element in element_names().items()}
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    message = generated().TensorProto(
+        name=name, data_type=numbers[NAMES[array.dtype]], dims=array.shape, raw_data=little.tobytes()
+    )
+    written: bytes = message.SerializeToString()
+    return written

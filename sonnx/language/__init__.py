@@ -1,0 +1,1 @@
+"""The rule language: its parser, its built-in functions and its interpretations."""

@@ -1,0 +1,342 @@
+"""The reading that checks: what a model states, in three values, total on any input.
+
+A known value is a Python int, bool, str or tuple (a list), or a record with fields (`Tensor`); a float stands for the
+rational number it is, and arithmetic on it is exact.  What is not known is an `Unknown` with its cause; the strongest
+cause wins.  No text of the rule language can make this reading raise, and fuel bounds the work of one evaluation
+(docs/rule-language.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from functools import reduce
+from math import isfinite, prod
+from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
+from typing import Any, NamedTuple
+
+from sonnx.base.escaping import number
+from sonnx.language.builtins import Undefined
+from sonnx.language.domain import BuiltIn, Thunk
+
+
+class Cause(IntEnum):
+    """Why a fact is not known; a larger cause is stronger."""
+
+    RUN_TIME = 1
+    NOT_STATED = 2
+    UNDEFINED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A fact that is not known, with the reason as half a sentence.
+
+    `symbol` names a dimension that is one; `because` is the slug of the rule that fails where the fact is missing.
+    """
+
+    cause: Cause
+    reason: str
+    symbol: str = ""
+    because: str = ""
+
+
+class TensorFacts(NamedTuple):
+    """What is known of a tensor: element type, shape, and for a constant its values (a list, or what `read`s one)."""
+
+    type: str | Unknown
+    shape: tuple[int | Unknown, ...] | Unknown
+    values: Any = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+    kind: str = "tensor"
+    holds_sparse: bool = False
+
+
+Record = TensorFacts | Mapping[str, Any]
+
+FUEL = 400_000
+"""Element visits allowed for one evaluation: a second on usual facts, under ten on the worst."""
+
+
+class OutOfFuel(Exception):
+    """The rule would visit more elements than allowed for one evaluation."""
+
+
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+_PLAIN = frozenset({int, str, bool, float})
+"""Types of known values that Python itself compares as the language does."""
+_UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
+
+
+def stronger(left: Unknown, right: Unknown) -> Unknown:
+    """The one that decides what is said; of equals the first."""
+    return right if right.cause > left.cause else left
+
+
+def strongest(values: Sequence[Any]) -> Unknown | None:
+    """The strongest unknown among values, None where all are known at the top.
+
+    What is made of a symbol is not the symbol any more: N + 1 must not count as equal to N.
+    """
+    unknown = [value for value in values if type(value) is Unknown]
+    if not unknown:
+        return None
+    found = reduce(stronger, unknown)
+    return Unknown(found.cause, found.reason, because=found.because) if found.symbol else found
+
+
+def undefined(reason: str) -> Unknown:
+    """A value no text defines."""
+    return Unknown(Cause.UNDEFINED, reason)
+
+
+def first_unknown(value: Any) -> Unknown | None:
+    """The strongest unknown anywhere inside a value."""
+    if type(value) is tuple:
+        inner = [found for item in value if type(item) is not int and (found := first_unknown(item)) is not None]
+        return reduce(stronger, inner) if inner else None
+    return value if isinstance(value, Unknown) else None
+
+
+class Evaluator:
+    """The three-valued domain of `expression.Domain`; one object for each evaluation, because it counts fuel."""
+
+    def __init__(self, fuel: int = FUEL) -> None:
+        self.fuel = fuel
+
+    def spend(self, amount: int) -> None:
+        """Count element visits.
+
+        Raises:
+            OutOfFuel: when more than the allowed number were made.
+        """
+        self.fuel -= amount
+        if self.fuel < 0:
+            raise OutOfFuel
+
+    def constant(self, value: int | float | str) -> int | float | str:
+        return value
+
+    def listing(self, items: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(items)
+
+    def field(self, value: Any, name: str) -> Any:
+        if isinstance(value, Unknown):
+            return value
+        if name == "rank":
+            return value.shape if isinstance(value.shape, Unknown) else len(value.shape)
+        found = value[name] if isinstance(value, Mapping) else getattr(value, name)
+        return found.read() if name == "values" and hasattr(found, "read") else found
+
+    def item(self, sequence: Any, index: Any) -> Any:
+        unknown = strongest((sequence, index))
+        if unknown is not None:
+            return unknown
+        if type(index) is int and 0 <= index < len(sequence):
+            return sequence[index]
+        return undefined(f"there is no item {number(index)} among {len(sequence)}")
+
+    def part(self, sequence: Any, start: Any | None, stop: Any | None) -> Any:
+        unknown = strongest((sequence, start, stop))
+        if unknown is not None:
+            return unknown
+        first, last = 0 if start is None else start, len(sequence) if stop is None else stop
+        if type(first) is type(last) is int and 0 <= first <= last <= len(sequence):
+            return sequence[first:last]
+        return undefined(f"items {number(first)} to {number(last)} do not lie within {len(sequence)}")
+
+    def arithmetic(self, sign: str, left: Any, right: Any) -> Any:
+        unknown = strongest((left, right))
+        if unknown is not None:
+            return unknown
+        if type(left) is float or type(right) is float:
+            if any(type(side) is float and not isfinite(side) for side in (left, right)):
+                return undefined(f"{number(left)} {sign} {number(right)} is no operation on real numbers")
+            left, right = Fraction(left), Fraction(right)
+        if sign in ("//", "%") and right <= 0:
+            return undefined(f"the divisor {number(right)} is not positive")
+        return _ARITHMETIC[sign](left, right)
+
+    def negative(self, value: Any) -> Any:
+        return value if isinstance(value, Unknown) else -value
+
+    def compare(self, sign: str, left: Any, right: Any) -> Any:
+        if sign == "==":
+            return self.equal(left, right)
+        if sign == "!=":
+            return self.negation(self.equal(left, right))
+        if sign == "in":
+            return self.contains(right, left)
+        if sign == "not in":
+            return self.negation(self.contains(right, left))
+        unknown = strongest((left, right))
+        return unknown if unknown is not None else _ORDER[sign](left, right)
+
+    def equal(self, left: Any, right: Any) -> bool | Unknown:
+        """Equality; a symbol equals itself, lists are compared item by item."""
+        if type(left) in _PLAIN and type(right) in _PLAIN:
+            return bool(left == right)
+        if isinstance(left, Unknown) or isinstance(right, Unknown):
+            if isinstance(left, Unknown) and isinstance(right, Unknown) and left.symbol and left.symbol == right.symbol:
+                return True
+            return strongest((left, right)) or left
+        if type(left) is tuple and type(right) is tuple:
+            if len(left) != len(right):
+                return False
+            self.spend(len(left))
+            return self.every([self.equal(a, b) for a, b in zip(left, right, strict=True)])
+        return bool(left == right)
+
+    def contains(self, sequence: Any, value: Any) -> bool | Unknown:
+        """Whether a list holds a value."""
+        if isinstance(sequence, Unknown):
+            return sequence
+        self.spend(len(sequence))
+        if type(value) in _PLAIN and _PLAIN.issuperset(map(type, sequence)):
+            return bool(value in sequence)
+        found: bool | Unknown = self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
+        return found
+
+    def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
+        """Kleene's conjunction of values already known."""
+        if False in truths:
+            return False
+        unknown = strongest(truths)
+        return True if unknown is None else unknown
+
+    def conjunction(self, parts: Sequence[Thunk]) -> Any:
+        return self._until(False, parts)
+
+    def disjunction(self, parts: Sequence[Thunk]) -> Any:
+        return self._until(True, parts)
+
+    def _until(self, end: bool, parts: Sequence[Thunk]) -> Any:
+        unknown: Unknown | None = None
+        for part in parts:
+            value = part()
+            if value is end:
+                return end
+            if isinstance(value, Unknown):
+                unknown = value if unknown is None else stronger(unknown, value)
+        return (not end) if unknown is None else unknown
+
+    def negation(self, value: Any) -> Any:
+        return value if isinstance(value, Unknown) else not value
+
+    def choice(self, condition: Any, then: Thunk, otherwise: Thunk) -> Any:
+        if not isinstance(condition, Unknown):
+            return then() if condition else otherwise()
+        left, right = then(), otherwise()
+        same = first_unknown((left, right)) is None and left == right
+        return left if same else condition
+
+    def quantify(self, name: str, variable: str, sequence: Any, body: Callable[[Any], Any]) -> Any:
+        if isinstance(sequence, Unknown):
+            return sequence
+        self.spend(len(sequence))
+        return self._until(name == "any", [_call(body, item) for item in sequence])
+
+    def collect(
+        self, variable: str, sequence: Any, body: Callable[[Any], Any], where: Callable[[Any], Any] | None
+    ) -> Any:
+        if isinstance(sequence, Unknown):
+            return sequence
+        self.spend(len(sequence))
+        if where is None:
+            return tuple([body(item) for item in sequence])
+        chosen = [where(item) for item in sequence]
+        unknown = strongest(chosen)
+        if unknown is not None:
+            return unknown
+        return tuple([body(item) for item, take in zip(sequence, chosen, strict=True) if take])
+
+    def flatten(self, lists: Any) -> Any:
+        unknown = lists if isinstance(lists, Unknown) else strongest(lists)
+        return unknown if unknown is not None else tuple([item for part in lists for item in part])
+
+    def function(self, name: str, arguments: Sequence[Any]) -> Any:
+        if name == "stated":
+            return not isinstance(arguments[0], Unknown)
+        unknown = strongest(arguments)
+        if unknown is not None:
+            return unknown
+        if name == "range":
+            whole = all(type(each) is int for each in arguments)
+            return self._range(*arguments) if whole else undefined("a range of no whole numbers")
+        return getattr(self, f"_{name}")(arguments[0])
+
+    def _range(self, first: int, last: int | None = None) -> tuple[int, ...]:
+        numbers = range(first) if last is None else range(first, last)
+        self.spend(max(0, numbers.stop - numbers.start))
+        return tuple(numbers)
+
+    def _len(self, sequence: tuple[Any, ...]) -> int:
+        return len(sequence)
+
+    def _all(self, sequence: tuple[Any, ...]) -> Any:
+        return self.every(sequence)
+
+    def _any(self, sequence: tuple[Any, ...]) -> Any:
+        return self.negation(self.every([self.negation(item) for item in sequence]))
+
+    def _distinct(self, sequence: tuple[Any, ...]) -> Any:
+        self.spend(len(sequence))
+        known = [item for item in sequence if not isinstance(item, Unknown)]
+        if len(set(known)) < len(known):
+            return False
+        unknown = strongest(sequence)
+        return True if unknown is None or len(sequence) < 2 else unknown
+
+    def _sum(self, sequence: tuple[Any, ...]) -> Any:
+        return self._number(sum, sequence)
+
+    def _product(self, sequence: tuple[Any, ...]) -> Any:
+        self.spend(len(sequence) ** 2 // 64)  # each factor lengthens the number the next one is multiplied with
+        return 0 if 0 in sequence else self._number(prod, sequence)
+
+    def _max(self, sequence: tuple[Any, ...]) -> Any:
+        return self._number(max, sequence) if sequence else undefined("the largest of nothing")
+
+    def _min(self, sequence: tuple[Any, ...]) -> Any:
+        return self._number(min, sequence) if sequence else undefined("the smallest of nothing")
+
+    def _number(self, function: Callable[[Sequence[int]], int], sequence: tuple[Any, ...]) -> Any:
+        self.spend(len(sequence))
+        unknown = strongest(sequence)
+        return function(sequence) if unknown is None else unknown
+
+    def word(self, word: BuiltIn, arguments: Sequence[Any]) -> Any:
+        """The function itself where all is known, else its source: that decides what does not need the unknown part."""
+        self.spend(1 + _size(arguments) // 16)  # a plain loop: an item costs a fraction of a visit of the walker
+        if first_unknown(tuple(arguments)) is not None:
+            return word.interpret(self, arguments)
+        try:
+            return frozen(word.function(*arguments))
+        except _UNDEFINED as reason:
+            return undefined(str(reason))
+
+    def fold(self, word: BuiltIn, sequence: Any, start: Any) -> Any:
+        if isinstance(sequence, Unknown):
+            return sequence
+        return reduce(lambda total, item: self.word(word, (total, item)), sequence, start)
+
+    def undefined(self, reason: str) -> Unknown:
+        return undefined(reason)
+
+
+def _call(body: Callable[[Any], Any], item: Any) -> Thunk:
+    return lambda: body(item)
+
+
+def frozen(value: Any) -> Any:
+    """A value whose lists, at any depth, are tuples: what a word gives, as a fact."""
+    return tuple([frozen(item) for item in value]) if isinstance(value, list) else value
+
+
+def _size(arguments: Sequence[Any]) -> int:
+    """A bound on the work of a word: it visits each item of a list of lists once for each place of the longest one."""
+    lists = [argument for argument in arguments if type(argument) is tuple]
+    inner = [max([len(item) for item in each if type(item) is tuple], default=1) for each in lists]
+    return 1 + sum(len(each) * (1 + longest) for each, longest in zip(lists, inner, strict=True))

@@ -1,0 +1,43 @@
+"""Files beside a model that hold values of its constants: found only in the folder of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sonnx.base.escaping import quote
+from sonnx.model.ir import External
+from sonnx.model.reader import Unreadable, mapped
+
+
+class Elsewhere(ValueError):
+    """A file that is not there, or not in the folder of the model; the message is half a sentence."""
+
+
+def inside(folder: Path, location: str) -> Path:
+    """The file a location names, all links resolved.
+
+    Raises:
+        Elsewhere: it does not exist, or does not lie in the folder.
+    """
+    try:
+        base = folder.resolve(strict=True)
+        path = (base / location).resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
+        raise Elsewhere("does not exist") from None
+    if not location or base not in path.parents:
+        raise Elsewhere("is not in the folder of the model")
+    return path
+
+
+def values(folder: Path, external: External) -> memoryview | None:
+    """The bytes a description names, None where they cannot be read or the description is no range of the file."""
+    entries = dict(external.entries)
+    if any(key in entries and getattr(external, key) is None for key in ("offset", "length")):
+        return None
+    try:
+        data = mapped(inside(folder, external.location), quote(external.location))
+    except (Elsewhere, Unreadable):
+        return None
+    start = external.offset or 0
+    end = len(data) if external.length is None else start + external.length
+    return data[start:end] if 0 <= start <= end <= len(data) else None

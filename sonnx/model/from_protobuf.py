@@ -1,0 +1,226 @@
+"""Makes the frozen `Model` from a parsed ModelProto.
+
+Reads messages through their attributes only; `parse.py` alone knows protobuf.  Repeated fields are read as `field[:]`:
+iterating over them takes twice the time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
+
+from sonnx.model.ir import (
+    Attribute,
+    AttributeValue,
+    Function,
+    Graph,
+    Import,
+    Item,
+    Model,
+    Node,
+    SparseTensor,
+    UnknownFields,
+    maker,
+)
+from sonnx.model.limits import DEFAULT, Allowed, enforce
+from sonnx.model.tensor_reader import Reader
+from sonnx.model.type_reader import Types, decoded, is_text
+from sonnx.model.wire_format import Message
+
+VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", "type_proto": "tp"}
+"""The value field of AttributeProto of each kind, where it is not named like the kind."""
+
+NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
+"""Kinds whose value is a message: where the field is absent there is no value."""
+
+_NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
+
+_make_node = maker(Node)
+
+_OWN_TEXTS = attrgetter("name", "operator", "domain", "overload")
+_INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
+
+
+def _decoded_node(node: Node) -> Node:
+    return replace(
+        node,
+        name=decoded(node.name),
+        operator=decoded(node.operator),
+        domain=decoded(node.domain),
+        overload=decoded(node.overload),
+        inputs=tuple(map(decoded, node.inputs)),
+        outputs=tuple(map(decoded, node.outputs)),
+    )
+
+
+@dataclass(slots=True)
+class _Sizes:
+    configurations: int = 0
+    depth: int = 0
+    numbers: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Reads the messages of one file, equal types and attributes once.
+
+    `kinds` names the attribute kinds by number, `reader` reads tensors.
+    """
+
+    kinds: Mapping[int, str]
+    reader: Reader
+    types: Types
+    limits: Allowed = field(default_factory=lambda: DEFAULT)
+    attributes: dict[bytes, Attribute] = field(default_factory=dict)
+    tally: _Sizes = field(default_factory=_Sizes)
+
+    def model(self, message: Message, unknown: tuple[UnknownFields, ...]) -> Model:
+        """The whole file."""
+        self._count("entries", message.functions, message.training_info, message.configuration, message.metadata_props)
+        graph = self.graph(message.graph)
+        functions = tuple(map(self.function, message.functions[:]))
+        training = tuple(
+            (f"training_info[{index}]/{name}", self.graph(getattr(entry, name)))
+            for index, entry in enumerate(message.training_info)
+            for name in ("initialization", "algorithm")
+            if entry.HasField(name)
+        )
+        return Model(
+            ir_version=message.ir_version if message.HasField("ir_version") else None,
+            imports=self.imports(message.opset_import),
+            graph=graph,
+            functions=functions,
+            training=training,
+            training_count=len(message.training_info),
+            unknown=unknown,
+            configurations=len(message.configuration) + self.tally.configurations,
+            producer=decoded(message.producer_name),
+            metadata=tuple((decoded(entry.key), decoded(entry.value)) for entry in message.metadata_props),
+        )
+
+    def imports(self, messages: Sequence[Message]) -> tuple[Import, ...]:
+        """Operator sets, in the order of the file."""
+        self._count("entries", messages)
+        return tuple(Import(decoded(one.domain), one.version if one.HasField("version") else None) for one in messages)
+
+    def graph(self, message: Message) -> Graph:
+        """A graph with all graphs below it."""
+        declared = message.input, message.output, message.value_info
+        self._count("values", *declared, message.initializer, message.sparse_initializer)
+        self.tally.depth += 1
+        enforce(self.limits, "depth", self.tally.depth)
+        made = Graph(
+            name=decoded(message.name),
+            inputs=self.types.values(message.input),
+            outputs=self.types.values(message.output),
+            value_info=self.types.values(message.value_info),
+            initializers=tuple(map(self.reader.tensor, message.initializer[:])),
+            sparse_initializers=tuple(map(self.sparse, message.sparse_initializer[:])),
+            nodes=self.nodes(message.node),
+            annotations=len(message.quantization_annotation),
+        )
+        self.tally.depth -= 1
+        return made
+
+    def _count(self, name: str, *parts: Sequence[Message]) -> None:
+        """Add to what the file has of something, before it is copied.
+
+        Raises:
+            Exceeded: it is more than allowed.
+        """
+        self.tally.numbers[name] += sum(map(len, parts))
+        enforce(self.limits, name, self.tally.numbers[name])
+
+    def function(self, message: Message) -> Function:
+        """A model-local function."""
+        self._count("values", message.input, message.output, message.value_info)
+        self._count("entries", message.attribute, message.attribute_proto)
+        return Function(
+            name=decoded(message.name),
+            domain=decoded(message.domain),
+            overload=decoded(message.overload),
+            inputs=tuple(map(decoded, message.input[:])),
+            outputs=tuple(map(decoded, message.output[:])),
+            attributes=tuple(map(decoded, message.attribute[:])),
+            defaults=tuple(map(self.attribute, message.attribute_proto[:])),
+            value_info=self.types.values(message.value_info),
+            nodes=self.nodes(message.node),
+            imports=self.imports(message.opset_import),
+        )
+
+    def nodes(self, messages: Sequence[Message]) -> tuple[Node, ...]:
+        """Nodes in the order of the file."""
+        self._count("nodes", messages)
+        nodes = tuple(map(self.node, messages[:]))
+        parts = chain(map(_OWN_TEXTS, nodes), map(_INPUTS, nodes), map(_OUTPUTS, nodes))
+        return nodes if is_text(chain.from_iterable(parts)) else tuple(map(_decoded_node, nodes))
+
+    def node(self, message: Message) -> Node:
+        """One application of an operator, its texts as protobuf hands them out."""
+        self.tally.configurations += len(message.device_configurations)
+        return _make_node(
+            message.name,
+            message.op_type,
+            message.domain,
+            message.overload,
+            tuple(message.input[:]),
+            tuple(message.output[:]),
+            self.attributes_of(message.attribute) if message.attribute else (),
+        )
+
+    def attributes_of(self, messages: Sequence[Message]) -> tuple[Attribute, ...]:
+        """The attributes of one node."""
+        enforce(self.limits, "attributes", len(messages))
+        return tuple(map(self.attribute, messages[:]))
+
+    def sparse(self, message: Message) -> SparseTensor:
+        """A sparse tensor; its name is that of its values."""
+        enforce(self.limits, "dimensions", len(message.dims))
+        values, indices = self.reader.tensor(message.values), self.reader.tensor(message.indices)
+        return SparseTensor(values.name, values.element, tuple(message.dims[:]), values, indices)
+
+    def attribute(self, message: Message) -> Attribute:
+        """An attribute; equal ones are one object (a convolutional network repeats the same few)."""
+        kind = self.kinds.get(message.type, "undefined")
+        if kind.startswith(("graph", "tensor", "sparse")):  # too large to be a key, and seldom equal
+            return self._attribute(message, kind)
+        key = message.SerializeToString()
+        found = self.attributes.get(key)
+        if found is None:
+            found = self.attributes[key] = self._attribute(message, kind)
+        return found
+
+    def _attribute(self, message: Message, kind: str) -> Attribute:
+        present = (descriptor.name for descriptor, _ in message.ListFields())
+        fields = tuple(name for name in present if name not in _NO_VALUE_FIELDS)
+        reference = decoded(message.ref_attr_name)
+        name = VALUE_FIELD.get(kind, kind)
+        absent = name not in fields and (reference or kind in NO_DEFAULT)
+        value = None if absent or kind == "undefined" else self.value(kind, getattr(message, name))
+        return Attribute(decoded(message.name), kind, value, reference, fields)
+
+    def value(self, kind: str, stated: Message) -> AttributeValue:
+        """The value of an attribute of this kind: one item, or a tuple of them."""
+        if kind in ("int", "float"):
+            number: int | float = stated
+            return number
+        if kind in ("ints", "floats"):
+            return tuple(stated[:])
+        return tuple(self.item(kind[:-1], one) for one in stated) if kind.endswith("s") else self.item(kind, stated)
+
+    def item(self, kind: str, stated: Message) -> Item:
+        """One text, tensor, sparse tensor, graph or type."""
+        match kind:
+            case "string":
+                return decoded(stated)
+            case "tensor":
+                return self.reader.tensor(stated)
+            case "sparse_tensor":
+                return self.sparse(stated)
+            case "graph":
+                return self.graph(stated)
+            case _:
+                return self.types.type(stated)

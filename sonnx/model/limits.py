@@ -1,0 +1,103 @@
+"""What a model file may have of everything: one table, read by the gate, by `--limit` and by docs/threat-model.md.
+
+A limit bounds the work and the memory that a file of a given size can cause; no rule of the profile is meant.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sonnx.base.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit: `what` is counted, how many are allowed by default and at most, and what it protects."""
+
+    name: str
+    default: int
+    largest: int
+    what: str
+    protects: str
+
+
+_ANY = 2**31 - 1
+LIMITS = (
+    Limit("structure", 2**28, _ANY, "bytes besides its long raw_data",
+          "memory: protobuf and the model take up to a hundred times the bytes of a structure"),
+    Limit("depth", 32, 32, "graphs in graphs",
+          "the stack; protobuf itself reads no more"),
+    Limit("name", 4096, _ANY, "bytes in one name",
+          "the length of what is printed"),
+    Limit("nodes", 200_000, _ANY, "nodes in all its graphs and functions",
+          "time: each node is judged by every rule in force"),
+    Limit("values", 250_000, _ANY, "inputs, outputs, value infos and initializers in all its graphs and functions",
+          "time, and memory for the findings"),
+    Limit("attributes", 1000, _ANY, "attributes of one node",
+          "the length of what is printed of a node"),
+    Limit("dimensions", 1000, _ANY, "dimensions of one tensor or type",
+          "time: some rules compare every dimension with every other"),
+    Limit("entries", 20_000, _ANY, "operator sets, functions, training graphs and metadata entries",
+          "time, and memory for the findings"),
+    Limit("external", 10_000, _ANY, "files of external data",
+          "open files: a run maps each of them"),
+)  # fmt: skip
+
+Allowed = Mapping[str, int]
+"""How many of each are allowed, by the names of the limits."""
+
+BY_NAME: Mapping[str, Limit] = MappingProxyType({limit.name: limit for limit in LIMITS})
+DEFAULT: Allowed = MappingProxyType({limit.name: limit.default for limit in LIMITS})
+
+SHORTEST_NAME = 512
+"""Shorter names are not measured (`sonnx.model.wire_format.TOKEN_LENGTH`), so no smaller limit can be set."""
+
+
+class Exceeded(Exception):
+    """A file has more of something than is allowed: half a sentence that says how to allow it."""
+
+
+def enforce(allowed: Allowed, name: str, number: int) -> None:
+    """Compare a number with its limit.
+
+    Raises:
+        Exceeded: it is larger.
+    """
+    if number > allowed[name]:
+        raise Exceeded(exceeded(allowed, name, number))
+
+
+def exceeded(allowed: Allowed, name: str, number: int) -> str:
+    """What is said of a number that is too large."""
+    limit = BY_NAME[name]
+    more = f"; --limit {name}={number} allows them" if number <= limit.largest else ""
+    return f"has {number} {limit.what}, more than the {allowed[name]} allowed{more}"
+
+
+def limits_of(texts: Sequence[str]) -> Allowed:
+    """The limits with those the texts set: `nodes=1000000`, several separated by commas.
+
+    Raises:
+        Misuse: a text names no limit, or a number that cannot be one.
+    """
+    chosen = dict(DEFAULT)
+    for item in (item for text in texts for item in text.split(",") if item):
+        name, equals, number = item.partition("=")
+        if not equals or name not in BY_NAME:
+            raise UsageError(f"--limit takes NAME=NUMBER with one of {', '.join(BY_NAME)}, not {item!r}")
+        least, largest = SHORTEST_NAME if name == "name" else 0, BY_NAME[name].largest
+        if not number.isascii() or not number.isdecimal() or len(number) > 12 or not least <= int(number) <= largest:
+            raise UsageError(f"--limit {name} takes a number from {least} to {largest}, not {number!r}")
+        chosen[name] = int(number)
+    return MappingProxyType(chosen)
+
+
+def add_argument(parser: argparse.ArgumentParser) -> None:
+    """The option that sets limits."""
+    shown = ", ".join(f"{limit.name}={limit.default}" for limit in LIMITS)
+    parser.add_argument(
+        "--limit", action="append", default=[], metavar="NAME=NUMBER", help=f"what a model may have (default: {shown})"
+    )

@@ -1,0 +1,175 @@
+"""Where names live: the main graph, graphs nested in nodes, the bodies of model-local functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sonnx.base.escaping import escape
+from sonnx.model.ir import (
+    NOT_STATED,
+    Attribute,
+    Function,
+    Graph,
+    Import,
+    Model,
+    Node,
+    SparseTensor,
+    Tensor,
+    Type,
+    Value,
+    subgraphs,
+)
+
+STANDARD = ("", "ai.onnx")
+"""The two names of the standard domain."""
+
+
+def standard(domain: str) -> str:
+    """The domain, with the standard one under its shorter name."""
+    return "" if domain == STANDARD[1] else domain
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One list of nodes with the names it sees; a function body is read as a graph whose values have no types."""
+
+    place: str
+    graph: Graph
+    imports: Mapping[str, int | None]
+    outer: Scope | None = None
+    position: int = 0
+    """The index of the node around this graph."""
+    function: Function | None = None
+
+    @cached_property
+    def defined_at(self) -> Mapping[str, int]:
+        """The index of the first node that defines a name; -1 for graph inputs and initializers."""
+        found: dict[str, int] = {}
+        for index in range(len(self.graph.nodes) - 1, -1, -1):
+            for name in self.graph.nodes[index].outputs:
+                found[name] = index
+        graph = self.graph
+        for given in (graph.inputs, graph.initializers, graph.sparse_initializers):
+            found.update(dict.fromkeys([each.name for each in given], -1))
+        found.pop("", None)
+        return found
+
+    @cached_property
+    def declared(self) -> Mapping[str, Type]:
+        """The declared type of each name; inputs and outputs of the graph before value_info."""
+        given = (*self.graph.value_info, *self.graph.outputs, *self.graph.inputs)
+        return {value.name: value.type for value in given}
+
+    @cached_property
+    def graph_inputs(self) -> frozenset[str]:
+        """The names of the graph's inputs."""
+        return frozenset(value.name for value in self.graph.inputs)
+
+    @cached_property
+    def early_uses(self) -> tuple[tuple[int, str], ...]:
+        """The uses of a name by a node at or before its definition here, or of a name not defined here."""
+        defined, many = self.defined_at, len(self.graph.nodes)
+        return tuple(
+            [
+                (index, name)
+                for index, node in enumerate(self.graph.nodes)
+                for name in node.inputs
+                if defined.get(name, many) >= index and name
+            ]
+        )
+
+    def visible(self, name: str, position: int) -> bool:
+        """Whether a node at a position may use the name, from this graph or one around it."""
+        at = self.defined_at.get(name)
+        if at is not None and at < position:
+            return True
+        return self.outer is not None and self.outer.visible(name, self.position)
+
+    def node_place(self, index: int) -> str:
+        """The path of a node."""
+        return f"{self.place}/node[{index}]"
+
+
+def imports_of(entries: Iterable[Import]) -> dict[str, int | None]:
+    """Domain to version; of a domain imported twice the first, which its own rule reports."""
+    found: dict[str, int | None] = {}
+    for entry in entries:
+        found.setdefault(standard(entry.domain), entry.version)
+    return found
+
+
+def function_key(function: Function) -> tuple[str, str, str]:
+    """What a node must name to call the function."""
+    return standard(function.domain), function.name, function.overload
+
+
+def scopes(model: Model) -> Iterator[Scope]:
+    """Every scope of a model, a graph before those nested in it, functions after the main graph."""
+    imports = imports_of(model.imports)
+    yield from nested(Scope("graph", model.graph, imports))
+    for index, function in enumerate(model.functions):
+        body = Scope(f"function[{index}]", _as_graph(function), imports_of(function.imports), function=function)
+        yield from nested(body)
+
+
+def nested(root: Scope) -> Iterator[Scope]:
+    """A scope, and those of the graphs nested in its nodes, at any depth."""
+    waiting = [root]
+    while waiting:
+        scope = waiting.pop()
+        yield scope
+        inner = [
+            Scope(f"{scope.node_place(index)}/{escape(name)}", graph, scope.imports, scope, index, scope.function)
+            for index, node in enumerate(scope.graph.nodes)
+            if node.attributes
+            for name, graph in subgraphs(node)
+        ]
+        waiting.extend(reversed(inner))
+
+
+def _as_graph(function: Function) -> Graph:
+    inputs, outputs = (
+        tuple(Value(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
+    )
+    types = {value.name: value.type for value in function.value_info}
+    outputs = tuple(Value(value.name, types.get(value.name, NOT_STATED)) for value in outputs)
+    return Graph(function.name, inputs, outputs, function.value_info, (), (), function.nodes)
+
+
+def captured(node: Node) -> set[str]:
+    """The names the graphs inside a node take from around it."""
+    found: set[str] = set()
+    waiting = [graph for _, graph in subgraphs(node)] if node.attributes else []
+    while waiting:
+        graph = waiting.pop()
+        for inner in graph.nodes:
+            found.update(inner.inputs)
+            waiting.extend(nested for _, nested in subgraphs(inner))
+        found.update(value.name for value in graph.outputs)
+    return found
+
+
+def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
+    """Every constant of a file: initializers, and tensors of attributes, wherever they stand."""
+    training = (each for place, graph in model.training for each in nested(Scope(place, graph, {})))
+    for scope in (*scopes(model), *training):
+        yield from scope.graph.initializers
+        yield from scope.graph.sparse_initializers
+        for node in scope.graph.nodes:
+            yield from _tensors(node.attributes)
+    for function in model.functions:
+        yield from _tensors(function.defaults)
+
+
+def stored(model: Model) -> Iterator[Tensor]:
+    """Every tensor that holds values of constants: of a sparse one its values and its indices."""
+    for each in constants(model):
+        yield from (each,) if isinstance(each, Tensor) else filter(None, (each.values, each.indices))
+
+
+def _tensors(attributes: Iterable[Attribute]) -> Iterator[Tensor | SparseTensor]:
+    for attribute in attributes:
+        values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+        yield from (value for value in values if isinstance(value, Tensor | SparseTensor))

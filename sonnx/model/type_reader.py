@@ -1,0 +1,112 @@
+"""The types of values, and the values that have one.
+
+Reads parsed messages through their attributes only; `parse.py` alone knows protobuf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sonnx.model.ir import NOT_STATED, Dimension, Shape, Type, Value, maker
+from sonnx.model.limits import DEFAULT, Allowed, enforce
+from sonnx.model.wire_format import Message
+
+_TYPE_KIND = {
+    "tensor_type": "tensor",
+    "sparse_tensor_type": "sparse tensor",
+    "sequence_type": "sequence",
+    "optional_type": "optional",
+    "map_type": "map",
+    "opaque_type": "opaque",
+}
+
+_INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
+
+
+_make_type, _make_value = maker(Type), maker(Value)
+
+_NAME_TAG = 1 << 3 | 2
+"""ValueInfoProto.name, its first field: protobuf writes fields by their number."""
+
+
+def decoded(text: str | bytes) -> str:
+    """Text as the file has it; protobuf hands out bytes where a string is not UTF-8."""
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
+
+
+def is_text(parts: Iterable[str]) -> bool:
+    """Whether all are texts, not the bytes protobuf hands out otherwise; one pass in C instead of a test for each."""
+    try:
+        "".join(parts)
+    except TypeError:
+        return False
+    return True
+
+
+def element_name(elements: Mapping[int, str | None], number: int) -> str | None:
+    """The name of an element type, None for undefined."""
+    return elements.get(number, f"type {number}")
+
+
+def dimension(message: Message) -> Dimension:
+    """A number, a symbol, or None; the empty symbol states nothing."""
+    which = message.WhichOneof("value")
+    if which == "dim_value":
+        return int(message.dim_value)
+    return decoded(message.dim_param) or None if which else None
+
+
+def _shape(message: Message, limits: Allowed) -> Shape | None:
+    if not message.HasField("shape"):
+        return None
+    enforce(limits, "dimensions", len(message.shape.dim))
+    return tuple(one.dim_value or dimension(one) for one in message.shape.dim[:])  # 0 may be an absent number
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Reads the types of one file, equal ones once; `elements` names the element types by number."""
+
+    elements: Mapping[int, str | None]
+    limits: Allowed = field(default_factory=lambda: DEFAULT)
+    known: dict[bytes, Type] = field(default_factory=lambda: {b"": NOT_STATED})
+    same: dict[Type, Type] = field(default_factory=dict)
+    rests: dict[bytes, Type] = field(default_factory=dict)
+
+    def values(self, messages: Sequence[Message]) -> tuple[Value, ...]:
+        """Values with their types, in the order of the file."""
+        return tuple(map(self.value, messages[:]))
+
+    def value(self, message: Message) -> Value:
+        """One value.  The bytes after its name say all the rest: where they are known, so is the type."""
+        name, written = message.name, message.SerializeToString()
+        size = len(name)
+        if not (name.isascii() and 0 < size < 128 and written[0] == _NAME_TAG):  # else the name takes 2 + size bytes
+            return Value(decoded(name), self.type(message.type))
+        rest = written[2 + size :]
+        found = self.rests.get(rest)
+        if found is None:
+            found = self._type(message.type)
+            found = self.rests[rest] = self.same.setdefault(found, found)
+        return _make_value(name, found)
+
+    def type(self, message: Message) -> Type:
+        """The type; equal types are mostly one object, so that comparing them is cheap."""
+        key = message.SerializeToString()
+        found = self.known.get(key)
+        if found is None:
+            found = self._type(message)
+            found = self.known[key] = self.same.setdefault(found, found)
+        return found
+
+    def _type(self, message: Message) -> Type:
+        which = message.WhichOneof("value")
+        if which is None:
+            return NOT_STATED
+        kind, inner = _TYPE_KIND.get(which, which), getattr(message, which)
+        if which in ("tensor_type", "sparse_tensor_type"):
+            element = element_name(self.elements, inner.elem_type)
+            return _make_type(kind, element, _shape(inner, self.limits), which == "sparse_tensor_type")
+        within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
+        return Type(kind, holds_sparse=within.holds_sparse)

@@ -1,0 +1,257 @@
+"""Cuts the weights out of a model file before protobuf reads it.
+
+A model file is a protobuf message: a sequence of fields, each a tag (field number and wire type) and a value
+(https://protobuf.dev/programming-guides/encoding).  `cut` copies it field by field, replaces each long `raw_data`
+payload of a tensor by a short token in the same place, and rewrites the lengths around it.  Nothing else is
+interpreted, no field is dropped and none changes its place, so protobuf's own rules (the last of two payloads wins,
+two graphs merge, unknown fields are kept) decide on the copy as they would on the file.
+
+Why a file cannot forge a token: every payload of at least `TOKEN_LENGTH` bytes is replaced, so that after the cut a
+payload of exactly `TOKEN_LENGTH` bytes is always one that `cut` wrote.  `resolve` therefore asks for the length only.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from sonnx.model.limits import Allowed, Exceeded, enforce, exceeded
+
+Message: TypeAlias = Any
+"""A protobuf message or descriptor; their classes are made at run time, so no type checker knows them."""
+
+TOKEN_LENGTH = 512
+"""Bytes of a token.  Shorter submessages hold no payload to cut and are copied unread: a node costs its tag only."""
+
+DEPTH = 100
+"""Levels of messages in messages that protobuf reads; about 32 nested If."""
+
+LIMIT = 2**31
+"""Bytes protobuf does not read any more."""
+
+LARGE = 1 << 18
+"""A payload of this many bytes is worth a system call, so that reading a file takes no memory for its weights."""
+
+_PROSE = ("doc_string", "value", "string_data")
+"""Texts that may be long."""
+
+_VARINT, _EIGHT_BYTES, _BYTES, _GROUP, _GROUP_END, _FOUR_BYTES = range(6)
+
+
+class Malformed(ValueError):
+    """The bytes are no protobuf message: what is wrong, and at which byte of the file."""
+
+    def __init__(self, what: str, offset: int) -> None:
+        super().__init__(f"{what} at byte {offset}")
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Where a message holds messages: tag -> their layout, or None for a tensor's payload."""
+
+    name: str
+    fields: dict[int, Layout | None] = field(default_factory=dict, repr=False)
+    names: set[int] = field(default_factory=set, repr=False)
+    """The tags of its texts that are no prose and no value."""
+
+
+class Bounds(NamedTuple):
+    """Submessages shorter than `least` are copied unread, and no name is longer than `name`."""
+
+    least: int = TOKEN_LENGTH
+    name: int = LIMIT
+
+
+def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layout:
+    """The layout of a message and of all it can hold, from its protobuf descriptor."""
+    known = {} if known is None else known
+    if descriptor.full_name not in known:
+        made = known[descriptor.full_name] = Layout(descriptor.name)
+        for one in descriptor.fields:
+            if one.message_type is not None:
+                made.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
+            elif one.full_name == "onnx.TensorProto.raw_data":
+                made.fields[one.number << 3 | _BYTES] = None
+            elif one.type == one.TYPE_STRING and one.name not in _PROSE:
+                made.names.add(one.number << 3 | _BYTES)
+    return known[descriptor.full_name]
+
+
+def cut(buffer: memoryview, message: Layout, allowed: Allowed | None = None) -> bytes:
+    """A copy of the message with a token in place of each long payload.
+
+    Raises:
+        Malformed: where the bytes cannot be a message, or the copy exceeds what protobuf reads.
+        Exceeded: the copy, or a name in it, is longer than allowed.
+    """
+    bounds = Bounds(name=allowed["name"]) if allowed else Bounds()
+    pieces = _guarded(buffer, message, bounds) or [buffer]
+    size = _size(pieces)
+    if allowed:
+        enforce(allowed, "structure", size)
+    if size >= LIMIT:
+        raise Malformed(f"holds {size} bytes besides its raw_data, more than the {LIMIT} protobuf reads,", 0)
+    return b"".join(pieces)
+
+
+def check(buffer: memoryview, message: Layout) -> None:
+    """Descends into every submessage, however short, to say what is wrong with one that protobuf refuses.
+
+    Raises:
+        Malformed: at the first byte that cannot be.
+    """
+    _guarded(buffer, message, Bounds(least=0))
+
+
+def resolve(payload: bytes, source: memoryview) -> memoryview:
+    """The payload a parsed tensor stands for: the part of the file a token names, else the bytes themselves."""
+    if len(payload) != TOKEN_LENGTH:
+        return memoryview(payload)
+    offset, length = struct.unpack_from("<QQ", payload)
+    return source[offset : offset + length]
+
+
+def find(buffer: memoryview, number: int) -> memoryview:
+    """The value of the only length-delimited field of this number in a message protobuf wrote; empty if absent."""
+    position = 0
+    while position < len(buffer):
+        tag, position = _varint(buffer, position)
+        after = _after(buffer, position, tag)
+        if tag == number << 3 | _BYTES:
+            return buffer[_varint(buffer, position)[1] : after]
+        position = after
+    return buffer[:0]
+
+
+def _guarded(buffer: memoryview, message: Layout, bounds: Bounds) -> list[memoryview | bytes]:
+    try:
+        return _rewritten(buffer, 0, len(buffer), message, 0, bounds)
+    except IndexError:  # reading past the buffer: not checked byte by byte, because that would double the time
+        raise Malformed("ends inside a field", len(buffer)) from None
+
+
+def _rewritten(
+    buffer: memoryview, position: int, end: int, message: Layout, depth: int, bounds: Bounds
+) -> list[memoryview | bytes]:
+    """The pieces of one message with its payloads cut; none if there was nothing to cut.
+
+    This loop runs once per node and value of a model, hence the one-byte cases in line.
+    """
+    if depth > DEPTH:
+        raise Malformed(f"is nested deeper than {DEPTH} levels", position)
+    pieces: list[memoryview | bytes] = []
+    kept, fields, least = position, message.fields, bounds.least
+    while position < end:
+        start = position
+        tag = buffer[position]
+        position += 1
+        if tag > 127:
+            tag, position = _varint(buffer, start)
+        if tag & 7 != _BYTES or tag < 8:
+            position = _after(buffer, position, tag)
+            continue
+        head = position
+        size = buffer[position]
+        position += 1
+        if size > 127:
+            size, position = _varint(buffer, head)
+        after = position + size
+        if after > end:
+            raise Malformed(_beyond(message, size, after - end), start)
+        if size >= least:
+            if tag in fields:
+                inner = fields[tag]
+                changed = (
+                    _rewritten(buffer, position, after, inner, depth + 1, bounds) if inner else _token(position, size)
+                )
+                if changed:
+                    pieces += bytes(buffer[kept:head]), _written(_size(changed)), *changed
+                    kept = after
+                    if inner is None and size >= LARGE:
+                        _forget(buffer)
+            elif size > bounds.name and tag in message.names:
+                raise Exceeded(exceeded({"name": bounds.name}, "name", size))
+        position = after
+    if position > end:
+        raise Malformed(_beyond(message, None, position - end), end)
+    return [*pieces, buffer[kept:end]] if pieces else pieces
+
+
+def _beyond(message: Layout, size: int | None, excess: int) -> str:
+    what = "a field" if size is None else f"a field of {size} bytes"
+    return f"is cut short or damaged: {what} reaches {excess} bytes beyond the end of its {message.name}"
+
+
+def _token(offset: int, length: int) -> list[memoryview | bytes]:
+    return [struct.pack("<QQ", offset, length).ljust(TOKEN_LENGTH, b"\0")]
+
+
+def _forget(buffer: memoryview) -> None:
+    """Give the pages of a mapped file back: looking at one byte maps up to two megabytes around it."""
+    if isinstance(buffer.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        buffer.obj.madvise(mmap.MADV_DONTNEED)
+
+
+def _size(pieces: list[memoryview | bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _after(buffer: memoryview, position: int, tag: int) -> int:
+    """The position after the value at this one, of the wire type in the tag; it may lie beyond the buffer."""
+    if tag < 8:
+        raise Malformed("is no protobuf message: there is no field number 0,", position - 1)
+    match tag & 7:
+        case 0:
+            return _varint(buffer, position)[1]
+        case 1:
+            return position + 8
+        case 2:
+            size, position = _varint(buffer, position)
+            return position + size
+        case 3:
+            return _after_group(buffer, position, tag)
+        case 5:
+            return position + 4
+        case kind:
+            raise Malformed(f"is no protobuf message: a field of wire type {kind} cannot stand", position - 1)
+
+
+def _after_group(buffer: memoryview, position: int, tag: int) -> int:
+    """The position after the group that starts here (proto2 has groups, ONNX uses none)."""
+    opened = [tag >> 3]
+    while opened:
+        tag, position = _varint(buffer, position)
+        if tag & 7 == _GROUP:
+            opened.append(tag >> 3)
+            if len(opened) > DEPTH:
+                raise Malformed(f"is nested deeper than {DEPTH} levels", position)
+        elif tag & 7 != _GROUP_END:
+            position = _after(buffer, position, tag)
+        elif opened.pop() != tag >> 3:
+            raise Malformed("is no protobuf message: another group ends than the one that started", position - 1)
+    return position
+
+
+def _varint(buffer: memoryview, position: int) -> tuple[int, int]:
+    """The number at this position, seven bits a byte, lowest first, and the position after it."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, position
+    raise Malformed("is no protobuf message: a number of more than 10 bytes ends", position)
+
+
+def _written(value: int) -> bytes:
+    """The shortest encoding of a number, the inverse of `_varint`."""
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

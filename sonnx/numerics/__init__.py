@@ -1,0 +1,1 @@
+"""What operators share: formats, order, rounding, exact sums, certified products, windows."""

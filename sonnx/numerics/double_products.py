@@ -1,0 +1,143 @@
+"""Matrix products of float64, each element the exact sum of its products rounded once.
+
+Rows of A and columns of B are scaled by powers of two to at most 1 and cut into slices of b bits,
+
+    A = A1 + A2 + .. + AL + rest,   As a multiple of 2^(-b s),   |As| <= 2^(-b (s - 1)),   |rest| < 2^(-b L),
+
+so that K products of two slices add up without an error in float64, in any order, as long as 2 b + log2 K <= 53 (Ozaki,
+Ogita, Oishi, Rump, "Error-free transformations of matrix multiplication", 2012).  The products of slices with
+s + t <= L + 1 are added without an error but for the last digits of a second float64; the others and the rests amount
+to at most K (L + 1) 2^(-b L).  What that leaves open is added up exactly.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sonnx.numerics.error_free import two_product, two_sum
+from sonnx.numerics.exact_sums import numbers, products, store, total
+from sonnx.numerics.formats import Array
+from sonnx.numerics.special_sums import special_sums
+
+SLICES = 4
+LOST = 2.0**-96
+"""More than the error of the second float64: ten sums, each with 2^-53 of at most 2^-53 times twice K, K being 1."""
+
+RANGE = 400
+"""Binary exponents in whose range below 1 a product of two scaled elements has an exact error term."""
+
+GATHERED = 1 << 18
+
+
+def product_into(A: Array, B: Array, out: Array) -> int:
+    """Make out = A B for matrices, or stacks of them, of float64.
+
+    Returns:
+        How many elements were added up exactly.
+    """
+    if A.ndim == 2:
+        A, B, out = A[None], B[None], out[None]
+    if 0 in A.shape or out.size == 0:
+        out[...] = 0
+        return 0
+    return sum(_product(A[s], B[s], out[s]) for s in range(len(A)))
+
+
+def _product(A: Array, B: Array, out: Array) -> int:
+    rows, columns = np.isfinite(A).all(axis=1), np.isfinite(B).all(axis=0)
+    if not rows.all():
+        out[~rows] = special_sums(A[~rows], B, out.dtype)
+    if not columns.all():
+        out[:, ~columns] = special_sums(A, B[:, ~columns], out.dtype)
+    if not rows.any() or not columns.any():
+        return 0
+    finite_A, finite_B = A[rows], B[:, columns]
+    made, open_ = _by_slices(finite_A, finite_B)
+    i, j = np.nonzero(open_)
+    _exactly(finite_A, finite_B, made, i, j)
+    out[np.ix_(rows, columns)] = made
+    return len(i)
+
+
+def _scaled(A: Array) -> tuple[Array, Array]:
+    """The rows at most 1 in magnitude, and the exponents of two taken out."""
+    _, exponents = np.frexp(np.abs(A).max(axis=1))
+    return np.ldexp(A, -exponents[:, None]), exponents
+
+
+def _slices(A: Array, bits: int) -> list[Array]:
+    found, rest = [], A
+    for s in range(1, SLICES + 1):
+        shift = 1.5 * 2.0 ** (52 - bits * s)  # its last digit is 2^(-bits s): adding it rounds to a multiple of that
+        found.append((rest + shift) - shift)
+        rest = rest - found[-1]
+    return found
+
+
+def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
+    """A B rounded once, and where that is open; elements near overflow, underflow or 0 are."""
+    count = A.shape[1]
+    bits = (53 - (count - 1).bit_length()) // 2
+    (left, row_exponents), (right, column_exponents) = _scaled(A), _scaled(B.T)
+    left_slices, right_slices = _slices(left, bits), [each.T for each in _slices(right, bits)]
+    high, low = np.zeros((len(A), B.shape[1])), np.zeros((len(A), B.shape[1]))
+    for level in range(SLICES):
+        for s in range(level + 1):
+            high, error = two_sum(high, np.matmul(left_slices[s], right_slices[level - s]))
+            low += error
+    high, low = two_sum(high, low)
+    bound = count * ((SLICES + 1) * 2.0 ** (-bits * SLICES) + LOST)
+    width = bound * (1 + 2.0**-50) + np.abs(low) * 2.0**-51
+    made, other = high + (low - width), high + (low + width)
+    exponents = row_exponents[:, None] + column_exponents
+    _, own = np.frexp(made)
+    normal = (own + exponents > -1000) & (own + exponents < 1000)
+    return np.ldexp(made, exponents), (made != other) | ~normal | (made == 0)
+
+
+def _exactly(A: Array, B: Array, out: Array, i: Array, j: Array) -> None:
+    """The exact sums at these places."""
+    step = max(1, GATHERED // A.shape[1])
+    for start in range(0, len(i), step):
+        some = slice(start, start + step)
+        out[i[some], j[some]] = exact_sums(A[i[some]], B[:, j[some]].T)
+
+
+def exact_sums(x: Array, y: Array) -> Array:
+    """The exact sums of the products of rows of float64, each rounded once; math.fsum rounds a sum of doubles once.
+
+    Args:
+        x: (rows, K), K at least 1.
+        y: the same.
+    """
+    made, step = np.empty(len(x)), max(1, GATHERED // x.shape[1])
+    for start in range(0, len(x), step):
+        _add_up(x[start : start + step], y[start : start + step], made[start : start + step])
+    return made
+
+
+def _add_up(x: Array, y: Array, out: Array) -> None:
+    usual = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
+    (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
+    made, errors = two_product(left, right)
+    addends = np.concatenate([made, errors], axis=1).tolist()
+    usual &= np.minimum(_least(x) - row_exponents, _least(y) - column_exponents) > -RANGE  # scaled ones may be lost
+    for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
+        sum_ = math.fsum(addends[k]) if usual[k] else 0.0
+        if sum_ and -1000 < math.frexp(sum_)[1] + exponent < 1000:
+            out[k] = math.ldexp(sum_, exponent)
+        else:
+            store(out, (k,), total(products(numbers(x[k]), numbers(y[k]))), power=2)
+
+
+def _least(values: Array) -> Array:
+    """The least binary exponent of an element of each row, zeros aside."""
+    _, exponents = np.frexp(values)
+    least: Array = np.where(values == 0, 0, exponents).min(axis=1)
+    return least
+
+
+# ------------------------------------------------------------------
+# Sums and products of float64 with exactly what their rounding cuts off.

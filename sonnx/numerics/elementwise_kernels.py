@@ -1,0 +1,236 @@
+"""What the kernels of elementwise operators share: blocks, the wider type, the exact path for what is not certain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.blocks import merged, operands, scratch, walk
+from sonnx.numerics.certified_rounding import BLOCK, Bound, one_nan, settle, wide_type
+from sonnx.numerics.elementwise import each
+from sonnx.numerics.formats import Array, format_of
+from sonnx.numerics.numpy_trials import arithmetic_is_ieee, maximum_keeps_the_first_nan
+from sonnx.operators.operator import Application
+
+Element = Callable[..., Any]
+Kernel = Callable[[Sequence[Any], Array], Array]
+Approximate = Callable[..., Any]
+"""A function of arrays of the wide type into an array of it, given as `out`."""
+
+NUMPY = Bound(2.0**-46)
+"""What numpy's float64 functions are trusted with: 64 units in the last place (docs/trust.md)."""
+
+LONG = Bound(2.0**-60)
+"""What the C library's long double functions are trusted with, where long double has 64 digits: 8 units."""
+
+TABLE = 1 << 15
+"""Elements of a 16-bit type from which a table of all patterns pays."""
+
+
+def function(application: Application, exact: Element, approximate: Approximate, bound: Bound = NUMPY) -> Kernel:
+    """The kernel of a real function of one argument.
+
+    Args:
+        application: counts.
+        exact: of one element, see `sonnx.numerics.elementwise`.
+        approximate: the same on an array of float64 or long double.
+        bound: of its error in float64; `LONG` widened alike in long double.
+    """
+
+    def kernel(inputs: Sequence[Any], out: Array) -> Array:
+        X = np.ascontiguousarray(inputs[0]).reshape(-1)
+        flat = out.reshape(-1)
+        if out.itemsize == 2 and out.size >= TABLE:
+            table, taken = _table(exact, approximate, bound, out.dtype)
+            np.take(table, X.view(np.uint16), out=flat.view(np.uint16), mode="wrap")
+            application.count(out.size, int(np.count_nonzero(taken[X.view(np.uint16)])) if taken.any() else 0)
+        else:
+            application.count(out.size, into(X, flat, exact, approximate, bound))
+        return out
+
+    return kernel
+
+
+@lru_cache(maxsize=64)
+def _table(exact: Element, approximate: Approximate, bound: Bound, kind: np.dtype[Any]) -> tuple[Array, Array]:
+    """The patterns of the function for all patterns of a type, and which of them took the exact path."""
+    everything = np.arange(1 << 16, dtype=np.uint16).view(kind)
+    made, taken = np.empty(1 << 16, kind), np.zeros(1 << 16, np.bool_)
+    into(everything, made, exact, approximate, bound, taken)
+    return made.view(np.uint16), taken
+
+
+def into(
+    X: Array, out: Array, exact: Element, approximate: Approximate, bound: Bound, taken: Array | None = None
+) -> int:
+    """A function of flat elements; how many took the exact path, which are true in `taken`."""
+    wide = wide_type(out.dtype)
+    if wide is None:
+        out[...] = each(exact, X)
+        return out.size
+    bound = in_type(bound, wide)
+    count = 0
+    for start in range(0, out.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        piece = out[part]
+        y = scratch(0, piece.size, wide)
+        np.copyto(y, X[part])
+        approximate(y, out=y)
+        undecided = settle(y, bound, piece)
+        if undecided is not None:
+            piece[undecided] = each(exact, X[part][undecided])
+            if taken is not None:
+                taken[part] = undecided
+            count += int(np.count_nonzero(undecided))
+    return count
+
+
+def in_type(bound: Bound, wide: np.dtype[Any]) -> Bound:
+    """A bound stated for float64, in a type of more digits, as LONG stands to NUMPY: 2^-14 of it, for 2^-11 of a unit.
+
+    So a bound that counts roundings must leave room for eight times as many.
+    """
+    if wide == np.float64:
+        return bound
+    narrower = LONG.relative / NUMPY.relative
+    return Bound(bound.relative * narrower, bound.absolute * narrower)
+
+
+def function_of_two(application: Application, exact: Element, approximate: Approximate, bound: Bound = NUMPY) -> Kernel:
+    """The kernel of a real function of two arguments that are broadcast."""
+
+    def kernel(inputs: Sequence[Any], out: Array) -> Array:
+        wide = wide_type(out.dtype)
+        if wide is None or not all(_fits(each, wide) for each in inputs):
+            A, B = np.broadcast_arrays(*inputs)
+            application.count(out.size, out.size)
+            out[...] = each(exact, A, B)
+            return out
+        if out.size == 0:
+            return out
+        error, count = in_type(bound, wide), 0
+        shape, Z = merged(inputs, out.shape)
+        for (a, b), piece in walk(operands(Z, shape, BLOCK), out.reshape(shape), BLOCK):
+            y, z = scratch(0, piece.size, wide), scratch(2, piece.size, wide)
+            np.copyto(y, a)
+            np.copyto(z, b)
+            approximate(y, z, out=y)
+            undecided = settle(y, error, piece)
+            if undecided is not None:
+                piece[undecided] = each(exact, a[undecided], b[undecided], kind=out.dtype)
+                count += int(np.count_nonzero(undecided))
+        application.count(out.size, count)
+        return out
+
+    return kernel
+
+
+def _fits(values: Array, wide: np.dtype[Any]) -> bool:
+    """Whether every element is one of the wide type."""
+    if format_of(values.dtype) is not None or values.itemsize < 8:
+        return True
+    digits = np.finfo(wide).nmant + 1
+    return bool(np.all(np.abs(values.astype(np.float64)) < 2.0 ** (digits - 1)))
+
+
+# ------------------------------------------------------------------ operations that the processor rounds
+
+
+def arithmetic(application: Application, exact: Element, operation: Approximate) -> Kernel:
+    """The kernel of +, -, *, / or the square root: IEEE 754 has every one of them correctly rounded.
+
+    float and double are the processor's own, which `trust.py` tries.  float16 and bfloat16 are computed in float and
+    rounded again, which gives the same as one rounding: float has 24 digits, twice 11 and two more (Figueroa, "When is
+    double rounding innocuous?", 1995).  Sums and products that are subnormal there are exact in float; a quotient is
+    never so near to the middle of two numbers.
+    """
+
+    def kernel(inputs: Sequence[Any], out: Array) -> Array:
+        if format_of(out.dtype) is None:
+            operation(*inputs, out=out)
+        elif arithmetic_is_ieee(out.dtype):
+            operation(*inputs, out=out)
+            one_nan_in_blocks(out)
+        else:
+            out[...] = each(exact, *np.broadcast_arrays(*inputs))
+            application.count(out.size, out.size)
+        return out
+
+    return kernel
+
+
+def one_nan_in_blocks(out: Array) -> None:
+    """See `one_nan`; without a mask of the whole array."""
+    flat = out.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        one_nan(flat[start : start + BLOCK])
+
+
+def of_numpy(operation: Approximate) -> Kernel:
+    """The kernel of an operation that numpy computes exactly."""
+
+    def kernel(inputs: Sequence[Any], out: Array) -> Array:
+        operation(*inputs, out=out)
+        if format_of(out.dtype) is not None:
+            one_nan_in_blocks(out)
+        return out
+
+    return kernel
+
+
+# ------------------------------------------------------------------
+# Elements brought between bounds, for Clip and Relu; zeros and NaN as they stand.
+#
+# np.maximum and np.minimum give the right number but for the sign of a zero, where the bound is a zero as well: then
+# every zero is copied once more, unless it is +0 and so is the lower bound: a block holds -0 if the least integer of its
+# patterns is that of -0.  So are NaNs.
+
+
+def bounded(X: Array, low: Array | None, high: Array | None, out: Array) -> None:
+    """Low where X < low, high where X > high, else X; the bounds of rank 0 and in order, NaN and None are none.
+
+    Args:
+        X: of any strides.
+        low: the lower bound.
+        high: the upper bound.
+        out: C-contiguous, of the shape of X.
+    """
+    made = format_of(X.dtype)
+    low, high = (None if each is None or each != each else each for each in (low, high))
+    flat, source = out.reshape(-1), np.ascontiguousarray(X).reshape(-1)
+    trusted = made is None or (X.dtype.itemsize > 2 and maximum_keeps_the_first_nan(X.dtype))
+    zero_bounds = [each for each in (low, high) if made is not None and each is not None and each == 0]
+    zeros, negative = bool(zero_bounds), (high is not None and high == 0) or any(map(np.signbit, zero_bounds))
+    for start in range(0, flat.size, BLOCK):
+        x, y = source[start : start + BLOCK], flat[start : start + BLOCK]
+        if not trusted or len(zero_bounds) > 1:
+            _by_comparison(x, low, high, y)
+            continue
+        _by_extremes(x, low, high, y)
+        if made is None:
+            continue
+        if zeros and (negative or np.minimum.reduce(x.view(made.signed)) == -made.sign):
+            np.copyto(y, x, where=x == 0)
+        nan = np.isnan(y)
+        if nan.any():
+            np.copyto(y, x, where=nan)
+
+
+def _by_comparison(x: Array, low: Array | None, high: Array | None, y: Array) -> None:
+    np.copyto(y, x)
+    if low is not None:
+        np.copyto(y, low, where=x < low)
+    if high is not None:
+        np.copyto(y, high, where=x > high)
+
+
+def _by_extremes(x: Array, low: Array | None, high: Array | None, y: Array) -> None:
+    if low is None:
+        np.copyto(y, x)
+    else:
+        np.maximum(x, low, out=y)
+    if high is not None:
+        np.minimum(y, high, out=y)

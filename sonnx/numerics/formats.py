@@ -1,0 +1,96 @@
+"""The element types as numpy holds them, and the place of every bit pattern in the order of its type.
+
+An element is its bit pattern, a Python integer; an array of patterns is an array seen through the unsigned integers of
+its width.  Nothing here converts a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from sonnx.numerics import order
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+ELEMENTS: dict[str, np.dtype[Any]] = {
+    name: np.dtype(kind)
+    for name, kind in {
+        "bool": np.bool_, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
+        "uint8": np.uint8, "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64,
+        "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64,
+    }.items()
+}  # fmt: skip
+"""The element types the executor knows, by their ONNX name."""
+
+NAMES = {kind: name for name, kind in ELEMENTS.items()}
+
+_SIGNIFICAND = {"float16": 10, "bfloat16": 7, "float": 23, "double": 52}
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An IEEE 754 interchange format: the patterns of -0 and of +Inf, and the integers of its width."""
+
+    sign: int
+    infinity: int
+    unsigned: np.dtype[Any]
+    signed: np.dtype[Any]
+
+
+@cache
+def format_of(kind: np.dtype[Any]) -> Format | None:
+    """The format of a floating-point type, None for integers and bool."""
+    significand = _SIGNIFICAND.get(NAMES[kind])
+    if significand is None:
+        return None
+    bits = 8 * kind.itemsize
+    infinity = (1 << bits - 1) - (1 << significand)
+    return Format(1 << bits - 1, infinity, np.dtype(f"u{kind.itemsize}"), np.dtype(f"i{kind.itemsize}"))
+
+
+def patterns(values: Array) -> Array:
+    """The bit patterns of floating-point values; integers and bool as they are."""
+    made = format_of(values.dtype)
+    return values if made is None else values.view(made.unsigned)
+
+
+@cache
+def place(kind: np.dtype[Any]) -> Callable[[int], int]:
+    """The place of a pattern in the order of its type: the integer itself, False < True, or `order.key`."""
+    made = format_of(kind)
+    if made is None:
+        return int
+    return lambda pattern: order.key(pattern, made.sign, made.infinity)
+
+
+@cache
+def larger(kind: np.dtype[Any]) -> Callable[[int, int], int]:
+    """The larger of two patterns; of equal ones the first."""
+    made = format_of(kind)
+    if made is None:
+        return lambda x, y: y if y > x else x
+    return lambda x, y: order.maximum(x, y, made.sign, made.infinity)
+
+
+def lowest(kind: np.dtype[Any]) -> int:
+    """The pattern of the least value of a type: -Inf, the smallest integer, False."""
+    made = format_of(kind)
+    if made is not None:
+        return made.sign + made.infinity
+    return 0 if kind == np.bool_ else int(np.iinfo(kind).min)
+
+
+MOST_AXES, MOST_BYTES = 64, 2**62
+"""What a numpy array may have at most, also one without elements; memory ends before that."""
+
+
+def has_array(shape: Sequence[int], kind: np.dtype[Any]) -> bool:
+    """Whether numpy has arrays of a shape and type."""
+    return len(shape) <= MOST_AXES and prod(max(1, extent) for extent in shape) * kind.itemsize <= MOST_BYTES

@@ -1,0 +1,107 @@
+"""What stands under a kernel at each of its places, as columns of matrices in float64: one matrix for each group.
+
+Blocks of places are made one after another, so that no more than one block is in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from math import prod
+
+import numpy as np
+
+from sonnx.numerics.blocks import scratch
+from sonnx.numerics.formats import Array
+from sonnx.numerics.windows import Windows
+
+BLOCK = 1 << 20
+"""Elements of a block."""
+
+PADDED, COLUMNS = 30, 31
+"""Numbers of scratch memory."""
+
+DOUBLE = np.dtype(np.float64)
+
+
+class Patches:
+    """The patches of one sample at a time.
+
+    Args:
+        slid: the places of the kernel.
+        channels: of the sample.
+        group: how many groups the channels form.
+        ones: add a row of ones to each matrix, for a bias.
+    """
+
+    def __init__(self, slid: Windows, channels: int, group: int, ones: bool) -> None:
+        self.slid, self.group, self.ones = slid, group, ones
+        self.each = channels // group
+        extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
+        self.padded = tuple(extent + begin + end for extent, begin, end in extents)
+        self.height = self.each * prod(slid.kernel) + ones
+        self.still = prod(slid.kernel) == 1 and set(slid.strides) == {1} and not any((*slid.begins, *slid.ends))
+
+    def blocks(self, sample: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Blocks of places: which ones along the first spatial axis, the matrices, and the norms of their columns.
+
+        Args:
+            sample: (channels, spatial axes), of a type that float64 holds.
+
+        Yields:
+            A slice of the first axis of places; (groups, height, places) in float64; (groups, places).
+        """
+        padded = self._padded(sample)
+        squares = np.einsum("gi...,gi...->g...", padded, padded)
+        places, inner = self.slid.places, prod(self.slid.places[1:])
+        step = max(1, BLOCK // max(1, self.group * self.height * inner))
+        under, norms = self._under(padded), np.sqrt(self._sums(squares) + self.ones)
+        for start in range(0, places[0], step):
+            part = slice(start, min(start + step, places[0]))
+            count = (part.stop - start) * inner
+            yield part, self._columns(padded, under, part, count), norms[:, part].reshape(self.group, count)
+
+    def _padded(self, sample: Array) -> Array:
+        """The sample with its padding: (groups, channels of a group, spatial axes)."""
+        shape = (self.group, self.each, *self.padded)
+        made = scratch(PADDED, prod(shape), DOUBLE).reshape(shape)
+        inside = tuple(
+            slice(begin, begin + extent) for begin, extent in zip(self.slid.begins, self.slid.extents, strict=True)
+        )
+        if self.padded != self.slid.extents:
+            made[...] = 0
+        made[(slice(None), slice(None), *inside)] = sample.reshape(shape[:2] + sample.shape[1:])
+        return made
+
+    def _under(self, padded: Array) -> Array:
+        """A view: (groups, channels, kernel axes, axes of places)."""
+        slid, steps = self.slid, padded.strides[2:]
+        kernel = tuple(s * d for s, d in zip(steps, slid.dilations, strict=True))
+        moves = tuple(s * d for s, d in zip(steps, slid.strides, strict=True))
+        shape = (*padded.shape[:2], *slid.kernel, *slid.places)
+        return np.lib.stride_tricks.as_strided(padded, shape, (*padded.strides[:2], *kernel, *moves), writeable=False)
+
+    def _sums(self, squares: Array) -> Array:
+        """The sums under the kernel at each place: (groups, axes of places); one axis after another."""
+        slid = self.slid
+        if self.height == self.ones:
+            return np.zeros((self.group, *slid.places))
+        axes = zip(slid.kernel, slid.strides, slid.dilations, slid.places, strict=True)
+        for axis, (size, stride, dilation, count) in enumerate(axes, start=1):
+            before, whole = (slice(None),) * axis, (count - 1) * stride + 1
+            squares = reduce(
+                np.add, [squares[(*before, slice(j, j + whole, stride))] for j in range(0, size * dilation, dilation)]
+            )
+        return squares
+
+    def _columns(self, padded: Array, under: Array, part: slice, count: int) -> Array:
+        if self.still and not self.ones:
+            flat = padded[:, :, part]
+            return flat.reshape(self.group, self.height, count)
+        made = scratch(COLUMNS, self.group * self.height * count, DOUBLE).reshape(self.group, self.height, count)
+        block = under[(slice(None),) * (2 + len(self.slid.kernel)) + (part,)]
+        target = made[:, : self.height - self.ones].reshape(block.shape)
+        np.copyto(target, block)
+        if self.ones:
+            made[:, -1] = 1
+        return made

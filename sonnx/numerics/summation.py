@@ -1,0 +1,82 @@
+"""Sums of floating-point values, over their number if a mean is asked for, rounded once.
+
+Elements of at most 32 bits are added in float64, and what each addition cuts off is kept (Knuth's two_sum): s + r,
+where r adds up the cut parts.  Sums of few elements are mostly exact, and then halfway cases are common: a mean of four
+is one with every fourth element.  So where nothing was cut off the quotient s / n is rounded to odd by the sign of its
+exact remainder, which decides every case.  Elsewhere s / n is off by at most (|remainder| + |r| + error of r) / n.
+
+Additions of float64 give the zero the sum has: -0 where all addends are -0, else +0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.certified_rounding import UNIT, decided, nearest
+from sonnx.numerics.error_free import two_product, two_sum
+from sonnx.numerics.formats import Array
+
+Total = tuple[Array, Array, Array]
+"""Sums in float64, the sum of what was cut off, and of its absolute values."""
+
+
+def total_of(parts: Iterator[Array]) -> Total:
+    """The sums of arrays of one shape, of at least one array."""
+    made = next(parts).astype(np.float64)
+    cut, size = np.zeros(made.shape), np.zeros(made.shape)
+    for part in parts:
+        made, error = two_sum(made, part.astype(np.float64))
+        cut += error
+        size += np.abs(error, out=error)
+    return made, cut, size
+
+
+def total_along_first(values: Array) -> Total:
+    """The sums along the first axis, of at least one element, by halves."""
+    made = values.astype(np.float64)
+    cut, size = np.zeros(made.shape[1:]), np.zeros(made.shape[1:])
+    while len(made) > 1:
+        half = len(made) // 2
+        rest = made[2 * half :]
+        made, errors = two_sum(made[:half], made[half : 2 * half])
+        cut += errors.sum(axis=0)
+        size += np.abs(errors).sum(axis=0)
+        if len(rest):
+            made[-1], error = two_sum(made[-1], rest[0])
+            cut += error
+            size += np.abs(error)
+    return made[0], cut, size
+
+
+def round_total(total: Total, count: int, divisor: Array | float, kind: np.dtype[Any]) -> tuple[Array, Array]:
+    """Sums of `count` elements over a whole number, rounded once, and where that is open.
+
+    Args:
+        total: the sums.
+        count: how many elements were added; the sum of what was cut off has a relative error of count * 2^-53.
+        divisor: at least 1, and below 2^53.
+        kind: the type of the elements, of at most 32 bits.
+    """
+    made, cut, size = total
+    quotient = np.divide(made, divisor)
+    product, error = two_product(quotient, np.asarray(divisor, np.float64))
+    remainder = (made - product) - error
+    odd = to_odd(quotient, remainder)
+    exact = (size == 0) | ~np.isfinite(made)
+    if exact.all():
+        return nearest(odd, kind), np.zeros(made.shape, np.bool_)
+    bound = (np.abs(remainder) + np.abs(cut) + size * (2 * count * UNIT)) / divisor * (1 + 2.0**-20)
+    np.copyto(bound, 0, where=exact)
+    return decided(np.where(exact, odd, quotient), bound, kind)
+
+
+def to_odd(quotient: Array, remainder: Array) -> Array:
+    """A double and what it lacks, rounded to odd: itself if exact, else the double beside it whose last digit is 1."""
+    even = quotient.view(np.int64) & 1 == 0
+    move = even & (remainder != 0) & np.isfinite(quotient)
+    if not move.any():
+        return quotient
+    return np.where(move, np.nextafter(quotient, np.copysign(np.inf, remainder)), quotient)

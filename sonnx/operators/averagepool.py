@@ -1,0 +1,174 @@
+"""AveragePool: Y[b, c, ..] = the sum of the elements of X under the window, over their number, rounded once.
+
+ONNX AveragePool-1 to AveragePool-22.  With count_include_pad = 1 padding counts as elements that are 0, though not what
+ceil_mode adds beyond `pads`.  A window over padding only has no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.exact_sums import Number, numbers, store, total
+from sonnx.numerics.formats import Array, format_of
+from sonnx.numerics.pooling import windows_of
+from sonnx.numerics.summation import round_total, total_of
+from sonnx.numerics.windows import Windows
+from sonnx.operators.operator import Application
+
+OPERATOR = "AveragePool"
+INPUTS = 1
+ATTRIBUTES = {
+    "kernel_shape": "ints",
+    "strides": "ints",
+    "dilations": "ints",
+    "pads": "ints",
+    "auto_pad": "string",
+    "ceil_mode": "int",
+    "count_include_pad": "int",
+}
+
+
+def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
+    """Y, of the type of X."""
+    shape, kind = inputs[0]
+    return (((*shape[:2], *slid_over(application, shape).places), kind),)
+
+
+def slid_over(application: Application, shape: Sequence[int]) -> Windows:
+    """The windows.
+
+    Raises:
+        NotExecutable: kernel_shape is not written.
+    """
+    kernel = application.attribute("kernel_shape", None)
+    if kernel is None:
+        raise NotExecutable("kernel_shape is not written")
+    return windows_of(application, shape, kernel)
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type of X."""
+    (X,) = inputs
+    slid = slid_over(application, X.shape)
+    limits = counted(application, slid)
+    Y = np.empty((*X.shape[:2], *slid.places), X.dtype)
+    elements = np.array(numbers(X), object).reshape(X.shape)
+    for b, c, *place in np.ndindex(Y.shape):
+        store_mean(Y, (b, c, *place), elements[b, c], slid, limits)
+    return (Y,)
+
+
+def counted(application: Application, slid: Windows) -> tuple[tuple[int, int], ...]:
+    """On each spatial axis the first and one after the last place that counts as an element."""
+    axes = range(len(slid.extents))
+    if not application.attribute("count_include_pad", 0):
+        return tuple((0, slid.extents[d]) for d in axes)
+    if application.attribute("auto_pad", "NOTSET") != "NOTSET":
+        return tuple((-slid.begins[d], slid.extents[d] + slid.ends[d]) for d in axes)
+    pads = application.attribute("pads", [0] * 2 * len(axes))
+    return tuple((-pads[d], slid.extents[d] + pads[len(axes) + d]) for d in axes)
+
+
+def store_mean(
+    Y: Array, index: tuple[int, ...], plane: Array, slid: Windows, limits: tuple[tuple[int, int], ...]
+) -> None:
+    """Put one mean into Y; `plane` has the numbers of a channel.
+
+    Raises:
+        NotExecutable: the window counts no element.
+    """
+    addends: list[Number] = []
+    for at in slid.where(index[2:]):
+        if all(first <= i < last for i, (first, last) in zip(at, limits, strict=True)):
+            inside = all(0 <= i < extent for i, extent in zip(at, slid.extents, strict=True))
+            addends.append(plane[at] if inside else 0.0)
+    if not addends:
+        raise NotExecutable(f"the window at {list(index[2:])} lies on padding only")
+    store(Y, index, total(addends), divisor=len(addends))
+
+
+# ------------------------------------------------------------------
+# AveragePool, fast: the shifted views of padded planes added up by `totals.py`.
+#
+# Padding that counts is +0, padding that does not is -0, which changes no sum, not even the sign of a zero.
+
+
+BLOCK = 1 << 16
+"""Elements of planes that are added up at a time."""
+
+Limits = tuple[tuple[int, int], ...]
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+
+    def average_pool(inputs: Sequence[Array], out: Array) -> Array:
+        (X,) = inputs
+        made = format_of(X.dtype)
+        if made is None or X.dtype == np.float64:
+            np.copyto(out, evaluate(application, inputs)[0])
+            application.count(out.size, out.size)
+        elif out.size:
+            slid = slid_over(application, X.shape)
+            application.count(out.size, _pool(X, slid, counted(application, slid), out))
+        return out
+
+    return average_pool
+
+
+def _pool(X: Array, slid: Windows, limits: Limits, out: Array) -> int:
+    number = _numbers_of_elements(slid, limits)
+    if (number == 0).any():
+        place = np.argwhere(number == 0)[0].tolist()
+        raise NotExecutable(f"the window at {place} lies on padding only")
+    planes, made, exact = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:]), 0
+    step = max(1, BLOCK // max(1, planes[0].size))
+    for start in range(0, len(planes), step):
+        part = slice(start, start + step)
+        values, open_ = round_total(
+            total_of(_views(_padded(planes[part], slid, limits), slid)), prod(slid.kernel), number, out.dtype
+        )
+        made[part] = values
+        for plane in np.flatnonzero(open_.reshape(len(open_), -1).any(axis=1)).tolist():
+            elements = np.array(numbers(planes[start + plane]), object).reshape(planes.shape[1:])
+            for place in np.argwhere(open_[plane]).tolist():
+                store_mean(made[start + plane][None, None], (0, 0, *place), elements, slid, limits)
+                exact += 1
+    return exact
+
+
+def _numbers_of_elements(slid: Windows, limits: Limits) -> Array:
+    """How many elements count under the window at each place."""
+    axes = []
+    for d, (first, last) in enumerate(limits):
+        under = np.add.outer(
+            np.arange(slid.places[d]) * slid.strides[d] - slid.begins[d], np.arange(slid.kernel[d]) * slid.dilations[d]
+        )
+        axes.append(((under >= first) & (under < last)).sum(axis=1))
+    made: Array = np.ones(())
+    for axis in axes:
+        made = np.multiply.outer(made, axis)
+    return made
+
+
+def _padded(planes: Array, slid: Windows, limits: Limits) -> Array:
+    extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
+    made = np.full((len(planes), *[extent + begin + end for extent, begin, end in extents]), -0.0)
+    counting = [slice(first + begin, last + begin) for (first, last), begin in zip(limits, slid.begins, strict=True)]
+    made[(slice(None), *counting)] = 0.0
+    inside = [slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True)]
+    made[(slice(None), *inside)] = planes
+    return made
+
+
+def _views(planes: Array, slid: Windows) -> Iterator[Array]:
+    for offsets in product(*map(range, slid.kernel)):
+        starts = [offset * dilation for offset, dilation in zip(offsets, slid.dilations, strict=True)]
+        spans = zip(starts, slid.places, slid.strides, strict=True)
+        yield planes[(slice(None), *[slice(s, s + (count - 1) * stride + 1, stride) for s, count, stride in spans])]

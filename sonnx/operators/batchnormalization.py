@@ -1,0 +1,169 @@
+"""BatchNormalization: Y[n, c, ..] = scale[c] * (X[n, c, ..] - input_mean[c]) / sqrt(input_var[c] + epsilon) + B[c].
+
+SONNX BatchNormalization of 2026-08; ONNX BatchNormalization-1 to BatchNormalization-15, inference,
+which is_test says before version 7.  The exact value of
+the formula is rounded once (erratum batch-normalization-order); epsilon is the exact number of the attribute (erratum
+batch-normalization-epsilon-rounds-to-zero).  Special values are those of IEEE 754 in the order of the formula: the
+difference, the product with scale, the quotient, the sum (erratum batch-normalization-special-values).  With X of rank
+1 there is one channel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+
+from sonnx.numerics.blocks import scratch
+from sonnx.numerics.certified_rounding import UNIT, certain, decided, half_width
+from sonnx.numerics.exact_sums import Number, over, real, rounded, times, total
+from sonnx.numerics.formats import Array, patterns
+from sonnx.numerics.rounding import grid_of
+from sonnx.operators.operator import Application, NoValue
+
+OPERATOR = "BatchNormalization"
+
+RAISES = ("BatchNormalization.variance-not-negative",)
+"""Error conditions that are decided here, element by element."""
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type of X.
+
+    Raises:
+        NoValue: training, or a variance that is negative or NaN.
+    """
+    epsilon = require_inference(application, inputs[4])
+    Y = np.empty(inputs[0].shape, inputs[0].dtype)
+    for index in np.ndindex(Y.shape):
+        store_element(Y, index, inputs, epsilon)
+    return (Y,)
+
+
+def require_inference(application: Application, variance: Array) -> Fraction:
+    """The epsilon of a node that infers.
+
+    Raises:
+        NoValue: training, or a variance that is negative or NaN.
+    """
+    if application.names.get("training_mode", 0) != 0 or application.names.get("is_test", 1) == 0:
+        raise NoValue("BatchNormalization.inference-mode", "training replaces the statistics that are given")
+    bad = np.flatnonzero(~(variance.astype(np.float64) >= 0))
+    if len(bad):
+        text = f"input_var[{bad[0]}] is {float(variance[bad[0]])}"
+        raise NoValue("BatchNormalization.variance-not-negative", text)
+    return Fraction(application.names["epsilon"])
+
+
+def store_element(Y: Array, index: tuple[int, ...], inputs: Sequence[Array], epsilon: Fraction) -> None:
+    """Put the element with this index into Y."""
+    c = (index[1] if Y.ndim > 1 else 0,)
+    X, scale, B, mean, variance = inputs
+    digits = 1 - min(grid_of(each.dtype).least for each in inputs)
+    deviation = total([real(X, index), times(-1, real(mean, c))])
+    spread = total([real(variance, c), epsilon])
+    quotient = over_root(times(real(scale, c), deviation), spread, digits)
+    patterns(Y)[index] = rounded(total([quotient, real(B, c)]), 0, Y.dtype)
+
+
+def over_root(x: Number, square: Number, digits: int) -> Number:
+    """The quotient of x and the square root, which rounds as the exact one does, alone or with an element added.
+
+    It is cut to `digits` binary digits after the point.  Where something was cut off, half a unit is put in its place:
+    every element and every number halfway between two is a multiple of the unit, so none lies between the two.
+    """
+    if isinstance(x, float) or isinstance(square, float):
+        return over(x, math.sqrt(square) if isinstance(square, float) else 1)
+    if square < 0:
+        return math.nan
+    ratio = x * x / Fraction(square) * 4**digits
+    root = math.isqrt(ratio.numerator // ratio.denominator)
+    made = Fraction(2 * root + (root * root != ratio), 2 << digits)
+    return made if x > 0 else -made
+
+
+# ------------------------------------------------------------------
+# BatchNormalization, fast: Y = X k + c with k = scale / sqrt(input_var + epsilon), c = B - input_mean k, in float64.
+#
+# With u = 2^-53, k is off by at most 4 u of itself, X k by 5 u, c by 6 u (|B| + |input_mean k|), and |X k| is at most
+# |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), for |Y| the largest of the channel.  What this
+# leaves open is asked again as t + B with t = (X - input_mean) k, off by at most 6 u |t|: where t is 0 the sum is B
+# itself, and an infinity or NaN is that of the exact formula, because nothing overflows or underflows.  The rest, and
+# float64, goes to the definition.
+
+
+BLOCK = 1 << 17
+"""Elements that are made at a time."""
+
+DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+MADE, HIGH = range(40, 42)
+"""Numbers of scratch memory."""
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+
+    def batch_normalization(inputs: Sequence[Array], out: Array) -> Array:
+        epsilon = require_inference(application, inputs[4])
+        application.count(out.size, normalize(inputs, epsilon, out))
+        return out
+
+    return batch_normalization
+
+
+def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
+    """Y in `out`; how many elements took the exact path."""
+    X, rank = inputs[0], inputs[0].ndim
+    if any(each.dtype == DOUBLE for each in inputs):
+        for index in np.ndindex(out.shape):
+            store_element(out, index, inputs, epsilon)
+        return out.size
+    scale, B, mean, variance = (each.astype(DOUBLE).reshape(-1, 1) for each in inputs[1:])
+    k = scale / np.sqrt(variance + float(epsilon))
+    shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)
+    elements, made = X.reshape(shape), out.reshape(shape)
+    step, exact = max(1, BLOCK // max(1, shape[2])), 0
+    for n in range(shape[0]):
+        for c in range(0, shape[1], step):
+            part = slice(c, c + step)
+            channel, place = np.divmod(_guess(elements[n, part], k[part], mean[part], B[part], made[n, part]), shape[2])
+            if not len(channel):
+                continue
+            channel += c
+            t = (elements[n, channel, place] - mean[channel, 0]) * k[channel, 0]
+            values, open_ = _rounded(t, B[channel, 0], out.dtype)
+            made[n, channel, place] = values
+            for i in np.flatnonzero(open_).tolist():
+                flat = (n * shape[1] + channel[i]) * shape[2] + place[i]
+                store_element(out, tuple(int(j) for j in np.unravel_index(flat, out.shape)), inputs, epsilon)
+                exact += 1
+    return exact
+
+
+def _guess(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
+    """Y of some channels of float32 where X k + c decides it, and the flat numbers of the other elements."""
+    shifted = mean * k
+    if out.dtype != SINGLE or not np.isfinite(k + shifted + B).all():
+        return np.arange(out.size)
+    made, high = (
+        scratch(number, out.size, kind).reshape(out.shape) for number, kind in ((MADE, DOUBLE), (HIGH, SINGLE))
+    )
+    np.multiply(X, k, out=made)
+    made += B - shifted
+    largest = np.maximum(made.max(axis=1, keepdims=True), -made.min(axis=1, keepdims=True))
+    if not np.isfinite(largest).all():
+        return np.arange(out.size)
+    bound = 6 * UNIT * largest + 16 * UNIT * (np.abs(B) + np.abs(shifted))
+    return certain(made, half_width(bound, largest), out, high)
+
+
+def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Array]:
+    made = t + B
+    bound = np.abs(t)
+    bound *= 8 * UNIT
+    np.copyto(bound, 0, where=~np.isfinite(made))
+    return decided(made, bound, kind)

@@ -1,0 +1,56 @@
+"""Constant: output = the value of the one attribute that is written.
+
+ONNX Constant-1 to Constant-25.  `value` is a tensor of any type; from version 12 on `value_int` and `value_float` are
+tensors of rank 0 (int64, float), `value_ints` and `value_floats` of rank 1.  Sparse tensors and strings are outside
+the executor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.base.escaping import quote
+from sonnx.executor.constants import decode
+from sonnx.model.ir import Attribute, Tensor
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Application
+
+OPERATOR = "Constant"
+INPUTS = 0
+
+NUMBERS = {
+    "value_int": ("int", np.int64),
+    "value_ints": ("ints", np.int64),
+    "value_float": ("float", np.float32),
+    "value_floats": ("floats", np.float32),
+}
+"""Attributes that are numbers, with their kind and the type of the tensor."""
+
+NUMBERS_SINCE = 12
+"""The version that has them."""
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """The tensor the node states.
+
+    Raises:
+        NotExecutable: not exactly one value is written, or it is of a kind the executor does not know.
+    """
+    if len(application.attributes) != 1:
+        raise NotExecutable(f"a Constant has one attribute, its value, not {len(application.attributes)}")
+    [written] = application.attributes.values()
+    return (_value(written, application.version),)
+
+
+def _value(attribute: Attribute, version: int) -> Array:
+    value: Any = attribute.value
+    if attribute.name == "value" and isinstance(value, Tensor):
+        return decode(value, None)
+    kind, element = NUMBERS.get(attribute.name, ("", np.int64))
+    if attribute.kind != kind or version < NUMBERS_SINCE:
+        raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant holds no tensor of numbers")
+    return np.array(value, element)

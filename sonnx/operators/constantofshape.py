@@ -1,0 +1,37 @@
+"""ConstantOfShape: every element of the output is `value`.
+
+ONNX ConstantOfShape-9 to ConstantOfShape-25.  The input holds the extents; without `value` it is 0, of type float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.executor.constants import decode
+from sonnx.model.ir import Tensor
+from sonnx.numerics.elementwise import whole_list
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Application
+
+OPERATOR = "ConstantOfShape"
+INPUTS = 1
+ATTRIBUTES = {"value": "tensor"}
+EARLY = True
+"""Where the input is known before the first node runs the output is too, as a view of one element."""
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """output, of the type of `value`.
+
+    Raises:
+        NotExecutable: an extent is negative, or `value` has not one element.
+    """
+    value = application.attribute("value", None)
+    one = decode(value, None) if isinstance(value, Tensor) else np.zeros(1, np.float32)
+    extents = whole_list(inputs[0], "input")
+    if one.size != 1 or min(extents, default=0) < 0:
+        raise NotExecutable(f"its extents are {extents} and its value has {one.size} elements")
+    return (np.broadcast_to(one.reshape(()), extents),)

@@ -1,0 +1,93 @@
+"""Conv: Y[b, c, m, n] = sum over i, j, z of X[b, i, m s0 + j d0 - p0, n s1 + z d1 - p1] * W[c, i, j, z] + B[c].
+
+SONNX Conv of 2026-08 (conv2.md), function; ONNX Conv-1 to Conv-22, for any number of spatial axes.  The channels i are
+those of the group of c.  Padding enters the products as +0, gaps between the elements of a dilated kernel do not enter
+(erratum conv-zero-times-infinity).  The exact sum with the bias is rounded once (erratum conv-float-accumulation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sonnx.numerics import double_products, pooling
+from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
+from sonnx.numerics.formats import Array
+from sonnx.numerics.matrix_products import Left, block_into
+from sonnx.numerics.patches import Patches
+from sonnx.numerics.windows import Windows, windows
+from sonnx.operators.operator import Application
+
+OPERATOR = "Conv"
+written_out = pooling.written_out
+
+
+def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+    """Y, of the type of X."""
+    X, W = inputs[:2]
+    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    B = inputs[2] if len(inputs) > 2 else None
+    slid, group = windows_of(application, X, W), application.names["group"]
+    channels, kernels = W.shape[1], W.shape[0] // group
+    weights = [numbers(w) for w in W]
+    bias = None if B is None else [in_units_of_products(each, B.dtype) for each in numbers(B)]
+    Y = np.empty((X.shape[0], W.shape[0], *slid.places), X.dtype)
+    for b, g, *place in np.ndindex(X.shape[0], group, *slid.places):
+        under = list(slid.under(place))
+        patch = [
+            0.0 if at is None else numbers(X[(b, i, *at)])[0]
+            for i in range(g * channels, (g + 1) * channels)
+            for at in under
+        ]
+        for c in range(g * kernels, (g + 1) * kernels):
+            added = [] if bias is None else [bias[c]]
+            store(Y, (b, c, *place), total([*products(patch, weights[c]), *added]), power=2)
+    return (Y,)
+
+
+def windows_of(application: Application, X: Array, W: Array) -> Windows:
+    """The places of the kernels on the spatial axes of X."""
+    names = application.names
+    return windows(X.shape[2:], W.shape[2:], names["strides"], names["dilations"], names["pads"])
+
+
+# ------------------------------------------------------------------
+# Conv, fast: the patches of X under the kernel are the columns of a matrix, the kernels the rows of another.
+#
+# A bias is one more column of the kernels over a row of ones.  Groups are a stack of matrices.
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+
+    def conv(inputs: Sequence[Array], out: Array) -> Array:
+        X, W = inputs[:2]
+        bias = inputs[2] if len(inputs) > 2 else None
+        slid, group = windows_of(application, X, W), application.names["group"]
+        application.count(out.size, convolution(X, W, bias, Patches(slid, X.shape[1], group, bias is not None), out))
+        return out
+
+    return conv
+
+
+def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: Array) -> int:
+    """Y in `out`; how many elements were added up exactly."""
+    if out.size == 0:
+        return 0
+    group = patches.group
+    kernels = np.empty((group, len(W) // group, patches.height))
+    kernels[:, :, : patches.height - patches.ones] = W.reshape(*kernels.shape[:2], -1)
+    if bias is not None:
+        kernels[:, :, -1] = bias.reshape(group, -1)
+    target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
+    left, exact = Left(kernels), 0
+    for sample, made in zip(X, target, strict=True):
+        for part, columns, norms in patches.blocks(sample):
+            place = made[:, :, part]
+            place = place.reshape(*kernels.shape[:2], columns.shape[2])
+            if out.dtype == np.float64:
+                exact += double_products.product_into(kernels, columns, place)
+            else:
+                exact += block_into(left, columns, place, norms)
+    return exact

@@ -1,0 +1,84 @@
+"""ConvInteger: Y[b, c, m, n] = sum over i, j, z of (X[b, i, ..] - x_zero_point) * (W[c, i, j, z] - w_zero_point[c]).
+
+SONNX ConvInteger of 2026-08, function; ONNX ConvInteger-10.  The places of the kernel are those of Conv.  The exact sum
+is taken modulo 2^32 and read as int32 (erratum convinteger-accumulation).  By the SONNX text padding is 0 before the
+zero point is taken off, which differs from runtimes unless the zero point is 0; that case is refused by a rule
+(erratum convinteger-padding-value).  A zero point that is left out is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sonnx.numerics import integer_products, pooling
+from sonnx.numerics.exact_sums import wrapped
+from sonnx.numerics.formats import Array
+from sonnx.numerics.patches import Patches
+from sonnx.operators.conv import windows_of
+from sonnx.operators.operator import Application, NoValue
+
+OPERATOR = "ConvInteger"
+RAISES = ("ConvInteger.padding-without-zero-point",)
+written_out = pooling.written_out
+
+
+def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+    """Y, of type int32.
+
+    Raises:
+        NoValue: X is padded and has a zero point.
+    """
+    X, W, x_zero_point, w_zero_point = operands(application, inputs)
+    slid, group = windows_of(application, X, W), application.names["group"]
+    channels, kernels = W.shape[1], W.shape[0] // group
+    Y = np.empty((X.shape[0], W.shape[0], *slid.places), np.int32)
+    for b, c, *place in np.ndindex(Y.shape):
+        first = c // kernels * channels
+        under = list(slid.under(place))
+        patch = [0 if at is None else int(X[(b, first + i, *at)]) for i in range(channels) for at in under]
+        weights = [int(w) - int(w_zero_point[c]) for w in W[c].flat]
+        whole = sum((x - x_zero_point) * w for x, w in zip(patch, weights, strict=True))
+        Y[(b, c, *place)] = wrapped(whole, Y.dtype)
+    return (Y,)
+
+
+def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, Array, int, Array]:
+    """X, W, the zero point of X and one zero point for each kernel of W.
+
+    Raises:
+        NoValue: X is padded and has a zero point.
+    """
+    X, W, x_zero_point, w_zero_point = [*inputs, None, None][:4]
+    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    off = 0 if w_zero_point is None else w_zero_point
+    zero, pads = 0 if x_zero_point is None else int(x_zero_point), application.names["pads"]
+    if zero and any(pads):
+        raise NoValue(RAISES[0], f"x_zero_point is {zero} and pads is {list(pads)}")
+    return X, W, zero, np.broadcast_to(off, W.shape[:1])
+
+
+# ------------------------------------------------------------------
+# ConvInteger, fast: the patches of Conv less the zero point, in float64, and a matrix product exact below 2^53.
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+
+    def conv_integer(inputs: Sequence[Array], out: Array) -> Array:
+        X, W, x_zero_point, w_zero_point = operands(application, inputs)
+        slid, group = windows_of(application, X, W), application.names["group"]
+        patches = Patches(slid, X.shape[1], group, False)
+        off = w_zero_point.reshape(-1, *[1] * (W.ndim - 1)).astype(np.int64)
+        kernels = (W.astype(np.int64) - off).reshape(group, len(W) // group, -1)
+        target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
+        for sample, made in zip(X, target, strict=True):
+            for part, columns, _ in patches.blocks(sample):
+                np.subtract(columns, x_zero_point, out=columns)
+                place = made[:, :, part]
+                place = place.reshape(*kernels.shape[:2], columns.shape[2])
+                integer_products.product_into(kernels, columns, place)
+        return out
+
+    return conv_integer

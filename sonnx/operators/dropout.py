@@ -1,0 +1,51 @@
+"""Dropout, in inference: output = data, and a mask of nothing dropped.
+
+ONNX Dropout-1 to Dropout-22.  Training that drops elements at random is outside the executor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Application
+
+OPERATOR = "Dropout"
+INPUTS = (1, 3)
+OUTPUTS = (1, 2)
+ATTRIBUTES = {"ratio": "float", "is_test": "int", "seed": "int", "consumed_inputs": "ints"}
+COPIES = True
+
+IS_TEST_UNTIL = 6
+"""The last version that says by an attribute whether it trains; absent it does."""
+
+MASK_OF_TRUTHS = 10
+"""The version from which the mask is of type bool; before, it has the type of data."""
+
+
+def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Both outputs have the shape of data."""
+    return (inputs[0], (inputs[0][0], _mask_type(application, inputs[0][1])))[: application.outputs]
+
+
+def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """Output and mask.
+
+    Raises:
+        NotExecutable: the node trains.
+    """
+    data, ratio, training = (*inputs, None, None)[:3]
+    trains = application.version <= IS_TEST_UNTIL and application.attribute("is_test", 0) == 0
+    drops = ratio is None or bool(ratio != 0)
+    if trains or (training is not None and bool(training) and drops):
+        raise NotExecutable("it drops elements at random, in training")
+    assert data is not None  # noqa: S101  a required input
+    return (data, np.ones(data.shape, _mask_type(application, data.dtype)))[: application.outputs]
+
+
+def _mask_type(application: Application, kind: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.bool_) if application.version >= MASK_OF_TRUTHS else kind

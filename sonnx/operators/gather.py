@@ -1,0 +1,37 @@
+"""Gather: output[.., j, ..] = data[.., indices[j], ..] along the axis.
+
+ONNX Gather-1 to Gather-13.  From version 11 on a negative index counts from the end; an index outside the axis has no
+element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Application
+
+OPERATOR = "Gather"
+INPUTS = 2
+ATTRIBUTES = {"axis": "int"}
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """output, of the type of data.
+
+    Raises:
+        NotExecutable: the axis or an index is none of data.
+    """
+    data, indices = inputs
+    axis = application.attribute("axis", 0)
+    if not -data.ndim <= axis < data.ndim:
+        raise NotExecutable(f"the axis {axis} is none of a tensor of rank {data.ndim}")
+    if indices.dtype.kind != "i":
+        raise NotExecutable("the indices are no whole numbers")
+    extent = data.shape[axis]
+    if np.any((indices < -extent) | (indices >= extent)):
+        raise NotExecutable(f"an index lies outside [-{extent}, {extent - 1}]")
+    return (np.take(data, indices, axis),)

@@ -1,0 +1,127 @@
+"""GRU: z_t = f(W_z x_t + R_z h + Wb_z + Rb_z), r_t = f(W_r x_t + R_r h + Wb_r + Rb_r), with h = h_(t-1) and
+
+n_t = g(W_h x_t + R_h (r_t * h) + Rb_h + Wb_h), or with linear_before_reset g(W_h x_t + r_t * (R_h h + Rb_h) + Wb_h),
+h_t = (1 - z_t) * n_t + z_t * h, Y[t-1] = h_t.  ONNX GRU-7 to GRU-22.  What goes into f and g, what comes out, the
+product r_t * h, or R_h h + Rb_h, and the state are rounded once each.  What is left out is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.formats import Array
+from sonnx.numerics.recurrent import (
+    PLAIN,
+    Step,
+    Steps,
+    arranged,
+    directions_of,
+    over_time,
+    require_whole_sequences,
+    steps,
+)
+from sonnx.operators.operator import Application
+
+OPERATOR = "GRU"
+INPUTS = (3, 6)
+OUTPUTS = (0, 2)
+ATTRIBUTES = {
+    "activations": "strings",
+    "activation_alpha": "floats",
+    "activation_beta": "floats",
+    "clip": "float",
+    "direction": "string",
+    "hidden_size": "int",
+    "layout": "int",
+    "linear_before_reset": "int",
+}
+
+
+def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """Y and Y_h, of the type of X, as many as the node has."""
+    return gru(application, inputs, PLAIN)
+
+
+def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) -> tuple[Array, ...]:
+    """The outputs by these steps.
+
+    Raises:
+        NoValue: a sequence is shorter than X.
+        NotExecutable: the shapes do not fit, or the executor does not know an activation or direction.
+    """
+    X, W, R, B, lengths, h = [*inputs, *[None] * 3][:6]
+    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    layout = application.attribute("layout", 0)
+    backwards = directions_of(application.attribute("direction", "forward"))
+    activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
+    if len(activations) != 2 * len(backwards) or "activation_alpha" in application.attributes:
+        raise NotExecutable(f"{len(activations)} activations, or factors of them, for {len(backwards)} directions")
+    X = X if layout == 0 else np.swapaxes(X, 0, 1)
+    h = h if h is None or layout == 0 else np.swapaxes(h, 0, 1)
+    _require_shapes(len(backwards), X, W, R, B, h)
+    require_whole_sequences(OPERATOR, lengths, len(X))
+    Y, last = [], []
+    for d, back in enumerate(backwards):
+        state = np.zeros((X.shape[1], R.shape[2]), X.dtype) if h is None else h[d]
+        step = _step(application, W[d], R[d], None if B is None else B[d], activations[2 * d : 2 * d + 2], steps)
+        own_Y, own_last = over_time(X, (state,), step, back)
+        Y.append(own_Y)
+        last.append(own_last)
+    return arranged(layout, Y, last)[: application.outputs]
+
+
+def _require_shapes(directions: int, X: Array, W: Array, R: Array, B: Array | None, h: Array | None) -> None:
+    hidden = R.shape[-1] if R.ndim == 3 else -1
+    wanted = [
+        ("W", W, (directions, 3 * hidden, X.shape[-1])),
+        ("R", R, (directions, 3 * hidden, hidden)),
+        ("B", B, (directions, 6 * hidden)),
+        ("initial_h", h, (directions, *X.shape[1:2], hidden)),
+    ]
+    for name, values, shape in wanted:
+        if X.ndim != 3 or (values is not None and values.shape != shape):
+            found = X.shape if values is None else values.shape
+            raise NotExecutable(f"{name} has the shape {found} where {shape} fits an X of shape {X.shape}")
+
+
+def _step(
+    application: Application, W: Array, R: Array, B: Array | None, activations: Sequence[str], steps: Steps
+) -> Step:
+    """One step of a direction; the weights are those of the gates z, r and h."""
+    weights, inputs = np.split(np.hstack([W, R]), 3), W.shape[1]
+    wide, narrow = (None, None) if B is None else (np.split(each, 3) for each in np.split(B, 2))
+    clip, first, second = application.attribute("clip", None), *activations
+    before = application.attribute("linear_before_reset", 0) != 0
+
+    def bias(number: int, *which: Sequence[Array] | None) -> list[Array]:
+        return [each[number] for each in which if each is not None]
+
+    update, reset = (steps.gate(weights[k], bias(k, wide, narrow), clip) for k in range(2))
+    if before:
+        linear = steps.gate(weights[2][:, inputs:], bias(2, narrow), None)
+        hidden = steps.gate(weights[2][:, :inputs], bias(2, wide), clip)
+    else:
+        hidden = steps.gate(weights[2], bias(2, wide, narrow), clip)
+
+    def step(x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        (h,) = states
+        both = np.hstack([x, h])
+        z, r = (steps.activate(first, each(both, [])) for each in (update, reset))
+        n = hidden(x, [(r, linear(h, []))]) if before else hidden(np.hstack([x, steps.scale(r, h)]), [])
+        return (steps.rest(z, steps.activate(second, n), h),)
+
+    return step
+
+
+# ------------------------------------------------------------------
+# GRU, fast: the steps of `cells.py`.
+
+
+def fast(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """As the definition."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    return gru(application, inputs, steps(application, X.dtype))

@@ -1,0 +1,136 @@
+"""LRN: Y[b, c, ..] = X[b, c, ..] / (bias + alpha / size * the sum of X[b, i, ..]^2)^beta.
+
+ONNX LRN-1 and LRN-13; i runs from max(0, c - floor((size - 1) / 2)) to min(C - 1, c + ceil((size - 1) / 2)).  The exact
+value is rounded once; special values are those of IEEE 754 in the order of the formula.  Where the divisor may be
+negative or 0 the text gives no value: alpha and beta are at least 0 here, and bias is above 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics import correctly_rounded
+from sonnx.numerics.certified_rounding import BLOCK, UNIT, Bound, settle
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Application
+
+OPERATOR = "LRN"
+INPUTS = 1
+ATTRIBUTES = {"alpha": "float", "beta": "float", "bias": "float", "size": "int"}
+
+ABSENT = {name: float(np.float32(value)) for name, value in (("alpha", 0.0001), ("beta", 0.75), ("bias", 1.0))}
+"""What the absence of an attribute means: the float nearest to it."""
+
+
+def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
+    """Y, of the type and shape of X."""
+    return (inputs[0],)
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type of X."""
+    (X,) = inputs
+    made = parameters(application, X)
+    elements = (element(X, index, *made) for index in np.ndindex(X.shape))
+    return (correctly_rounded.array(elements, X.dtype, X.shape),)
+
+
+def parameters(application: Application, X: Array) -> tuple[float, float, float, int]:
+    """Alpha, beta, bias and size.
+
+    Raises:
+        NotExecutable: they give no value, or X has no channels.
+    """
+    size = application.attribute("size", 0)
+    alpha, beta, bias = (application.attribute(name, absent) for name, absent in ABSENT.items())
+    if X.ndim < 2 or size < 1:
+        raise NotExecutable(f"size is {size} for a tensor of rank {X.ndim}; it is at least 1, for a rank from 2 on")
+    if not (0 <= alpha < inf and 0 <= beta < inf and 0 < bias < inf):
+        raise NotExecutable(f"alpha is {alpha}, beta {beta} and bias {bias}: the divisor may be negative or 0")
+    return alpha, beta, bias, size
+
+
+def channels(c: int, count: int, size: int) -> range:
+    """The channels whose squares are added up for channel c."""
+    return range(max(0, c - (size - 1) // 2), min(count - 1, c + size // 2) + 1)
+
+
+def element(X: Array, index: tuple[int, ...], alpha: float, beta: float, bias: float, size: int) -> Any:
+    """The element with this index, as a number of `reals`."""
+    [x] = correctly_rounded.numbers(X[index].reshape(1))
+    around = correctly_rounded.numbers(
+        np.array([X[(index[0], i, *index[2:])] for i in channels(index[1], X.shape[1], size)])
+    )
+    once = correctly_rounded.nearest(X.dtype)
+    if correctly_rounded.is_zero(x) and all(
+        each == each and not correctly_rounded.is_infinite(each) for each in around
+    ):
+        return x
+
+    def magnitude(down: Any, up: Any) -> Any:
+        """Of x over the power, rounded down; `up` rounds the divisor up."""
+        squares = reduce(up.add, [up.mul(each, each) for each in around])
+        divisor = up.add(bias, up.div(up.mul(alpha, squares), size))
+        return down.div(abs(x), up.pow(divisor, correctly_rounded.number(beta)))
+
+    made = correctly_rounded.certain(once, lambda down, up: (magnitude(down, up), magnitude(up, down)))
+    return -made if correctly_rounded.is_negative(x) else made
+
+
+# ------------------------------------------------------------------
+# LRN, fast, where beta is 0.75: d^0.75 is sqrt(d) sqrt(sqrt(d)), and square roots are rounded once by IEEE 754.
+#
+# In float64 squares are exact, the sum of n of them in any order is off by a factor of at most (1 + u)^(n-1) with
+# u = 2^-53, and all addends are positive.  The divisor d is off by a factor within (1 + u)^(n+3) then, its power, the
+# product and the quotient by one within (1 + u)^(n+8).  Nothing overflows or underflows there, so an infinity, a NaN and
+# a zero are those of the formula.  Another beta, float64, and what stays open go to the definition.
+
+
+BETA = 0.75
+
+
+def fast(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """As the definition."""
+    (X,) = inputs
+    made = parameters(application, X)
+    if made[1] != BETA or X.dtype == np.float64 or not X.size:
+        return evaluate(application, inputs)
+    if X.ndim == 2:  # one element for each channel
+        return (fast(application, [X[:, :, None]])[0][:, :, 0],)
+    Y, exact, count = np.empty(X.shape, X.dtype), 0, X.shape[1]
+    shape = (len(X), count, prod(X.shape[2:]))
+    elements, target, step = X.reshape(shape), Y.reshape(shape), max(1, BLOCK // max(1, count))
+    for b in range(len(X)):
+        for start in range(0, shape[2], step):
+            some = slice(start, start + step)
+            values, open_ = _block(elements[b, :, some], *made)
+            target[b, :, some] = values
+            for c, place in np.argwhere(open_).tolist():
+                index = tuple(int(i) for i in np.unravel_index(start + place, X.shape[2:]))
+                Y[(b, c, *index)] = correctly_rounded.array([element(X, (b, c, *index), *made)], X.dtype, ())[()]
+                exact += 1
+    application.count(Y.size, exact)
+    return (Y,)
+
+
+def _block(X: Array, alpha: float, _: float, bias: float, size: int) -> tuple[Array, Array]:
+    """Y of a block of places, all of their channels, and where it is open."""
+    x, count = X.astype(np.float64), len(X)
+    squares, divisor = x * x, np.zeros(x.shape)
+    around = channels(count - 1, 2 * count - 1, size)  # of a channel with as many on both sides
+    for shift in range(around.start - (count - 1), around.stop - (count - 1)):
+        divisor[max(0, -shift) : count - max(0, shift)] += squares[max(0, shift) : count + min(0, shift)]
+    divisor *= alpha / size
+    divisor += bias
+    root = np.sqrt(divisor)
+    root *= np.sqrt(root)
+    x /= root
+    Y = np.empty(X.shape, X.dtype)
+    undecided = settle(x.reshape(-1), Bound((size + 10) * UNIT), Y.reshape(-1))
+    return Y, np.zeros(X.shape, np.bool_) if undecided is None else undecided.reshape(X.shape)

@@ -1,0 +1,108 @@
+"""LSTM: c_t = act1(f_t) * c_(t-1) + act1(i_t) * act2(g_t), h_t = act1(o_t) * act3(c_t), Y[t-1] = h_t.
+
+z_t = W_z x_t + R_z h_(t-1) + Wb_z + Rb_z for each gate z of i, o, f, g, with P_i c_(t-1), P_f c_(t-1), P_o c_t added.
+SONNX LSTM of 2026-08 (a draft over the reals); ONNX LSTM-7 to LSTM-22.  With input_forget = 1 act1(f_t) is
+1 - act1(i_t).  The gates, the functions of them, the cell and the state are rounded once each (`cells.py`, and the
+rounding points of the data file).  What is left out is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.formats import Array
+from sonnx.numerics.recurrent import (
+    PLAIN,
+    Step,
+    Steps,
+    arranged,
+    directions_of,
+    over_time,
+    require_whole_sequences,
+    steps,
+)
+from sonnx.operators.operator import Application
+
+OPERATOR = "LSTM"
+ROUNDS = ("gates", "activations", "cell")
+
+INPUT, OUTPUT, FORGET, CELL = range(4)
+"""The gates in the order of the weights."""
+
+
+def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """Y, Y_h and Y_c, of the type of X, as many as the node has."""
+    return lstm(application, inputs, PLAIN)
+
+
+def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps) -> tuple[Array, ...]:
+    """The outputs by these steps.
+
+    Raises:
+        NoValue: a sequence is shorter than X.
+        NotExecutable: the executor does not know an activation or direction.
+    """
+    X, W, R, B, lengths, h, c, P = [*inputs, *[None] * 5][:8]
+    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    layout = application.names.get("layout", 0)
+    backwards = directions_of(application.names["direction"])
+    activations = application.names["activations"]
+    if len(activations) != 3 * len(backwards) or "activation_alpha" in application.attributes:
+        raise NotExecutable(f"{len(activations)} activations, or factors of them, for {len(backwards)} directions")
+    X = X if layout == 0 else np.swapaxes(X, 0, 1)
+    h, c = (each if each is None or layout == 0 else np.swapaxes(each, 0, 1) for each in (h, c))
+    require_whole_sequences(OPERATOR, lengths, len(X))
+    Y, last = [], []
+    for d, back in enumerate(backwards):
+        zeros = np.zeros((X.shape[1], R.shape[2]), X.dtype)
+        states = tuple(zeros if each is None else each[d] for each in (h, c))
+        weights = [None if each is None else each[d] for each in (W, R, B, P)]
+        step = _step(application, weights, activations[3 * d : 3 * d + 3], steps)
+        own_Y, own_last = over_time(X, states, step, back)
+        Y.append(own_Y)
+        last.append(own_last)
+    return arranged(layout, Y, last)[: application.outputs]
+
+
+def _step(application: Application, weights: Sequence[Array | None], activations: Sequence[str], steps: Steps) -> Step:
+    """One step of a direction; the weights are those of the gates i, o, f, g, the peepholes those of i, o, f."""
+    W, R, B, P = weights
+    assert W is not None and R is not None  # noqa: S101
+    biases: list[list[Array]] = (
+        [[]] * 4 if B is None else [list(each) for each in np.split(B.reshape(2, -1), 4, axis=1)]
+    )
+    peepholes = None if P is None else np.split(P, 3)
+    coupled, clip = application.names["input_forget"] == 1, application.attribute("clip", None)
+    first, second, third = activations
+    gates = [steps.gate(each, added, clip) for each, added in zip(np.split(np.hstack([W, R]), 4), biases, strict=True)]
+
+    def step(x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        h, c = states
+        both = np.hstack([x, h])
+
+        def gate(z: int, cell: Array | None) -> Array:
+            pairs = [] if peepholes is None or cell is None else [(peepholes[z], cell)]
+            return gates[z](both, pairs)
+
+        i = steps.activate(first, gate(INPUT, c))
+        g = steps.activate(second, gate(CELL, None))
+        f = None if coupled else steps.activate(first, gate(FORGET, c))
+        c = steps.rest(i, c, g) if f is None else steps.mix(f, c, i, g)
+        o = steps.activate(first, gate(OUTPUT, c))
+        return steps.scale(o, steps.activate(third, c)), c
+
+    return step
+
+
+# ------------------------------------------------------------------
+# LSTM, fast: the steps of `cells.py`.
+
+
+def fast(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """As the definition."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    return lstm(application, inputs, steps(application, X.dtype))

@@ -1,0 +1,62 @@
+"""MatMul: Y[i, j] = sum over k of A[i, k] * B[k, j]; of n-bit integers congruent to it modulo 2^n.
+
+SONNX MatMul of 2026-08, function; ONNX MatMul-1 to MatMul-13, which refer to numpy.matmul: leading axes are broadcast,
+an operand of rank 1 is a row on the left and a column on the right, and that axis is removed from Y.  The exact sum is
+rounded once (erratum matmul-order-of-sum); a sum of no product is +0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sonnx.numerics.exact_sums import numbers, products, store, total
+from sonnx.numerics.formats import Array
+from sonnx.numerics.integer_products import product_of_any_type
+from sonnx.operators.operator import Application
+
+OPERATOR = "MatMul"
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type of A and B."""
+    A, B, shape = stacks(*inputs)
+    Y = np.empty((*A.shape[:-1], B.shape[-1]), A.dtype)
+    for stack in np.ndindex(Y.shape[:-2]):
+        rows, columns = ([numbers(each) for each in matrix] for matrix in (A[stack], B[stack].T))
+        for i, j in np.ndindex(Y.shape[-2:]):
+            store(Y, (*stack, i, j), total(products(rows[i], columns[j])), power=2)
+    return (Y.reshape(shape),)
+
+
+def stacks(A: Array, B: Array) -> tuple[Array, Array, tuple[int, ...]]:
+    """A and B as stacks of matrices of one stack shape, as views, and the shape of Y."""
+    rows, columns = A.shape[-2:-1], B.shape[-1:] if B.ndim > 1 else ()
+    left = A[None] if A.ndim == 1 else A
+    right = B[:, None] if B.ndim == 1 else B
+    stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    left, right = (np.broadcast_to(each, (*stack, *each.shape[-2:])) for each in (left, right))
+    return left, right, (*stack, *rows, *columns)
+
+
+# ------------------------------------------------------------------
+# MatMul, fast: floating-point types by `products.py` and `doubles.py`, integers by `integers.py`.
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+
+    def matmul(inputs: Sequence[Array], out: Array) -> Array:
+        A, B, _ = stacks(*inputs)
+        if out.size == 0 or A.shape[-1] == 0:
+            out[...] = 0
+            return out
+        if B.strides and all(stride == 0 for stride in B.strides[:-2]) and A.flags.c_contiguous:
+            A, B = A.reshape(1, -1, A.shape[-1]), B[(0,) * (B.ndim - 2)][None]  # one matrix for all: a single product
+        matrices = out.reshape(-1, *A.shape[-2:-1], B.shape[-1])
+        left, right = (each.reshape(-1, *each.shape[-2:]) for each in (A, B))
+        application.count(out.size, product_of_any_type(left, right, matrices))
+        return out
+
+    return matmul

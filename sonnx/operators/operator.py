@@ -1,0 +1,59 @@
+"""What a semantics module is given beside the input tensors, and how it says that a text gives no value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sonnx.model.ir import Attribute
+
+
+@dataclass(slots=True)
+class ExactPathCounts:
+    """How many elements kernels rounded from an approximation, and how many of them needed the exact path.
+
+    By operator: (elements, exact).  Operators whose kernel approximates nothing do not occur.
+    """
+
+    by_operator: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, operator: str, elements: int, exact: int) -> None:
+        """Count elements of one node."""
+        so_far = self.by_operator.get(operator, (0, 0))
+        self.by_operator[operator] = (so_far[0] + elements, so_far[1] + exact)
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One use of an operator.
+
+    `names` are the parameters and defined names of the operator's data file by their effective values (an absent
+    attribute has the value its absence means); it is empty for an operator without a data file.  `attributes` are those
+    the node has, as written.  `text` is the text of the profile that speaks, "onnx" where none does.  Without a data
+    file `version` is the operator set.  Kernels count in `tally`; `outputs` is the number the node has.
+    """
+
+    operator: str
+    version: int
+    text: str
+    names: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    tally: ExactPathCounts = field(default_factory=ExactPathCounts, compare=False)
+    outputs: int = 1
+
+    def attribute(self, name: str, absent: Any) -> Any:
+        """The value of an attribute as written, or what its absence means."""
+        return self.attributes[name].value if name in self.attributes else absent
+
+    def count(self, elements: int, exact: int) -> None:
+        """Count elements that a kernel approximated, and those of them that took the exact path."""
+        self.tally.add(self.operator, elements, exact)
+
+
+class NoValue(Exception):
+    """The operator's text gives no value here; `rule` is the identifier of the error condition it names."""
+
+    def __init__(self, rule: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.rule = rule

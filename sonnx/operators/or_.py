@@ -1,0 +1,43 @@
+"""Or: C[i] = A[i] or B[i].
+
+ONNX Or-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics import broadcasting
+from sonnx.numerics.elementwise import broadcast, each, truths
+from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Application
+
+OPERATOR = "Or"
+ALONG_AXIS = True
+INPUTS = 2
+ATTRIBUTES = broadcasting.ATTRIBUTES
+outputs = truths
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """C, of the broadcast shape."""
+    A, B = broadcast(OPERATOR, *inputs)
+    return (each(either, A, B),)
+
+
+def either(a: Any, b: Any, once: Any = None) -> Any:
+    """A or b."""
+    return a or b
+
+
+# ------------------------------------------------------------------
+# Or, fast: numpy's operation is the definition.
+
+
+def kernel(application: Application) -> Kernel:
+    """See `sonnx.semantics.kernels`."""
+    return of_numpy(np.logical_or)

@@ -1,0 +1,85 @@
+"""Pow: C[i] = A[i]^B[i]; floats rounded once into the type of A.
+
+SONNX Pow of 2026-08; ONNX Pow-1 to Pow-15; for floats the table of special values with the order of its erratum
+pow-rows-overlap, which is that of IEEE 754-2019, 9.2.1: x^0 = 1 and 1^y = 1 also for NaN.  0^0 = 1 over integers
+(erratum pow-zero-to-zero).  A power of integers has a value where the exponent is not negative and the power is a
+number of their type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.correctly_rounded import number
+from sonnx.numerics.elementwise import broadcast, each, elements, refuse, whole
+from sonnx.numerics.elementwise_kernels import Kernel, function_of_two
+from sonnx.numerics.formats import Array, format_of
+from sonnx.operators.operator import Application, NoValue
+
+OPERATOR = "Pow"
+ALONG_AXIS = True
+RAISES = ("Pow.exponent-not-negative", "Pow.power-representable")
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """C, of the broadcast shape and the type of A.
+
+    Raises:
+        NoValue: Pow.exponent-not-negative, Pow.power-representable.
+    """
+    A, B = broadcast(OPERATOR, *inputs)
+    if format_of(A.dtype) is not None:
+        return (each(power, A, B),)
+    if format_of(B.dtype) is not None:
+        if not np.all(np.isfinite(B) & (np.floor(B) == B)):
+            raise NotExecutable("an exponent is no whole number, and no text says which integer the power becomes")
+        B = whole(list(map(int, elements(B))), np.dtype(np.int64), B.shape)
+    return (integers(A, B),)
+
+
+def power(a: Any, b: Any, once: Any) -> Any:
+    """a^b; an exponent of a type of integers is exact."""
+    return once.pow(a, number(b) if isinstance(b, int) else b)
+
+
+def integers(A: Array, B: Array) -> Array:
+    """Powers of integers."""
+    refuse(RAISES[0], np.less(B, 0), B, "B", "a negative exponent of an integer")
+    limits = np.iinfo(A.dtype)
+    found = []
+    for place, (a, b) in enumerate(zip(elements(A), elements(B), strict=True)):
+        power = a**b if abs(a) < 2 or b < limits.bits + 1 else limits.max + 1  # no smaller one is so long
+        if not limits.min <= power <= limits.max:
+            index = [int(i) for i in np.unravel_index(place, A.shape)] if A.ndim else ""
+            raise NoValue(RAISES[1], f"A{index} is {a} and B{index} {b}: the power is no {A.dtype.name}")
+        found.append(power)
+    return whole(found, A.dtype, A.shape)
+
+
+# ------------------------------------------------------------------
+# Pow, fast: numpy's function of the wider type; integers by the definition.
+
+
+def kernel(application: Application) -> Kernel:
+    """See `sonnx.semantics.kernels`."""
+    approximated = function_of_two(application, power, approximate)
+
+    def powers(inputs: Sequence[Any], out: Array) -> Array:
+        if format_of(out.dtype) is not None:
+            return approximated(inputs, out)
+        np.copyto(out, evaluate(application, inputs)[0])
+        return out
+
+    return powers
+
+
+def approximate(x: Array, y: Array, out: Array) -> None:
+    """x^y.  For a single exponent of 0.5 numpy takes the root, which is wrong for -0 and -Inf; so it gets two."""
+    if x.size == 1:
+        out[...] = np.power(np.repeat(x, 2), np.repeat(y, 2))[:1]
+    else:
+        np.power(x, y, out=out)

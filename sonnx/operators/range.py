@@ -1,0 +1,104 @@
+"""Range: Y[i] = S + i * D for 0 <= i < K, K = max(ceil((L - S) / D), 0); rounded once.
+
+SONNX Range of 2026-08; ONNX Range-11 to Range-27.  K is exact, over the rationals (erratum range-length-exact); so is
+the sum, which is rounded once (erratum range-element-rounding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.certified_rounding import BLOCK, Bound, settle
+from sonnx.numerics.correctly_rounded import array, is_infinite, is_nan, nearest, number
+from sonnx.numerics.elementwise import elements, whole
+from sonnx.numerics.elementwise_kernels import Kernel
+from sonnx.numerics.formats import ELEMENTS, Array, format_of
+from sonnx.operators.operator import Application, NoValue
+
+OPERATOR = "Range"
+RULES = ("Range.delta-not-zero", "Range.numbers-finite")
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of rank 1 and the type of S, L and D.
+
+    Raises:
+        NoValue: Range.delta-not-zero, Range.numbers-finite.
+    """
+    kind = inputs[0].dtype
+    S, L, D = parameters(inputs)
+    K = length(S, L, D)
+    if format_of(kind) is None:
+        return (whole([S + i * D for i in range(K)], kind, (K,)),)
+    return (np.array([item(i, S, D, kind) for i in range(K)], kind),)
+
+
+def parameters(inputs: Sequence[Array]) -> list[Any]:
+    """S, L and D.
+
+    Raises:
+        NoValue: Range.delta-not-zero, Range.numbers-finite.
+    """
+    S, L, D = ends = [elements(each)[0] for each in inputs]
+    if format_of(inputs[0].dtype) is not None and any(is_nan(each) or is_infinite(each) for each in ends):
+        raise NoValue(RULES[1], f"start, limit and step are {S}, {L}, {D}")
+    if D == 0:
+        raise NoValue(RULES[0], "the step is 0")
+    return ends
+
+
+def item(i: int, S: Any, D: Any, kind: np.dtype[Any]) -> Any:
+    """Element i of floats."""
+    return array([nearest(kind).fma(number(i), D, S)], kind, [1])[0]
+
+
+def length(S: Any, L: Any, D: Any) -> int:
+    """The number of elements."""
+    s, ell, d = (Fraction(*map(int, each.as_integer_ratio())) for each in (S, L, D))
+    return max(-((s - ell) // d), 0)
+
+
+# ------------------------------------------------------------------
+# Range, fast: S + i D in float64, where the product is exact and the sum rounded once; integers modulo 2^n.
+
+
+BOUND = Bound(2.0**-52)
+
+MOST = 1 << 29
+"""Elements up to which i has the digits that float leaves of float64."""
+
+
+def kernel(application: Application) -> Kernel:
+    """See `sonnx.semantics.kernels`."""
+
+    def ranged(inputs: Sequence[Any], out: Array) -> Array:
+        S, _, D = parameters(inputs)
+        if format_of(out.dtype) is None:
+            np.multiply(np.arange(out.size).astype(out.dtype), inputs[2], out=out)
+            np.add(out, inputs[0], out=out)
+        elif out.dtype == ELEMENTS["double"] or out.size > MOST:
+            np.copyto(out, evaluate(application, inputs)[0])
+        else:
+            application.count(out.size, _real(S, D, out))
+        return out
+
+    return ranged
+
+
+def _real(S: Any, D: Any, out: Array) -> int:
+    """The elements of floats; how many took the exact path."""
+    count = 0
+    for start in range(0, out.size, BLOCK):
+        piece = out[start : start + BLOCK]
+        y = np.arange(start, start + piece.size) * float(D) + float(S)
+        undecided = settle(y, BOUND, piece)
+        zero = y == 0  # its sign is a matter of the definition
+        places = np.nonzero(zero if undecided is None else zero | undecided)[0]
+        for i in places:
+            piece[i] = item(start + int(i), S, D, out.dtype)
+        count += len(places)
+    return count

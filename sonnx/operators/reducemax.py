@@ -1,0 +1,158 @@
+"""ReduceMax: reduced[k] = max of data[i] over all i that agree with k outside axes.
+
+ONNX ReduceMax-1 to ReduceMax-20.  The order is that of Max; of several NaNs the first in row-major order is the
+result, bit for bit.  From version 18 on the maximum of no element is -Inf, for integers the lowest value, for bool
+False; before it no text gives one.  The data file names the reduced axes, which every version writes differently
+(attribute, input, absent, empty): here they are `gone`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.formats import Array, Format, format_of, larger, lowest, patterns
+from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
+from sonnx.numerics.reductions import gone_axes
+from sonnx.operators.operator import Application, NoValue
+
+OPERATOR = "ReduceMax"
+
+EMPTY_SINCE = 18
+"""The version that gives the maximum of no element, and an empty list of axes a meaning."""
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """reduced, of the type of data and of its shape with each named axis reduced to 1 or removed.
+
+    Raises:
+        NoValue: below version 18, a maximum of no element (ReduceMax.reduction-not-empty).
+    """
+    data, gone = inputs[0], gone_axes(application, EMPTY_SINCE)
+    require_elements(application.version, data.shape, gone)
+    reduced = reduce_max(data, gone)
+    return (np.expand_dims(reduced, gone) if application.names["keepdims"] == 1 else reduced,)
+
+
+def require_elements(version: int, shape: tuple[int, ...], gone: tuple[int, ...]) -> None:
+    """Every maximum is one of at least one element, or the version gives the maximum of none.
+
+    Raises:
+        NoValue: neither holds.
+    """
+    kept = [extent for i, extent in enumerate(shape) if i not in gone]
+    if version < EMPTY_SINCE and 0 in [shape[i] for i in gone] and 0 not in kept:
+        text = f"the shape {shape} has no element along the axes {list(gone)}"
+        raise NoValue("ReduceMax.reduction-not-empty", text)
+
+
+def reduce_max(data: Array, gone: tuple[int, ...]) -> Array:
+    """The result without the axes: for each k the maximum of the elements in row-major order."""
+    kept = [i for i in range(data.ndim) if i not in gone]
+    slices = patterns(np.transpose(data, (*kept, *gone)))
+    reduced = np.empty([data.shape[i] for i in kept], data.dtype)
+    of_two = larger(data.dtype)
+    for k in np.ndindex(reduced.shape):
+        elements = [int(element) for element in slices[k].flat]
+        patterns(reduced)[k] = reduce(of_two, elements) if elements else lowest(data.dtype)
+    return reduced
+
+
+# ------------------------------------------------------------------
+# ReduceMax, fast.
+#
+# Integers and bool: np.maximum.reduce.  float and double: the same; results that are -0 are looked at again as integers
+# (+0 is the largest integer among zeros and negative values), results that are NaN become the first NaN of their slice.
+# float16 and bfloat16: on the integers of the width, S the largest and M the least of a slice, S if S >= 0 else M.
+
+
+GATHERED = 1 << 18
+"""Elements of slices with a NaN that are copied at a time."""
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+    gone, keep = gone_axes(application, EMPTY_SINCE), application.names["keepdims"] == 1
+
+    def reduce_max(inputs: Sequence[Array], out: Array) -> Array:
+        require_elements(application.version, inputs[0].shape, gone)
+        reduced = out if keep else np.expand_dims(out, gone)
+        reduce_into(inputs[0], gone, reduced)
+        return out
+
+    return reduce_max
+
+
+def reduce_into(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+    """The maximum along the axes in `reduced`, which keeps them with extent 1."""
+    if data.size == 0:
+        patterns(reduced)[...] = lowest(data.dtype)
+    elif not gone:
+        np.copyto(reduced, data)
+    else:
+        _reduction(data.dtype)(data, gone, reduced)
+
+
+Reduction = Callable[[Array, tuple[int, ...], Array], None]
+
+
+@cache
+def _reduction(kind: np.dtype[Any]) -> Reduction:
+    made = format_of(kind)
+    if made is None:
+        return _plain
+    if kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
+        return _with_zeros(made)
+    return _by_integers(made)
+
+
+def _plain(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+    np.maximum.reduce(data, axis=gone, out=reduced, keepdims=True)
+
+
+def _with_zeros(made: Format) -> Reduction:
+    def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+        _plain(data, gone, reduced)
+        flat, bits = reduced.reshape(-1), reduced.view(made.signed)
+        if np.minimum.reduce(flat.view(made.signed)) == -made.sign:
+            integers = np.maximum.reduce(data.view(made.signed), axis=gone, keepdims=True)
+            np.copyto(bits, 0, where=(bits == -made.sign) & (integers == 0))
+        largest = np.maximum.reduce(flat)
+        if largest != largest:  # a NaN, which np.maximum passes on
+            _first_nan(data, gone, reduced, reduced.view(made.unsigned) & (made.sign - 1) > made.infinity, made)
+
+    return reduction
+
+
+def _by_integers(made: Format) -> Reduction:
+    def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+        integers, S = data.view(made.signed), reduced.view(made.signed)
+        _plain(integers, gone, S)
+        nan = made.infinity < S
+        largest = np.maximum.reduce(data.view(made.unsigned), axis=gone, keepdims=True)
+        nan |= largest > made.sign + made.infinity
+        if np.minimum.reduce(S.reshape(-1)) < 0:
+            M = np.minimum.reduce(integers, axis=gone, keepdims=True)
+            np.copyto(S, M, where=S < 0)
+        if nan.reshape(-1).any():
+            _first_nan(data, gone, reduced, nan, made)
+
+    return reduction
+
+
+def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, made: Format) -> None:
+    """Where `nan` holds, the first NaN of the slice in row-major order."""
+    kept = [axis for axis in range(data.ndim) if axis not in gone]
+    slices = np.transpose(data.view(made.unsigned), (*kept, *gone))[None]  # the added axis is kept, so one always is
+    places = np.nonzero(np.squeeze(nan, gone)[None])
+    target = np.squeeze(reduced.view(made.unsigned), gone)[None]
+    many = max(1, GATHERED // prod(data.shape[axis] for axis in gone))
+    for start in range(0, len(places[0]), many):
+        some = tuple(each[start : start + many] for each in places)
+        rows = slices[some].reshape(len(some[0]), -1)
+        first = np.argmax(rows & (made.sign - 1) > made.infinity, axis=1)
+        target[some] = rows[np.arange(len(rows)), first]

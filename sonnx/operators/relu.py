@@ -1,0 +1,38 @@
+"""Relu: Y[i] = 0 if X[i] < 0, else X[i].
+
+SONNX Relu of 2026-08; ONNX Relu-1 to Relu-14.  A negative element gives +0; -0 and NaN stay, bit for bit (erratum
+relu-sign-of-zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.elementwise_kernels import Kernel, bounded
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Application
+
+OPERATOR = "Relu"
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type and shape of X."""
+    X = inputs[0]
+    return (np.where(X < 0, np.zeros((), X.dtype), X),)
+
+
+# ------------------------------------------------------------------
+# Relu, fast: the elements, not below 0.
+
+
+def kernel(application: Application) -> Kernel:
+    """See `sonnx.semantics.kernels`."""
+
+    def relu(inputs: Sequence[Any], out: Array) -> Array:
+        bounded(inputs[0], np.zeros((), out.dtype), None, out)
+        return out
+
+    return relu

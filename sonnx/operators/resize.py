@@ -1,0 +1,311 @@
+"""Resize: Y[i] = the sum of w_k X[k] over the elements X[k] about the place of i in X, their weights adding up to 1.
+
+ONNX Resize-10 to Resize-19; no SONNX text yet.  The place on each axis follows from coordinate_transformation_mode, the
+weights from mode: all for the element nearest to it, or those of a linear or cubic filter, on several axes their
+products.  Places and weights are exact, and the exact sum is rounded once (decision 0043).  An element of weight 0 does
+not enter.  Elements that are no floating-point numbers are moved by nearest only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.certified_rounding import UNIT, decided
+from sonnx.numerics.exact_sums import Number, numbers, rounded, store, times, total
+from sonnx.numerics.formats import NAMES, Array, format_of, patterns
+from sonnx.numerics.sampling import COORDINATES, CROPPING, LINEAR, NEAREST, Axis, Filter, Taps, around, cubic, taps
+from sonnx.numerics.summation import round_total, total_of
+from sonnx.operators.operator import Application
+
+OPERATOR = "Resize"
+
+STATED_SINCE = 11
+"""The version from which the text says where the places lie (erratum resize-10-without-places)."""
+
+Sampling = tuple[Taps | None, ...]
+"""For each place of an axis the elements that are sampled; None where extrapolation_value stands."""
+
+
+def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+    """Y, of the type of X."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  a required input
+    sampled = samplings(application, inputs)
+    Y = np.zeros([len(sampling) for sampling in sampled], X.dtype)
+    if Y.size and moves_only(sampled):
+        Y = moved(X, sampled)
+    elif Y.size:
+        elements = np.array(numbers(X), object).reshape(X.shape)
+        for index in np.ndindex(Y.shape):
+            store_sum(Y, index, elements, sampled)
+    fill(application, Y, sampled)
+    return (Y,)
+
+
+# ------------------------------------------------------------------ what each place of an axis samples
+
+
+def samplings(application: Application, inputs: Sequence[Array | None]) -> list[Sampling]:
+    """For each axis of X what its places sample; nothing where Y has no element.
+
+    Raises:
+        NotExecutable: no text says what they sample.
+    """
+    X, names = inputs[0], application.names
+    assert X is not None  # noqa: S101  a required input
+    if format_of(X.dtype) is None and names["mode"] != "nearest":
+        raise NotExecutable(f"no text says how an average of elements of type {NAMES[X.dtype]} is rounded")
+    for flag in ("exclude_outside", "antialias"):
+        if names.get(flag, 0) not in (0, 1):
+            raise NotExecutable(f"{flag} is {names[flag]}, and no text says what a number but 0 and 1 means")
+    made: list[Sampling] = [tuple(((i, Fraction(1)),) for i in range(extent)) for extent in X.shape]
+    counts = dict(zip(names["named"], names["resized"], strict=False))
+    if 0 in counts.values() or 0 in [extent for k, extent in enumerate(X.shape) if k not in counts]:
+        return [(None,) * counts.get(k, extent) for k, extent in enumerate(X.shape)]
+    for axis, k in zip(axes(application, X, inputs[1]), counts, strict=True):
+        made[k] = tuple(place(application, x, axis) for x in range(axis.count))
+    return made
+
+
+def axes(application: Application, X: Array, roi: Array | None) -> list[Axis]:
+    """The axes that are resized, in the order in which they are named.
+
+    Raises:
+        NotExecutable: one has no element.
+    """
+    names = application.names
+    lengths, counts, sizes = [X.shape[k] for k in names["named"]], names["resized"], names.get("sizes", ())
+    if 0 in lengths:
+        raise NotExecutable(f"axis {names['named'][lengths.index(0)]} of X has no element to sample")
+    crops = names.get("coordinate_transformation_mode") == CROPPING
+    regions = region(roi, len(lengths)) if crops else [(Fraction(0), Fraction(1))] * len(lengths)
+    if len(sizes):
+        scales = wanted(sizes, lengths, names.get("keep_aspect_ratio_policy", "stretch"))
+        resized = [length * scale for length, scale in zip(lengths, scales, strict=True)]
+    else:
+        scales = [Fraction(scale) for scale in names["scales"]]
+        sides = zip(lengths, scales, regions, strict=False)
+        resized = [length * scale * (end - start) for length, scale, (start, end) in sides]
+    return [Axis(*each) for each in zip(lengths, counts, scales, resized, regions, strict=False)]
+
+
+def wanted(sizes: Sequence[int], lengths: Sequence[int], policy: str) -> list[Fraction]:
+    """The scales that sizes mean: length_resized / length_original, one for all axes where the policy says so."""
+    ratios = [Fraction(size, length) for size, length in zip(sizes, lengths, strict=True)]
+    if policy == "stretch":
+        return ratios
+    return [min(ratios) if policy == "not_larger" else max(ratios)] * len(ratios)
+
+
+def region(roi: Array | None, count: int) -> list[tuple[Fraction, Fraction]]:
+    """Start and end of the region on each axis.
+
+    Raises:
+        NotExecutable: there is none, or it has a number that is not finite.
+    """
+    if roi is None or roi.shape != (2 * count,):
+        raise NotExecutable("roi does not name a start and an end for each axis that is resized")
+    with np.errstate(all="ignore"):
+        values = roi.astype(np.float64).tolist()
+    if not all(map(isfinite, values)):
+        raise NotExecutable("roi has a number that is not finite")
+    return [(Fraction(start), Fraction(end)) for start, end in zip(values[:count], values[count:], strict=True)]
+
+
+def place(application: Application, x: int, axis: Axis) -> Taps | None:
+    """What one place of an axis samples."""
+    names, stated = application.names, application.version >= STATED_SINCE
+    how = names["coordinate_transformation_mode"] if stated else "asymmetric"
+    at = COORDINATES[how](x, axis)
+    if how == CROPPING and not 0 <= at <= axis.length_original - 1:
+        return None
+    exclude = bool(names.get("exclude_outside", 0))
+    if names["mode"] == "nearest":
+        pick = names["nearest_mode"] if stated else "floor" if axis.scale >= 1 else "ceil"
+        return taps({NEAREST[pick](at): Fraction(1)}, axis.length_original, exclude)
+    stretch = 1 / min(axis.scale, Fraction(1)) if names.get("antialias", 0) else Fraction(1)
+    return taps(around(at, filter_of(application), stretch), axis.length_original, exclude)
+
+
+def filter_of(application: Application) -> Filter:
+    """The filter of mode linear or cubic.
+
+    Raises:
+        NotExecutable: cubic_coeff_a is not finite.
+    """
+    if application.names["mode"] == "linear":
+        return LINEAR
+    coefficient = application.names["cubic_coeff_a"]
+    if not isfinite(coefficient):
+        raise NotExecutable(f"cubic_coeff_a is {coefficient}, which is not finite")
+    return cubic(Fraction(coefficient))
+
+
+# ------------------------------------------------------------------ the elements of Y
+
+
+def moves_only(sampled: Sequence[Sampling]) -> bool:
+    """Whether each element of Y is one of X, or extrapolation_value."""
+    return all(each is None or len(each) == 1 for sampling in sampled for each in sampling)
+
+
+def moved(X: Array, sampled: Sequence[Sampling]) -> Array:
+    """Y where it is that; where extrapolation_value stands, any element."""
+    Y = X.copy()
+    for k, sampling in enumerate(sampled):
+        from_ = [each[0][0] if each else 0 for each in sampling]
+        if from_ != list(range(X.shape[k])):
+            Y = np.take(Y, from_, k)
+    return Y
+
+
+def store_sum(Y: Array, index: Sequence[int], elements: Array, sampled: Sequence[Sampling]) -> None:
+    """Put one weighted sum into Y; `elements` are the numbers of X."""
+    addends: list[Number] = []
+    for each in product(*[sampling[i] or () for sampling, i in zip(sampled, index, strict=True)]):
+        weight = prod((w for _, w in each), start=Fraction(1))
+        addends.append(times(weight, elements[tuple(i for i, _ in each)]))
+    store(Y, tuple(index), total(addends))
+
+
+def fill(application: Application, Y: Array, sampled: Sequence[Sampling]) -> None:
+    """Write extrapolation_value where it stands."""
+    for k, sampling in enumerate(sampled):
+        outside = [i for i, each in enumerate(sampling) if each is None]
+        if outside and Y.size:
+            value = extrapolation(application.names["extrapolation_value"], Y.dtype)
+            patterns(np.moveaxis(Y, k, 0))[outside] = value
+
+
+def extrapolation(value: float, kind: np.dtype[Any]) -> int:
+    """extrapolation_value as an element: of a floating-point type rounded once.
+
+    Raises:
+        NotExecutable: an integer type does not have it.
+    """
+    if format_of(kind) is not None:
+        return rounded(Fraction(value) if isfinite(value) and value else value, 0, kind)
+    limits = (0, 1) if kind == np.bool_ else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
+    if not isfinite(value) or value != int(value) or not limits[0] <= value <= limits[1]:
+        raise NotExecutable(f"extrapolation_value is {value}, which no element of type {NAMES[kind]} is")
+    return int(value)
+
+
+# ------------------------------------------------------------------
+# Resize of at most 32 bits, fast: for each combination of sampling locations one shifted X with its weights.
+#
+# A weight of few binary digits is exact in float64, as those of most scales by powers of two are; then so
+# are the products, and `totals.py` decides their sum, halfway cases too.  Otherwise each addend is off by a factor of
+# (1 + 2^-53) for each axis and once for the product, each sum by one more, and the whole by the sum of absolute values
+# times the number of these steps.  A location that an element does not have enters as -0, which changes no sum.
+
+
+BLOCK = 1 << 18
+"""Elements of the output that are made at a time, or one plane."""
+
+LEAST = Fraction(1, 2**700)
+"""Products with no smaller weight, of elements of at most 32 bits, are normal numbers of float64 or 0."""
+
+FEW = 53 - 24
+"""Digits of a weight whose product with an element of at most 32 bits is exact in float64."""
+
+
+def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
+    """See `sonnx.semantics.kernels`."""
+
+    def resize(inputs: Sequence[Array], out: Array) -> Array:
+        X, sampled = inputs[0], samplings(application, inputs)
+        narrow = format_of(X.dtype) is not None and X.dtype != np.float64
+        if not narrow or not out.size or moves_only(sampled) or not _weighable(sampled):
+            np.copyto(out, evaluate(application, inputs)[0])
+            if out.size and not moves_only(sampled):
+                application.count(out.size, out.size)
+            return out
+        application.count(out.size, _interpolate(X, sampled, out))
+        fill(application, out, sampled)
+        return out
+
+    return resize
+
+
+def _weighable(sampled: Sequence[Sampling]) -> bool:
+    """Whether no product with a weight is subnormal and none overflows."""
+    weights = [[abs(w) for each in sampling if each for _, w in each] for sampling in sampled]
+    least = prod((min(each, default=Fraction(1)) for each in weights), start=Fraction(1))
+    return least >= LEAST and prod((max(each, default=Fraction(1)) for each in weights), start=Fraction(1)) <= 1 / LEAST
+
+
+class Located:
+    """One axis as arrays: at location t its place x samples the element index[t, x] with weight[t, x]; 0 for none."""
+
+    def __init__(self, sampling: Sampling) -> None:
+        most = max(1, *(len(each or ()) for each in sampling))  # one where all of the axis is extrapolated
+        self.index = np.zeros((most, len(sampling)), np.intp)
+        self.weight = np.zeros((most, len(sampling)))
+        for x, each in enumerate(sampling):
+            for t, (i, w) in enumerate(each or ()):
+                self.index[t, x], self.weight[t, x] = i, float(w)
+
+
+def _interpolate(X: Array, sampled: Sequence[Sampling], out: Array) -> int:
+    """Y in `out`; how many elements were added up exactly."""
+    first = next(k for k, sampling in enumerate(sampled) if not _stays(sampling, X.shape[k]))
+    planes, made = X.reshape(-1, *X.shape[first:]), out.reshape(-1, *out.shape[first:])
+    located, exactly = [Located(sampling) for sampling in sampled[first:]], _products_are_exact(sampled)
+    step, exact = max(1, BLOCK // made[0].size), 0
+    for start in range(0, len(planes), step):
+        part = slice(start, start + step)
+        made[part], open_ = _sums(planes[part], located, exactly, out)
+        for plane in np.flatnonzero(open_.reshape(len(open_), -1).any(axis=1)).tolist():
+            elements = np.array(numbers(planes[start + plane]), object).reshape(planes.shape[1:])
+            for index in np.argwhere(open_[plane]).tolist():
+                store_sum(made[start + plane], index, elements, sampled[first:])
+                exact += 1
+    return exact
+
+
+def _stays(sampling: Sampling, extent: int) -> bool:
+    """Whether each place of an axis is the element with its number."""
+    return len(sampling) == extent and all(
+        each is not None and len(each) == 1 and each[0][0] == x for x, each in enumerate(sampling)
+    )
+
+
+def _products_are_exact(sampled: Sequence[Sampling]) -> bool:
+    """Whether every weight is whole over a power of two, with few digits."""
+    digits = 0
+    for sampling in sampled:
+        weights = {w for each in sampling if each for _, w in each}
+        if any(w.denominator & w.denominator - 1 for w in weights):
+            return False
+        digits += max((w.numerator.bit_length() for w in weights), default=0)
+    return digits <= FEW
+
+
+def _sums(planes: Array, located: Sequence[Located], exactly: bool, out: Array) -> tuple[Array, Array]:
+    """The weighted sums of each plane, rounded once, and where that is open."""
+    count = prod(len(each.index) for each in located)
+    if exactly:
+        return round_total(total_of(_addends(planes, located)), count, 1.0, out.dtype)
+    made, size = np.full((), -0.0), np.zeros(())
+    for addend in _addends(planes, located):
+        made, size = made + addend, size + np.abs(addend)
+    return decided(made, size * ((count + 2 * len(located)) * UNIT * (1 + 2.0**-20)), out.dtype)
+
+
+def _addends(planes: Array, located: Sequence[Located]) -> Iterator[Array]:
+    """For each combination of locations the elements there times their weights, in float64."""
+    for combination in product(*[range(len(each.index)) for each in located]):
+        elements, weight = planes, np.ones(())
+        for k, (t, each) in enumerate(zip(combination, located, strict=True)):
+            elements = np.take(elements, each.index[t], k + 1)
+            weight = np.multiply.outer(weight, each.weight[t])
+        with np.errstate(all="ignore"):
+            yield np.where(weight == 0, -0.0, elements.astype(np.float64) * weight)

@@ -1,0 +1,96 @@
+"""ScatterND: output = data, but at the places that indices name what updates says.
+
+ONNX ScatterND-11 to ScatterND-18.  Each last row of indices is the beginning of an index into data; the rest of that
+index runs over the row of updates.  reduction none replaces, and names no place twice; add and mul combine everything
+at a place and round once; max and min are those of Max and Min.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.correctly_rounded import certain
+from sonnx.numerics.elementwise import each
+from sonnx.numerics.formats import Array
+from sonnx.operators import max as maximum
+from sonnx.operators import min as minimum
+from sonnx.operators.operator import Application
+from sonnx.operators.sum import total
+
+OPERATOR = "ScatterND"
+INPUTS = 3
+ATTRIBUTES = {"reduction": "string"}
+
+REDUCTIONS = ("none", "add", "mul", "max", "min")
+
+
+def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
+    """Output has the type and shape of data."""
+    return (inputs[0],)
+
+
+def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """output, of the type and shape of data.
+
+    Raises:
+        NotExecutable: the reduction is not known, an index names no place, or two name one and nothing combines them.
+    """
+    data, indices, updates = inputs
+    reduction = application.attribute("reduction", "none")
+    if reduction not in REDUCTIONS:
+        raise NotExecutable(f"reduction is {reduction!r}, none of {', '.join(REDUCTIONS)}")
+    if updates.dtype == np.bool_ and reduction != "none":
+        raise NotExecutable("truths are not combined")
+    if indices.ndim == 0 or indices.dtype.kind != "i" or updates.dtype != data.dtype:
+        raise NotExecutable("the indices are no list of whole numbers, or the updates are not of the type of data")
+    depth = indices.shape[-1]
+    if depth > data.ndim or updates.shape != (*indices.shape[:-1], *data.shape[depth:]):
+        shapes = [list(each.shape) for each in (data, indices, updates)]
+        raise NotExecutable(f"the shapes of data, indices and updates are {shapes}, which do not fit")
+    rows = updates.reshape(-1, *updates.shape[indices.ndim - 1 :])
+    found: dict[tuple[int, ...], list[Array]] = {}
+    for place, row in zip(indices.reshape(-1, depth).tolist(), rows, strict=True):
+        found.setdefault(_index(place, data.shape), []).append(row)
+    output = data.copy()
+    for index, every in found.items():
+        if reduction == "none" and len(every) > 1:
+            raise NotExecutable(f"the place {list(index)} is named {len(every)} times")
+        output[index] = every[0] if reduction == "none" else _combined(reduction, [output[index], *every], application)
+    return (output,)
+
+
+def _index(place: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+    if not all(-d <= i < d for i, d in zip(place, shape, strict=False)):
+        raise NotExecutable(f"the index {list(place)} is none of a tensor of shape {list(shape)}")
+    return tuple([i % d for i, d in zip(place, shape, strict=False)])
+
+
+def _combined(reduction: str, every: Sequence[Any], application: Application) -> Array:
+    arrays = [np.asarray(each) for each in every]
+    if reduction == "max":
+        return maximum.maximum(arrays)
+    if reduction == "min":
+        return minimum.evaluate(application, arrays)[0]
+    return each(_sum if reduction == "add" else _product, *arrays)
+
+
+def _sum(*row: Any) -> Any:
+    return total(*row) if _is_real(row) else sum(row)
+
+
+def _product(*row: Any) -> Any:
+    if not _is_real(row):
+        return prod(row)
+    *factors, once = row
+    # of many digits and exact, so that both ends become the product: the order of the factors does not matter
+    return certain(once, lambda down, up: (reduce(down.mul, factors), reduce(up.mul, factors)))
+
+
+def _is_real(row: Sequence[Any]) -> bool:
+    return not isinstance(row[-1], int)

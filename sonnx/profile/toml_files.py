@@ -1,0 +1,198 @@
+"""One TOML table, from which every key must be taken: the reader of the catalogue and of the files of a project.
+
+An unknown key, a missing key or a value of another kind is a `CatalogueError` that names the place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path, PurePath
+from typing import Any, TypeVar
+
+from sonnx.base.errors import UsageError
+from sonnx.language.domain import Expression, RuleError
+from sonnx.language.parser import parse
+from sonnx.profile.definitions import Tag
+
+T = TypeVar("T")
+
+
+class CatalogueError(ValueError):
+    """The data in restrictions/ are not of the format; the message names file and key."""
+
+
+class Table:
+    """One TOML table, from which every key must be taken."""
+
+    def __init__(self, data: Mapping[str, Any], place: str) -> None:
+        if not isinstance(data, Mapping):
+            raise CatalogueError(f"{place} is no table")
+        self.data, self.place = dict(data), place
+
+    def take(self, key: str, kind: type[T], default: T | None = None) -> T:
+        """The value of a key, which must be of a kind; without a default it must be there."""
+        value = self.data.pop(key, default)
+        if value is None:
+            raise CatalogueError(f"{self.place} lacks {key}")
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise CatalogueError(f"{self.place}.{key} is {value!r}, not of kind {kind.__name__}")
+        return value
+
+    def maybe(self, key: str, kind: type[T]) -> T | None:
+        """The value of a key, None where it is absent."""
+        return self.take(key, kind) if key in self.data else None
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of strings, empty where the key is absent."""
+        return strings(self.data.pop(key, []), f"{self.place}.{key}")
+
+    def expression(self, key: str) -> Expression | None:
+        """A text of the rule language, None where the key is absent."""
+        return parsed(self.data.pop(key), f"{self.place}.{key}") if key in self.data else None
+
+    def tags(self, key: str = "tags") -> tuple[Tag, ...]:
+        """A list of tags, empty where the key is absent."""
+        return tuple(simple(Tag, Table(tag, f"{self.place}.{key}")) for tag in self.take(key, list, []))
+
+    def tables(self, key: str) -> Iterator[tuple[str, Table]]:
+        """The named tables below a key, in the order of the file."""
+        for name, data in self.take(key, dict, {}).items():
+            yield name, Table(data, f"{self.place}.{key}.{name}")
+
+    def versioned(self, key: str) -> dict[int, Any]:
+        """A value that may stand alone (from version 1 on) or by version."""
+        value = self.data.pop(key, {})
+        return by_version(value, f"{self.place}.{key}") if isinstance(value, Mapping) else {1: value}
+
+    def expressions(self, key: str) -> dict[int, Expression]:
+        """Texts of the rule language by version."""
+        place = f"{self.place}.{key}"
+        return {version: parsed(text, place) for version, text in self.versioned(key).items()}
+
+    def implied_by(self) -> dict[int, tuple[str, ...]]:
+        """Names of rules, by version where they differ."""
+        place = f"{self.place}.implied_by"
+        return {version: strings(names, place) for version, names in self.versioned("implied_by").items()}
+
+    def end(self) -> None:
+        """Every key must have been taken."""
+        if self.data:
+            raise CatalogueError(f"{self.place} has unknown {', '.join(sorted(self.data))}")
+
+
+def strings(values: object, place: str) -> tuple[str, ...]:
+    """A list of strings as a tuple."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise CatalogueError(f"{place} is no list of strings")
+    return tuple(values)
+
+
+def parsed(text: object, place: str) -> Expression:
+    """A text of the rule language."""
+    if not isinstance(text, str):
+        raise CatalogueError(f"{place} is {text!r}, no text of the rule language")
+    try:
+        return parse(text)
+    except RuleError as error:
+        raise CatalogueError(f"{place}: {error}") from error
+
+
+def reasons(table: Table, key: str) -> dict[int, str]:
+    """Sentences by version."""
+    reasons = by_version(table.take(key, dict, {}), f"{table.place}.{key}")
+    if not all(isinstance(reason, str) for reason in reasons.values()):
+        raise CatalogueError(f"{table.place}.{key} gives a version something else than its reason")
+    return reasons
+
+
+def numbers(values: object, place: str) -> tuple[int, ...]:
+    """A list of whole numbers as a tuple."""
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise CatalogueError(f"{place} is no list of numbers")
+    return tuple(values)
+
+
+def by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
+    """A table keyed by version numbers, ascending."""
+    if not all(key.isdecimal() for key in data):
+        raise CatalogueError(f"{place} is keyed by version numbers, not by {', '.join(data)}")
+    return {int(key): data[key] for key in sorted(data, key=int)}
+
+
+def simple(made: type[T], table: Table, **given: Any) -> T:
+    """A dataclass of strings, numbers, truths, lists of strings and tags, each field under its own key."""
+    values = dict(given)
+    for each in fields(made):  # type: ignore[arg-type]
+        if each.name in values or each.name not in table.data:
+            continue
+        if str(each.type) == "tuple[Tag, ...]":
+            values[each.name] = table.tags(each.name)
+        elif str(each.type) == "tuple[str, ...]":
+            values[each.name] = table.names(each.name)
+        else:
+            kinds: dict[str, type] = {"int": int, "bool": bool}
+            values[each.name] = table.take(each.name, kinds.get(str(each.type).removesuffix(" | None"), str))
+    missing = [each.name for each in fields(made) if each.default is MISSING and each.name not in values]  # type: ignore[arg-type]
+    if missing:
+        raise CatalogueError(f"{table.place} lacks {', '.join(missing)}")
+    table.end()
+    return made(**values)
+
+
+# ------------------------------------------------------------------
+# Files that come with a model, TOML or JSON: read with the reader of the catalogue, refused with one sentence.
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How such files are written; one of more bytes than the largest is another kind of file."""
+
+    name: str
+    writers: str
+    loads: Callable[[str], Any]
+    error: type[ValueError]
+    """What `loads` raises where a text is not of this form."""
+    largest: int
+
+
+TOML = Form("TOML", "people write", tomllib.loads, tomllib.TOMLDecodeError, 1 << 24)
+JSON = Form("JSON", "this tool writes", json.loads, json.JSONDecodeError, 1 << 28)
+
+
+def read(path: str | os.PathLike[str], make: Callable[[Table, str, str], T], form: Form = TOML) -> T:
+    """What `make` makes of the table, the base name and the SHA-256 of a file; every key must be taken.
+
+    Raises:
+        Misuse: where the file cannot be read, is not of its form, or is not of its format.
+    """
+    shown = os.fspath(path)
+    try:
+        data = Path(path).read_bytes() if Path(path).stat().st_size <= form.largest else b"\xff"
+        table = Table(form.loads(data.decode("utf-8")), PurePath(path).name)
+        made = make(table, PurePath(path).name, hashlib.sha256(data).hexdigest())
+        table.end()
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{shown} is no {form.name} file") from None
+    except form.error as error:
+        raise UsageError(f"{shown} is no {form.name}: {error}") from None
+    except CatalogueError as error:
+        said, base = str(error), PurePath(path).name
+        raise UsageError(f"{shown}{said[len(base) :]}" if said.startswith(base) else f"{shown}: {said}") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
+        raise UsageError(f"{shown} is no {form.name} file that {form.writers}") from None
+    return made
+
+
+def sentence(table: Table, key: str) -> str:
+    """One line of text that says something."""
+    text = table.take(key, str).strip()
+    if not text or not text.isprintable():
+        raise CatalogueError(f"{table.place}.{key} is {'empty' if not text else 'not one line of printable text'}")
+    return text

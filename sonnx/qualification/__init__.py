@@ -1,1 +1,0 @@
-"""What a user needs to qualify the tool in their own environment."""

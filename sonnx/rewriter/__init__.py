@@ -1,0 +1,1 @@
+"""Rewrites models into the profile without changing a value."""

@@ -1,0 +1,51 @@
+"""Count axes from the first one.
+
+Which parameter counts which axes is read from the operator's data file: where it says `normal(axis, X.rank)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from sonnx.profile.definitions import Operator, Parameter
+from sonnx.rewriter import constant_tensors, descriptions
+from sonnx.rewriter.rewrite import Change
+from sonnx.rewriter.site import Site, with_attributes
+
+RULES = ("axis-not-negative",)
+THEOREM = "rewrite.negative-axis"
+
+
+def rewrite(site: Site) -> Change | None:
+    """The node with its negative axis brought to [0, rank - 1] by the word of the rules."""
+    known, made = site.call.known, site.signature
+    if known is None or made is None or not site.fails(RULES):
+        return None
+    for parameter in made.attributes:
+        for rank in _ranks(known, parameter):
+            axis = site.value(f"normal({parameter.name}, {rank})")
+            if axis is not None and axis != site.known(parameter.name):
+                return _written(site, parameter, axis)
+    return None
+
+
+def _written(site: Site, parameter: Parameter, axis: int) -> Change:
+    made = constant_tensors.attribute(parameter.name, parameter.kind, axis)
+    before = site.attributes.get(parameter.name)
+    shown = f"{parameter.name} not written" if before is None else descriptions.attribute(before)
+    return Change((with_attributes(site.node, {parameter.name: made}),), shown, descriptions.attribute(made))
+
+
+def _ranks(known: Operator, parameter: Parameter) -> Iterator[str]:
+    """The ranks the file counts a parameter in: the second arguments of `normal`."""
+    for text in _texts(known):
+        yield from re.findall(rf"\bnormal\({parameter.name}, ([\w.\[\]]+)\)", text)
+
+
+def _texts(known: Operator) -> Iterator[str]:
+    versioned: list[Mapping[int, object]] = [each.shape for each in known.outputs]
+    versioned += known.define.values()
+    for values in versioned:
+        yield from (getattr(each, "text", "") for each in values.values())
+    yield from (rule.require.text for rule in known.rules if rule.require)

@@ -1,0 +1,199 @@
+"""Child processes that work for this one: what a task does to its child is seen here and survived.
+
+A child lives as long as it answers.  It is replaced when it dies, when it takes longer than allowed, and when it ran
+out of memory.  `child.py` is its side of the pipe.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import IO
+
+from sonnx.checker.report import Why
+from sonnx.workers.tasks import Answer, Task, Work
+
+CODE = "from sonnx.workers.child import main; main()"
+
+
+class Child:
+    """One child process at a time, started when it is needed."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.process: subprocess.Popen[bytes] | None = None
+        self.closed = False
+
+    def ask(self, task: Task) -> Answer:
+        """The answer to one task; a sentence where the child gives none."""
+        if self.closed:
+            return self.work.interrupted
+        try:
+            process = self._running()
+        except OSError as error:
+            return self.work.undone(Why.FAILED, f": no process could be started ({error.filename}: {error.strerror})")
+        expired = threading.Event()
+        timer = self._timer(process, expired)
+        try:
+            answer = self._exchange(process, task)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if answer is None:
+            self.stop()
+            return self._unanswered(process.returncode, expired.is_set())
+        if answer.get("last"):  # it is ending, and must not be asked again
+            self.stop()
+        return answer
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self.process is None or self.process.poll() is not None:
+            self.stop()
+            self.process = _start(self.work)
+            if self.closed:  # meanwhile
+                self.process.kill()
+            assert self.process.stdout is not None  # noqa: S101  (it is a pipe)
+            receive(self.process.stdout)  # it is ready: its start is no part of any task's time
+        return self.process
+
+    def _timer(self, process: subprocess.Popen[bytes], expired: threading.Event) -> threading.Timer | None:
+        if self.work.bounds.timeout is None:
+            return None
+        timer = threading.Timer(self.work.bounds.timeout, _end, (process, expired))
+        timer.start()
+        return timer
+
+    def _exchange(self, process: subprocess.Popen[bytes], task: Task) -> Answer | None:
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101  (both are pipes)
+        try:
+            send(process.stdin, json.dumps(task.request).encode())
+            send(process.stdin, task.content or b"")
+            answer = receive(process.stdout)
+            return None if answer is None else json.loads(answer)
+        except (OSError, ValueError):  # killed while the pipe was in use
+            return None
+
+    def _unanswered(self, code: int | None, expired: bool) -> Answer:
+        if self.closed:
+            return self.work.interrupted
+        if expired:
+            return self.work.undone(Why.STOPPED, f" within {self.work.bounds.timeout:g} seconds (--timeout)")
+        name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
+        return self.work.undone(Why.FAILED, f": its process ended with {name}")
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # what could not be sent is not wanted any more
+                    pipe.close()
+
+    def close(self) -> None:
+        """End the process for good, from another thread."""
+        self.closed = True
+        process = self.process
+        if process is not None:
+            process.kill()
+
+
+def _end(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
+    expired.set()
+    process.kill()
+
+
+def _start(work: Work) -> subprocess.Popen[bytes]:
+    # Modules come from where this process has them, and never from the folder the user stands in.
+    path = os.pathsep.join(filter(None, sys.path))
+    details = None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL
+    bounds = [str(work.bounds.timeout or 0), str(work.bounds.memory or 0)]
+    return subprocess.Popen(  # noqa: S603  (the interpreter that runs this, a constant, and a module of the program)
+        [sys.executable, "-P", "-c", CODE, work.module, work.done, *bounds],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=details,
+        cwd=work.folder,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,  # an interrupt at the terminal is for the parent
+    )
+
+
+class Children:
+    """As many children as there are threads that ask at a time, and an end for all of them."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.asked = 0
+        """Grows with what is asked; not how much that was."""
+        self.idle: list[Child] = []
+        self.every: list[Child] = []
+        self.closed = False
+
+    def ask(self, task: Task) -> Answer:
+        """The answer of a child that has nothing else to do."""
+        self.asked += 1
+        child = self._taken()
+        try:
+            return child.ask(task)
+        finally:
+            self.idle.append(child)
+
+    def _taken(self) -> Child:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            child = Child(self.work)
+            self.every.append(child)
+            child.closed = self.closed  # asked after the list was made, or closed with it
+            return child
+
+    def rest(self) -> None:
+        """End the processes that have nothing to do; others are started when they are needed."""
+        resting = []
+        with suppress(IndexError):
+            while True:
+                resting.append(self.idle.pop())
+        for child in resting:
+            child.stop()
+        self.idle += resting
+
+    def close(self) -> None:
+        """End all processes; what they were asked has no answer."""
+        self.closed = True
+        self.rest()
+        for child in self.every:
+            child.close()
+
+
+# ------------------------------------------------------------------
+# Messages on a pipe: eight bytes of length, then the content.
+
+
+_LENGTH = struct.Struct("<Q")
+
+
+def send(pipe: IO[bytes], content: bytes) -> None:
+    """Write one message."""
+    pipe.write(_LENGTH.pack(len(content)))
+    pipe.write(content)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> bytes | None:
+    """Read one message; None where the other side has gone, even in the middle of one."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    content = pipe.read(length)
+    return content if len(content) == length else None
