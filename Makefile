@@ -32,7 +32,7 @@ proofs: $(VENV)/installed
 
 # The verdict on each node test of the onnx package, recorded anew; the tests compare.
 node-verdicts: $(VENV)/installed
-	$(BIN)/python tests/node_verdicts.py
+	$(BIN)/python -m tests.support.node_verdicts
 
 # What came out of every theorem, mutants included, and the pages that say so; a quarter of an hour on two cores.
 theorems: $(VENV)/installed
@@ -54,21 +54,21 @@ docs: $(VENV)/installed
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 bench: $(VENV)/installed
-	$(BIN)/python benchmarks/check.py
-	$(BIN)/python benchmarks/large.py
-	$(BIN)/python benchmarks/values.py
+	$(BIN)/python -m benchmarks.check
+	$(BIN)/python -m benchmarks.large
+	$(BIN)/python -m benchmarks.values
 
 # The long tests, each in a process of its own; what was interrupted goes on the next time.
 # After a change of the program or the tests, remove build/campaigns.jsonl.
 campaign: $(VENV)/installed
 	mkdir -p build
-	$(BIN)/python tests/campaigns.py --resume build/campaigns.jsonl
+	$(BIN)/python -m tests.support.campaigns --resume build/campaigns.jsonl
 
 # Changed models against check, prove, run and the rule language, guided by coverage; failures and figures in fuzz/.
 fuzz: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check "atheris>=2.3"
-	nice -n 19 $(BIN)/python tests/fuzz/campaign.py --runs 200000 --folder fuzz
-	nice -n 19 $(BIN)/python tests/fuzz/campaign.py --runs 50000 --folder fuzz/drawn --drawn
+	nice -n 19 $(BIN)/python -m tests.fuzz.campaign --runs 200000 --folder fuzz
+	nice -n 19 $(BIN)/python -m tests.fuzz.campaign --runs 50000 --folder fuzz/drawn --drawn
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

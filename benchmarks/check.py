@@ -1,6 +1,6 @@
 """Time `sonnx check` against onnx.checker.check_model(path, full_check=True), in turns within one run; prints ratios.
 
-python benchmarks/check.py [--rounds 7]
+python -m benchmarks.check [--rounds 7]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Time the correctly rounded elementwise kernels against numpy's own float32 functions and the runtimes, in turns.
 
-python benchmarks/elementwise.py [--rounds 15] [--size 1000000] [--only Exp] [--write]
+python -m benchmarks.elementwise [--rounds 15] [--size 1000000] [--only Exp] [--write]
 
 A ratio is the median time of this project's kernel over the median of the peer's.  numpy's functions are not correctly
 rounded; a composite (Sigmoid, Softmax, LeakyRelu) is the usual few lines of numpy.  `--write` renews the table in
@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
-from racing import HEAD, Action, Case, line, measure, write
-from values import runtimes
 
+from benchmarks.racing import HEAD, Action, Case, line, measure, write
+from benchmarks.values import runtimes
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.preparation import Applier, facts_of
 from sonnx.model.reader import read

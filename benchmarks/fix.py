@@ -1,6 +1,6 @@
 """What `sonnx fix` makes of models: findings before and after, what is left over, and how many values were compared.
 
-python benchmarks/fix.py [MODEL …] [--samples 1] [--write]
+python -m benchmarks.fix [MODEL …] [--samples 1] [--write]
 
 The models are those of tests/models, the networks that the onnx package brings, and those named.  `--write` puts this
 table and that of the rewrites into docs/fix.md.

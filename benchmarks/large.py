@@ -1,4 +1,4 @@
-"""Large models and many models: `python benchmarks/large.py`.
+"""Large models and many models: `python -m benchmarks.large`.
 
 The files are sparse: what is not read takes no room on the disk.  Seconds are of whole processes; where other programs
 run beside it, compare the processor time.
@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 
 import onnx
-from check import OURS, chain, memory
-from gate import weights
 from onnx import TensorProto, helper
+
+from benchmarks.check import OURS, chain, memory
+from benchmarks.gate import weights
 
 MODELS = 200
 

@@ -1,4 +1,4 @@
-"""Time layers by themselves, models of one node, against the runtimes, in turns: python benchmarks/layers.py --write.
+"""Time layers by themselves, models of one node, against the runtimes, in turns: python -m benchmarks.layers --write.
 
 A ratio is the median time of a whole run of this project (what a node computes, and making it ready) over the median of
 the peer's.  Inputs and weights are normally distributed.  `--write` renews the table in docs/values.md.
@@ -19,9 +19,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from onnx import TensorProto, helper
-from racing import Action, Case, measure, write
-from values import runtimes
 
+from benchmarks.racing import Action, Case, measure, write
+from benchmarks.values import runtimes
 from sonnx.executor.executor import run_model
 from sonnx.model.reader import read
 

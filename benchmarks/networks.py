@@ -1,6 +1,6 @@
 """Whole networks against onnx.reference and onnxruntime: time in turns in one process, memory in a process of its own.
 
-    python benchmarks/networks.py [--rounds 5] [--only NAME] [--models DIR] [--random] [--write]
+    python -m benchmarks.networks [--rounds 5] [--only NAME] [--models DIR] [--random] [--write]
 
 The networks are the nine convolutional ones of the onnx package, and the .onnx files of DIR.  Inputs are normally
 distributed.  The weights of the nine are all one number, which saves memory, reading and ties; with --random they are
@@ -117,7 +117,7 @@ PEAK = "VmHWM:"
 
 def peak(which: str, path: Path) -> float | None:
     """Megabytes at the peak of a process that runs a model once."""
-    order = [sys.executable, __file__, "--peak", which, str(path)]
+    order = [sys.executable, "-m", "benchmarks.networks", "--peak", which, str(path)]
     done = subprocess.run(order, capture_output=True, text=True, check=False)
     return float(done.stdout) if done.returncode == 0 else None
 

@@ -1,4 +1,4 @@
-"""How far onnxruntime is from the exact values, on real networks: python benchmarks/runtimes.py --models DIR --write.
+"""How far onnxruntime is from the exact values, on real networks: python -m benchmarks.runtimes --models DIR --write.
 
 Every node on equal inputs, summed up by operator, and the outputs of the whole models.  The nine networks of the onnx
 package are always compared; --models names a folder with more.  --write puts the tables into docs/runtimes.md.
@@ -26,7 +26,7 @@ set of ordinary numbers of [-1, 1), and for the models of DIR a second one with 
 [comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """
-COMMAND = "python benchmarks/runtimes.py --models DIR --write"
+COMMAND = "python -m benchmarks.runtimes --models DIR --write"
 
 
 def models(more: Path | None) -> Iterator[tuple[Path, int]]:

@@ -1,6 +1,6 @@
 """Time the exact kernels against numpy, onnx.reference and onnxruntime, in turns within one run; prints ratios.
 
-python benchmarks/values.py [--rounds 15] [--only float16] [--write]
+python -m benchmarks.values [--rounds 15] [--only float16] [--write]
 
 A ratio is the median time of this project's kernel over the median of the peer's; below 1 is faster.  The kernel and
 numpy write into an array that is there already, as the executor's buffers are; the runtimes allocate their outputs.
@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
-from racing import HEAD, Action, Case, draw, line, measure, write
 
+from benchmarks.racing import HEAD, Action, Case, draw, line, measure, write
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.executor import execute
 from sonnx.executor.plan import program

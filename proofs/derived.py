@@ -16,12 +16,12 @@ from sonnx.language.parser import parse
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import Operator, Rule
 from sonnx.proofs.independent import identifier, independent, satisfiable
+from sonnx.prover.abstraction import without_division
 from sonnx.prover.encoding import Condition
 from sonnx.prover.family import Family, families
 from sonnx.prover.smt_truth import Truth, both, formula, implies
 from sonnx.prover.smt_values import Listing, Partial, at_most
 from sonnx.prover.theorem import Mutant, Obligation, Theorem
-from sonnx.prover.word_terms import without_division
 
 
 def theorems() -> Iterator[Theorem]:

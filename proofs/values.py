@@ -15,6 +15,7 @@ import z3
 
 from sonnx.proofs.forms import altered, every_format
 from sonnx.proofs.specified import classes, greater
+from sonnx.prover.abstraction import sharing
 from sonnx.prover.symbolic_execution import Term
 from sonnx.prover.theorem import Mutant, Obligation, Theorem, every
 
@@ -85,6 +86,18 @@ def signs(above: Callable[..., z3.BoolRef] = greater) -> Iterator[Obligation]:
     yield Obligation("equal value", (*hypotheses, u == v), z3.Or(x == y, every([a == 0, b == 0])))
 
 
+def shares_signs() -> Iterator[Obligation]:
+    """That products and quotients have what is said of them."""
+    left, right = z3.Ints("left right")
+    yield Obligation("product", (), sharing("product", left, right, left * right))
+    yield Obligation("quotient", (), sharing("quotient", left, right, left / right))
+
+
+def _of_any() -> Iterator[Obligation]:
+    left, right = z3.Ints("left right")
+    yield Obligation("product", (), left * right >= 0)
+
+
 def theorems() -> Iterator[Theorem]:
     """From patterns to real numbers."""
     text = "IEEE 754-2019, 3.4: the value of a binary interchange format"
@@ -101,6 +114,12 @@ def theorems() -> Iterator[Theorem]:
     yield Theorem("values.order", "Finite patterns are ordered as their real numbers; only the zeros share one.",
                   "V(x) > V(y) ⇒ x > y,  V(x) = V(y) ⇒ x = y ∨ both are ±0", signs, (text, greater),
                   mutants=(Mutant("negative numbers the other way", partial(signs, flipped)),))  # fmt: skip
+    yield Theorem(
+        "values.not-negative", "Of numbers that are not negative, products and quotients are not negative.",
+        "a ≥ 0 ∧ b ≥ 0 ⇒ a b ≥ 0, a ≥ 0 ∧ b > 0 ⇒ a // b ≥ 0", shares_signs, (sharing,),
+        mutants=(Mutant("of any numbers", _of_any),),
+        because="Shapes are shown not to be negative from this alone, whatever the quotients are.",
+    )  # fmt: skip
 
 
 def _not_doubled() -> Iterator[Obligation]:

@@ -12,9 +12,10 @@ import z3
 from sonnx.language.domain import BuiltIn
 from sonnx.language.parser import words
 from sonnx.proofs.forms import altered
+from sonnx.prover.abstraction import abstracted
 from sonnx.prover.symbolic_execution import read
 from sonnx.prover.theorem import Mutant, Obligation, Theorem
-from sonnx.prover.word_terms import Terms, _partial, abstracted
+from sonnx.prover.word_terms import Terms, _partial
 
 CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + "))
 """What is tried to make a mutant of a word: the first of them that its code has once."""

@@ -20,13 +20,14 @@ from sonnx.checker import deviations, tailoring
 from sonnx.checker.report import Report, Verdict
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
-from sonnx.evidence import fix_record, identity, pack_page, pack_parts
+from sonnx.evidence import identity, pack_page, pack_parts
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.reader import Unreadable, contents, read
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.report.formats import render
 from sonnx.report.json import FORMAT as REPORT_FORMAT
+from sonnx.rewriter import fix_record
 
 FORMAT = 1
 MANIFEST = "manifest.json"

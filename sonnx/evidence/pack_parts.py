@@ -12,7 +12,6 @@ from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import plural, quote
-from sonnx.evidence.fix_record import Record
 from sonnx.evidence.traceability import of_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
@@ -20,6 +19,7 @@ from sonnx.prover import driver, record
 from sonnx.prover.dependencies import bears_on
 from sonnx.prover.queries import questions
 from sonnx.report.markup import Markup, code, element, folding, join, table
+from sonnx.rewriter.fix_record import Record
 
 NOT_ASKED = "not asked here"
 STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
 from sonnx.evidence.configuration import Configuration, configuration
 from sonnx.evidence.mutation import Mutation, Survivor, mutation
-from sonnx.evidence.verification import ProcedureResult, Requirement, perform, requirements, run_cases
+from sonnx.evidence.verification import CommandLine, ProcedureResult, Requirement, perform, requirements, run_cases
 
 FORMAT = 1
 HERE = Path(__file__).parent
@@ -59,9 +60,9 @@ class Kit:
         return self.sound and not (wrong or self.mutation.unexplained or self.mutation.gone)
 
 
-def make() -> Kit:
-    """Run everything here; minutes are not needed, a network neither."""
-    wanted, cases, procedures = requirements(), tuple(run_cases()), tuple(perform())
+def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
+    """Run everything here, with `run` as the command line that `parser` describes; it takes seconds and no network."""
+    wanted, cases, procedures = requirements(parser), tuple(run_cases()), tuple(perform(run))
     covered: dict[str, list[str]] = {each.id: [] for each in wanted}
     strangers: dict[str, None] = {}
     for outcome in (*cases, *procedures):

@@ -9,23 +9,18 @@ import os
 import shlex
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import onnx
-import onnx.parser
-from google.protobuf import text_format
-
 from sonnx.api import check
 from sonnx.base.errors import EXIT_CODES, TOOL_FAILED
 from sonnx.checker.report import Report, Verdict
 from sonnx.checker.selection import every
-from sonnx.cli import main
-from sonnx.cli.main import parser
 from sonnx.language.evaluator import frozen
+from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile.cases import Case, cases
 
 DATA = Path(__file__).with_name("procedures.toml")
@@ -66,7 +61,11 @@ def _data() -> Mapping[str, Any]:
     return tomllib.loads(DATA.read_text("utf-8"))
 
 
-def perform() -> Iterator[ProcedureResult]:
+CommandLine = Callable[[Sequence[str]], int]
+"""Runs one command of the tool, given its arguments; the exit code."""
+
+
+def perform(run: CommandLine) -> Iterator[ProcedureResult]:
     """Run every procedure in a folder of its own that holds the models and arrays of the file."""
     before = Path.cwd()
     for procedure in procedures():
@@ -74,7 +73,7 @@ def perform() -> Iterator[ProcedureResult]:
             os.chdir(folder)
             try:
                 _lay_out(_data())
-                yield _performed(procedure)
+                yield _performed(procedure, run)
             finally:
                 os.chdir(before)
 
@@ -93,11 +92,11 @@ def _lay_out(data: Mapping[str, Any]) -> None:
             np.save(f"{name}.npy", np.array(values, np.float32))
 
 
-def _performed(procedure: Procedure) -> ProcedureResult:
+def _performed(procedure: Procedure, run: CommandLine) -> ProcedureResult:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = main.run(shlex.split(procedure.command))
+            code = run(shlex.split(procedure.command))
         except SystemExit as end:  # argparse ends the program where the command line is wrong
             code = end.code if isinstance(end.code, int) else 1
     wrong = [f"exit code {code}, not {procedure.exit}"] if code != procedure.exit else []
@@ -149,18 +148,9 @@ def run_cases() -> Iterator[ProcedureResult]:
 # Models from their text, by the parser of the onnx package: for cases and procedures, never for a check.
 
 
-def from_text(text: str) -> bytes:
-    """The encoded model of a text in the ONNX text form."""
-    data: bytes = onnx.parser.parse_model(text).SerializeToString()
-    return data
-
-
 def model_bytes(case: Case) -> bytes:
     """The encoded model of a case."""
-    if case.language == "onnx":
-        return from_text(case.text) + case.append
-    data: bytes = text_format.Parse(case.text, onnx.ModelProto()).SerializeToString()
-    return data + case.append
+    return (from_text if case.language == "onnx" else from_textproto)(case.text) + case.append
 
 
 # ------------------------------------------------------------------
@@ -182,9 +172,9 @@ class Requirement:
     source: str
 
 
-def requirements() -> tuple[Requirement, ...]:
+def requirements(parser: argparse.ArgumentParser) -> tuple[Requirement, ...]:
     """All of them, in the order of the catalogue and of the command line's help."""
-    return (*_rules(), *_commands(), *_exit_codes())
+    return (*_rules(), *_commands(parser), *_exit_codes())
 
 
 def _rules() -> Iterator[Requirement]:
@@ -193,8 +183,8 @@ def _rules() -> Iterator[Requirement]:
         yield Requirement(f"rule {slug}", text, rule.source)
 
 
-def _commands() -> Iterator[Requirement]:
-    for action in parser()._actions:
+def _commands(parser: argparse.ArgumentParser) -> Iterator[Requirement]:
+    for action in parser._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
         said = {each.dest: each.help for each in action._choices_actions}

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from sonnx.base.errors import ErrorCondition
 from sonnx.checker.report import Where
-from sonnx.executor.constants import decode
 from sonnx.executor.distance import Distance, Incomparable, distance
 from sonnx.executor.executor import asked, run_model
 from sonnx.executor.plan import place_of
@@ -26,6 +25,7 @@ from sonnx.model.ir import Graph, Model, Node, Type, Value
 from sonnx.model.reader import read
 from sonnx.model.symbols import bind as bind_symbols
 from sonnx.model.writer import Unwritable, write
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import NAMES, Array
 
 OUTPUT, EQUAL, ACCUMULATED = "output", "on equal inputs", "accumulated"

@@ -19,14 +19,14 @@ from sonnx.base.escaping import quote
 from sonnx.checker.report import NotConforming, Report, Verdict
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.walk import judge_model
-from sonnx.executor.constants import decode
 from sonnx.executor.plan import Program, Step, at, place_of, program
 from sonnx.executor.preparation import Applier, Expected, facts_of
 from sonnx.model.ir import Model, Node, Type, Value
 from sonnx.model.reader import read
 from sonnx.model.scopes import imports_of
+from sonnx.numerics.application import ExactPathCounts
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array
-from sonnx.operators.operator import ExactPathCounts
 from sonnx.operators.registry import Kernel
 from sonnx.profile import catalogue
 

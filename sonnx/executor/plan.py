@@ -18,8 +18,8 @@ from sonnx.executor.preparation import Applier, Expected, Prepared, facts_of
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import function_key, standard
+from sonnx.numerics.application import NoValue
 from sonnx.numerics.formats import NAMES, Array
-from sonnx.operators.operator import NoValue
 from sonnx.operators.registry import Kernel
 
 NONE = -1

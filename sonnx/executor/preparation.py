@@ -22,8 +22,8 @@ from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, verdict_
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import Cause, Evaluator, TensorFacts, first_unknown
 from sonnx.model.ir import Attribute, Node
+from sonnx.numerics.application import Application, ExactPathCounts
 from sonnx.numerics.formats import ELEMENTS, MOST_AXES, NAMES, Array, has_array
-from sonnx.operators.operator import Application, ExactPathCounts
 from sonnx.operators.registry import Definition, Kernel, implementation, module_of
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Operator, Output, Rule, at, expand

@@ -15,14 +15,12 @@ from os import getpid
 from pathlib import Path
 
 import numpy as np
-from google.protobuf.message import DecodeError, EncodeError
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.executor.constants import decode
-from sonnx.model import wire_format
-from sonnx.model.reader import Unreadable, element_names, generated, mapped
-from sonnx.model.tensor_reader import Reader
+from sonnx.model.reader import Unreadable, mapped, read_tensor
+from sonnx.model.writer import Unwritable, write_tensor
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array
 
 PLAIN = {"bfloat16": np.dtype("V2")}
@@ -81,14 +79,7 @@ def _npz(path: Path) -> dict[str, Array]:
 
 
 def _pb(path: Path) -> dict[str, Array]:
-    source = mapped(path, quote(str(path)))
-    try:
-        message = generated().TensorProto.FromString(
-            wire_format.cut(source, wire_format.layout(generated().TensorProto.DESCRIPTOR))
-        )
-    except (DecodeError, wire_format.Malformed) as error:
-        raise Unreadable(str(error)) from None
-    tensor = Reader(source, element_names()).tensor(message)
+    tensor = read_tensor(mapped(path, quote(str(path))))
     return {tensor.name: decode(tensor, None)}
 
 
@@ -139,16 +130,11 @@ def _write_pb(folder: Path, values: Mapping[str, Array]) -> list[str]:
         names.append(f"output_{index}.pb")
         try:
             (folder / names[-1]).write_bytes(_message(name, array))
-        except (EncodeError, ValueError) as error:
+        except Unwritable as error:
             raise BadInput(f"the value {quote(name)} cannot be written as a TensorProto: {error}") from None
     return names
 
 
 def _message(name: str, array: Array) -> bytes:
-    numbers = {element: number for number, element in element_names().items()}
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    message = generated().TensorProto(
-        name=name, data_type=numbers[NAMES[array.dtype]], dims=array.shape, raw_data=little.tobytes()
-    )
-    written: bytes = message.SerializeToString()
-    return written
+    return write_tensor(name, NAMES[array.dtype], array.shape, little.tobytes())

@@ -24,7 +24,7 @@ from google.protobuf.message import DecodeError
 
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder
-from sonnx.model.ir import Model, UnknownFields
+from sonnx.model.ir import Model, Tensor, UnknownFields
 from sonnx.model.limits import DEFAULT, Allowed, Exceeded
 from sonnx.model.tensor_reader import Reader
 from sonnx.model.type_reader import Types
@@ -289,3 +289,17 @@ def likeness(source: memoryview) -> str:
     if not all(" " <= sign <= "~" or sign in "\t\n\r" for sign in text):
         return ""
     return _TEXT.get(text.lstrip()[:1], "is text, not an ONNX model in binary protobuf")
+
+
+def read_tensor(source: memoryview) -> Tensor:
+    """The tensor of a file that holds one TensorProto, as the onnx package writes its test data.
+
+    Raises:
+        Unreadable: the file holds no TensorProto.
+    """
+    kind = generated().TensorProto
+    try:
+        message = kind.FromString(wire_format.cut(source, wire_format.layout(kind.DESCRIPTOR)))
+    except (DecodeError, wire_format.Malformed) as error:
+        raise Unreadable(str(error)) from None
+    return Reader(source, element_names()).tensor(message)

@@ -7,9 +7,11 @@ sentence; notes that change no value (documentation, quantization annotations, d
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from types import MappingProxyType
+
+from google.protobuf.message import EncodeError
 
 from sonnx.base.escaping import quote
 from sonnx.model.from_protobuf import VALUE_FIELD
@@ -211,3 +213,17 @@ def element_number(name: str | None) -> int:
 @cache
 def _numbers() -> MappingProxyType[str | None, int]:
     return MappingProxyType({name: number for number, name in element_names().items()})
+
+
+def write_tensor(name: str, element: str, dims: Sequence[int], values: bytes) -> bytes:
+    """The bytes of a TensorProto with these little-endian values, as the onnx package writes its test data.
+
+    Raises:
+        Unwritable: protobuf refuses the name or the size.
+    """
+    try:
+        message = generated().TensorProto(name=name, data_type=element_number(element), dims=dims, raw_data=values)
+        written: bytes = message.SerializeToString()
+    except (EncodeError, ValueError) as error:
+        raise Unwritable(str(error)) from None
+    return written

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from math import prod
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 NUMPY_SINCE = 7
 """The operator set from which the broadcasting is that of NumPy."""

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.broadcasting import along_axis
 from sonnx.numerics.correctly_rounded import array, nearest, numbers
 from sonnx.numerics.formats import NAMES, Array, format_of
-from sonnx.operators.operator import Application, NoValue
 
 Element = Callable[..., Any]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import merged, operands, scratch, walk
 from sonnx.numerics.certified_rounding import BLOCK, Bound, one_nan, settle, wide_type
 from sonnx.numerics.elementwise import each
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee, maximum_keeps_the_first_nan
-from sonnx.operators.operator import Application
 
 Element = Callable[..., Any]
 Kernel = Callable[[Sequence[Any], Array], Array]

@@ -15,8 +15,8 @@ from sonnx.base.errors import NotExecutable
 from sonnx.language.builtins import window
 from sonnx.language.shape_arithmetic import odd_at_beginning, odd_at_end, padding
 from sonnx.model.ir import Attribute
+from sonnx.numerics.application import Application
 from sonnx.numerics.windows import Windows, windows
-from sonnx.operators.operator import Application
 
 
 def windows_of(application: Application, shape: Sequence[int], kernel: Sequence[int]) -> Windows:

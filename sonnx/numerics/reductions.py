@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.exact_sums import numbers, store, total
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.summation import round_total, total_along_first
-from sonnx.operators.operator import Application, NoValue
 
 
 def gone_axes(application: Application, since: int) -> tuple[int, ...]:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import each, refuse
 from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Abs"
 RAISES = ("Abs.absolute-value-representable",)

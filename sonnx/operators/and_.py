@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics import broadcasting
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import broadcast, each, truths
 from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "And"
 ALONG_AXIS = True

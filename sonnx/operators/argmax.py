@@ -17,10 +17,10 @@ from math import prod
 import numpy as np
 
 from sonnx.numerics import order
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.blocks import scratch
 from sonnx.numerics.formats import Array, Format, format_of, patterns
 from sonnx.numerics.numpy_trials import argmax_finds_the_first_nan
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "ArgMax"
 

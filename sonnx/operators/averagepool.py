@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.exact_sums import Number, numbers, store, total
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.pooling import windows_of
 from sonnx.numerics.summation import round_total, total_of
 from sonnx.numerics.windows import Windows
-from sonnx.operators.operator import Application
 
 OPERATOR = "AveragePool"
 INPUTS = 1

@@ -17,12 +17,12 @@ from math import prod
 
 import numpy as np
 
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.blocks import scratch
 from sonnx.numerics.certified_rounding import UNIT, certain, decided, half_width
 from sonnx.numerics.exact_sums import Number, over, real, rounded, times, total
 from sonnx.numerics.formats import Array, patterns
 from sonnx.numerics.rounding import grid_of
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "BatchNormalization"
 

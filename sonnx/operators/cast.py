@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import number
 from sonnx.numerics.elementwise import each, elements, whole
 from sonnx.numerics.elementwise_kernels import Kernel, one_nan_in_blocks
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.rounding import narrow
-from sonnx.operators.operator import Application
 
 OPERATOR = "Cast"
 INPUTS = 1

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import ZERO, is_infinite, is_nan, is_zero
 from sonnx.numerics.elementwise import each, floats_alike
 from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Ceil"
 INPUTS = 1

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.elementwise_kernels import Kernel, bounded
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "Clip"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Concat"
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.executor.constants import decode
 from sonnx.model.ir import Attribute, Tensor
+from sonnx.numerics.application import Application
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Constant"
 INPUTS = 0

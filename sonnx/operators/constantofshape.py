@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.executor.constants import decode
 from sonnx.model.ir import Tensor
+from sonnx.numerics.application import Application
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.elementwise import whole_list
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "ConstantOfShape"
 INPUTS = 1

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sonnx.numerics import double_products, pooling
+from sonnx.numerics.application import Application
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.matrix_products import Left, block_into
 from sonnx.numerics.patches import Patches
 from sonnx.numerics.windows import Windows, windows
-from sonnx.operators.operator import Application
 
 OPERATOR = "Conv"
 written_out = pooling.written_out

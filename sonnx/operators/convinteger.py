@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sonnx.numerics import integer_products, pooling
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import Array
 from sonnx.numerics.patches import Patches
 from sonnx.operators.conv import windows_of
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "ConvInteger"
 RAISES = ("ConvInteger.padding-without-zero-point",)

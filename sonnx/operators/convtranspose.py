@@ -18,11 +18,11 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.language.builtins import window
 from sonnx.numerics import double_products
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import decided, nearest
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, store, times, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.matrix_products import GATHERED, bound_factor, exact_sums
-from sonnx.operators.operator import Application
 
 OPERATOR = "ConvTranspose"
 INPUTS = (2, 3)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import BLOCK, one_nan
 from sonnx.numerics.correctly_rounded import array, nearest, number
 from sonnx.numerics.elementwise import elements
 from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
-from sonnx.operators.operator import Application
 from sonnx.operators.quantizelinear import of_elements
 
 OPERATOR = "DequantizeLinear"

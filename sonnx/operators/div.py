@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import broadcast, each, refuse
 from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
 from sonnx.numerics.formats import Array, format_of
-from sonnx.operators.operator import Application
 
 OPERATOR = "Div"
 ALONG_AXIS = True

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import each, floats_alike
 from sonnx.numerics.elementwise_kernels import Kernel, function
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Erf"
 

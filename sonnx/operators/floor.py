@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import is_infinite, is_nan, is_zero
 from sonnx.numerics.elementwise import each, floats_alike
 from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Floor"
 INPUTS = 1

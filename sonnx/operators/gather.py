@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Gather"
 INPUTS = 2

@@ -16,11 +16,11 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import double_products, integer_products, matrix_products
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import UNIT, decided
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.matrix_products import bound_factor
-from sonnx.operators.operator import Application
 
 OPERATOR = "Gemm"
 

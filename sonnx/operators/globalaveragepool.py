@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.numerics.reductions import fast_reduce_sum, reduce_sum
-from sonnx.operators.operator import Application
 
 OPERATOR = "GlobalAveragePool"
 INPUTS = 1

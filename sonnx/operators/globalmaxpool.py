@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.globalaveragepool import outputs
-from sonnx.operators.operator import Application
 from sonnx.operators.reducemax import reduce_into, reduce_max
 
 __all__ = ["ATTRIBUTES", "INPUTS", "OPERATOR", "evaluate", "outputs"]

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-from sonnx.numerics.recurrent import (
+from sonnx.operators.recurrent_cells import (
     PLAIN,
     Step,
     Steps,
@@ -23,7 +24,6 @@ from sonnx.numerics.recurrent import (
     require_whole_sequences,
     steps,
 )
-from sonnx.operators.operator import Application
 
 OPERATOR = "GRU"
 INPUTS = (3, 6)

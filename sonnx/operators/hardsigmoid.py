@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import Bound
 from sonnx.numerics.correctly_rounded import ONE, ZERO, certain, is_nan, number
 from sonnx.numerics.elementwise import Element, each, floats_alike
 from sonnx.numerics.elementwise_kernels import Kernel, function
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "HardSigmoid"
 INPUTS = 1

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import Bound
 from sonnx.numerics.correctly_rounded import NAN, ZERO, certain, is_infinite, is_zero
 from sonnx.numerics.elementwise import each, floats_alike
 from sonnx.numerics.elementwise_kernels import Kernel, function
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "HardSwish"
 INPUTS = 1

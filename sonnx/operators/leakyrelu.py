@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import scratch
 from sonnx.numerics.certified_rounding import BLOCK, WIDE, one_nan
 from sonnx.numerics.correctly_rounded import number
@@ -20,7 +21,6 @@ from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import Array
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.rounding import narrow
-from sonnx.operators.operator import Application
 
 OPERATOR = "LeakyRelu"
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import each
 from sonnx.numerics.elementwise_kernels import Kernel, function
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Log"
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import correctly_rounded
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import BLOCK, UNIT, Bound, settle
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "LRN"
 INPUTS = 1

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-from sonnx.numerics.recurrent import (
+from sonnx.operators.recurrent_cells import (
     PLAIN,
     Step,
     Steps,
@@ -24,7 +25,6 @@ from sonnx.numerics.recurrent import (
     require_whole_sequences,
     steps,
 )
-from sonnx.operators.operator import Application
 
 OPERATOR = "LSTM"
 ROUNDS = ("gates", "activations", "cell")

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.exact_sums import numbers, products, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.integer_products import product_of_any_type
-from sonnx.operators.operator import Application
 
 OPERATOR = "MatMul"
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.blocks import merged, operands, scratch, walk
 from sonnx.numerics.formats import Array, Format, format_of, larger, patterns
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "Max"
 

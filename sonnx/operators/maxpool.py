@@ -16,10 +16,10 @@ from math import prod
 import numpy as np
 
 from sonnx.numerics import pooling
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.formats import Array, lowest, patterns, place
 from sonnx.numerics.windows import Windows, windows
 from sonnx.operators.max import fast_maximum
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "MaxPool"
 written_out = pooling.written_out

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import broadcast, numbers_alike
 from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import Array, format_of, patterns, place
 from sonnx.operators.max import fast_maximum
-from sonnx.operators.operator import Application
 
 OPERATOR = "Min"
 INPUTS = (1, 2**31 - 1)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import ZERO, is_negative
 from sonnx.numerics.elementwise import broadcast, each, numbers_alike
 from sonnx.numerics.formats import Array, format_of
-from sonnx.operators.operator import Application
 
 OPERATOR = "Mod"
 INPUTS = 2

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import truths
 from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Not"
 INPUTS = 1

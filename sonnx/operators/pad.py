@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.formats import Array, patterns
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "Pad"
 

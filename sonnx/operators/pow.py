@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.correctly_rounded import number
 from sonnx.numerics.elementwise import broadcast, each, elements, refuse, whole
 from sonnx.numerics.elementwise_kernels import Kernel, function_of_two
 from sonnx.numerics.formats import Array, format_of
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "Pow"
 ALONG_AXIS = True

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import BLOCK
 from sonnx.numerics.correctly_rounded import nearest
 from sonnx.numerics.elementwise import elements, refuse, whole
 from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
-from sonnx.operators.operator import Application
 
 OPERATOR = "QuantizeLinear"
 RAISES = ("QuantizeLinear.scale-not-zero", "QuantizeLinear.scale-finite", "QuantizeLinear.input-finite")

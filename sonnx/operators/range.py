@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.certified_rounding import BLOCK, Bound, settle
 from sonnx.numerics.correctly_rounded import array, is_infinite, is_nan, nearest, number
 from sonnx.numerics.elementwise import elements, whole
 from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "Range"
 RULES = ("Range.delta-not-zero", "Range.numbers-finite")

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import each, floats_alike
 from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
 from sonnx.numerics.formats import Array
 from sonnx.operators.div import div
-from sonnx.operators.operator import Application
 
 OPERATOR = "Reciprocal"
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.formats import Array, Format, format_of, larger, lowest, patterns
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.reductions import gone_axes
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "ReduceMax"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.numerics.reductions import fast_reduce_sum, gone_axes, reduce_sum, without
-from sonnx.operators.operator import Application
 
 OPERATOR = "ReduceMean"
 

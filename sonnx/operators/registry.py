@@ -19,9 +19,9 @@ from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Node
 from sonnx.model.scopes import standard
+from sonnx.numerics.application import Application
 from sonnx.numerics.broadcasting import NUMPY_SINCE, aligned
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 Definition = Callable[[Application, Sequence[Any]], tuple[Array, ...]]
 Kernel = Callable[[Sequence[Any], Array], Array]

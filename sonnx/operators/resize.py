@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import UNIT, decided
 from sonnx.numerics.exact_sums import Number, numbers, rounded, store, times, total
 from sonnx.numerics.formats import NAMES, Array, format_of, patterns
 from sonnx.numerics.sampling import COORDINATES, CROPPING, LINEAR, NEAREST, Axis, Filter, Taps, around, cubic, taps
 from sonnx.numerics.summation import round_total, total_of
-from sonnx.operators.operator import Application
 
 OPERATOR = "Resize"
 

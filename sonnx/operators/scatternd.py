@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import certain
 from sonnx.numerics.elementwise import each
 from sonnx.numerics.formats import Array
 from sonnx.operators import max as maximum
 from sonnx.operators import min as minimum
-from sonnx.operators.operator import Application
 from sonnx.operators.sum import total
 
 OPERATOR = "ScatterND"

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Shape"
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import scratch
 from sonnx.numerics.certified_rounding import WIDE, Bound
 from sonnx.numerics.elementwise import each
 from sonnx.numerics.elementwise_kernels import Kernel, function
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Sin"
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.certified_rounding import LONG as LONG_TYPE
 from sonnx.numerics.certified_rounding import SINGLE, WIDE, Bound, settle, wide_type
 from sonnx.numerics.correctly_rounded import INFINITY, NAN, ZERO, array, certain, is_infinite, is_nan, nearest, numbers
 from sonnx.numerics.elementwise_kernels import LONG, NUMPY, Kernel
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application, NoValue
 
 OPERATOR = "Softmax"
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import merged, operands, walk
 from sonnx.numerics.certified_rounding import BLOCK, UNIT, decided, nearest, one_nan
 from sonnx.numerics.correctly_rounded import certain
@@ -21,7 +22,6 @@ from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.numerics.summation import total_of
 from sonnx.operators.add import add
-from sonnx.operators.operator import Application
 
 OPERATOR = "Sum"
 INPUTS = (1, 2**31 - 1)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import merged, operands, scratch, walk
 from sonnx.numerics.certified_rounding import BLOCK
 from sonnx.numerics.elementwise import broadcast
 from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Application
 
 OPERATOR = "Where"
 

@@ -68,3 +68,12 @@ def defined(described: Operator, texts: list[Expression]) -> list[Expression]:
             found[name] = list(described.define[name].values())
             waiting += [inner for text in found[name] for inner in sorted(text.names)]
     return [*texts, *(text for several in found.values() for text in several)]
+
+
+DERIVED = "derived"
+
+
+def page_of(theorem: Any) -> str:
+    """The name of its page, without the suffix."""
+    topic, _, rest = str(theorem.id).partition(".")
+    return f"{DERIVED}-{rest.partition('-')[0].lower()}" if topic == DERIVED else topic

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from operator import add, ge, gt, le, lt, mod, mul, sub, truediv
 
 import z3
@@ -20,7 +19,7 @@ from sonnx.language import builtins as module
 from sonnx.language.domain import BuiltIn, Thunk
 from sonnx.language.parser import _read_word, words
 from sonnx.prover.symbolic_execution import Refused, Term
-from sonnx.prover.theorem import Mutant, Obligation, Theorem, every, some
+from sonnx.prover.theorem import every, some
 
 _ARITHMETIC = {"+": add, "-": sub, "*": mul, "//": truediv, "%": mod}
 """Signs on terms: / of integers is z3's division, which rounds down where the divisor is positive, as % does.
@@ -233,81 +232,3 @@ def _key(items: Items) -> str:
 
 def _partial(value: Term) -> Partial:
     return value if isinstance(value, Partial) else Partial(z3.BoolVal(True), value)
-
-
-# ------------------------------------------------------------------
-# Products and quotients as any functions: what holds for all functions of two numbers holds for these two.
-#
-# A claim that two texts give one number often needs nothing of a product or quotient but that equal operands give equal
-# results; without its meaning every solver decides the claim at once.  Values found under it refute nothing.
-
-
-OPERATIONS = {z3.Z3_OP_MUL: "product", z3.Z3_OP_IDIV: "quotient", z3.Z3_OP_MOD: "remainder"}
-
-
-def abstracted(part: z3.ExprRef) -> z3.ExprRef:
-    """The same term, with a function without meaning in place of *, // and % of two terms that are not constant."""
-    made: dict[int, z3.ExprRef] = {}
-    waiting = [part]
-    while waiting:
-        known = waiting[-1]
-        missing = [each for each in known.children() if each.get_id() not in made]
-        waiting += missing
-        if not missing:
-            made.setdefault(waiting.pop().get_id(), _plain(known, [made[each.get_id()] for each in known.children()]))
-    return made[part.get_id()]
-
-
-def without_division(obligation: Obligation) -> Obligation:
-    """The same for every function in the place of products and quotients that shares with them what `sharing` says."""
-    parts = [abstracted(each) for each in (*obligation.hypotheses, obligation.goal)]
-    return Obligation(obligation.name, (*parts[:-1], *_instances(parts)), parts[-1])
-
-
-def sharing(name: str, left: z3.ArithRef, right: z3.ArithRef, result: z3.ArithRef) -> z3.BoolRef:
-    """Of numbers that are not negative, and a divisor above 0, a product or quotient is not negative."""
-    return z3.Implies(z3.And(left >= 0, right > 0 if name == "quotient" else right >= 0), result >= 0)
-
-
-def shared() -> Iterator[Obligation]:
-    """That products and quotients have what is said of them."""
-    left, right = z3.Ints("left right")
-    yield Obligation("product", (), sharing("product", left, right, left * right))
-    yield Obligation("quotient", (), sharing("quotient", left, right, left / right))
-
-
-def _instances(parts: Sequence[z3.ExprRef]) -> Iterator[z3.BoolRef]:
-    seen: set[int] = set()
-    waiting = list(parts)
-    while waiting:
-        part = waiting.pop()
-        if part.get_id() not in seen:
-            seen.add(part.get_id())
-            waiting += part.children()
-            if part.num_args() == 2 and part.decl().name() in ("product", "quotient"):
-                yield sharing(part.decl().name(), part.arg(0), part.arg(1), part)
-
-
-def theorems() -> Iterator[Theorem]:
-    """What is used of products and quotients where they stand as functions."""
-    yield Theorem(
-        "values.not-negative", "Of numbers that are not negative, products and quotients are not negative.",
-        "a ≥ 0 ∧ b ≥ 0 ⇒ a b ≥ 0, a ≥ 0 ∧ b > 0 ⇒ a // b ≥ 0", shared, (sharing,),
-        mutants=(Mutant("of any numbers", _of_any),),
-        because="Shapes are shown not to be negative from this alone, whatever the quotients are.",
-    )  # fmt: skip
-
-
-def _of_any() -> Iterator[Obligation]:
-    left, right = z3.Ints("left right")
-    yield Obligation("product", (), left * right >= 0)
-
-
-def _plain(part: z3.ExprRef, parts: list[z3.ExprRef]) -> z3.ExprRef:
-    name = OPERATIONS.get(part.decl().kind())
-    unknown = [each for each in parts if not z3.is_int_value(each)]
-    linear = len(unknown) < 2 if name == "product" else bool(parts) and z3.is_int_value(parts[-1])
-    if name is None or linear:
-        return part.decl()(*parts) if parts else part
-    function = z3.Function(name, z3.IntSort(), z3.IntSort(), z3.IntSort())
-    return reduce(function, parts)

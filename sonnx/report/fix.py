@@ -12,9 +12,9 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import sha256
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, Report, Verdict
-from sonnx.evidence.fix_record import FORMAT
 from sonnx.report.text import SAYS, grouped, place
 from sonnx.rewriter.fix import FixResult
+from sonnx.rewriter.fix_record import FORMAT
 from sonnx.rewriter.rewrite import Rewrite, every_kind, title
 
 SHOWN = 8

@@ -8,10 +8,9 @@ from typing import Any
 
 from sonnx.base.escaping import escape, plural, printable
 from sonnx.checker.report import Where
-from sonnx.evidence.pages_theorem import page_of
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
-from sonnx.prover.dependencies import functions
+from sonnx.prover.dependencies import functions, page_of
 from sonnx.prover.driver import TheoremResult
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
 from sonnx.report import proofs as model_report

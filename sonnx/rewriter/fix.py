@@ -25,7 +25,7 @@ from sonnx.rewriter.validation import Validation, validate
 from sonnx.rewriter.walk import Walked, walk
 
 SAMPLES = 3
-"""How many sets of inputs both models are run on."""
+"""Sets of inputs both models are run on by default: one of each type."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A long run of changed models against the tool, guided by coverage or drawn at random; failures are kept, it goes on.
 
-    python tests/fuzz/campaign.py --runs 200000 --folder fuzz
-    python tests/fuzz/campaign.py --runs 50000 --folder fuzz-drawn --drawn
+    python -m tests.fuzz.campaign --runs 200000 --folder fuzz
+    python -m tests.fuzz.campaign --runs 50000 --folder fuzz-drawn --drawn
 
 The folder gets the inputs that reached something new, one file for each different failure, and the figures.  Guidance
 keeps to what is near its corpus; what is drawn goes everywhere a little, and has found what guidance had not.
@@ -22,7 +22,6 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
 SECONDS = 10
 """Processor time of one execution beyond which it counts as hanging."""
@@ -113,12 +112,12 @@ def main() -> None:
     for name in ("corpus", "failures"):
         (options.folder / name).mkdir(parents=True, exist_ok=True)
     if options.drawn:
-        from targets import TARGETS
+        from tests.fuzz.targets import TARGETS
     else:
         import atheris
 
         with atheris.instrument_imports(include=["sonnx"]):
-            from targets import TARGETS
+            from tests.fuzz.targets import TARGETS
     campaign = Campaign(options.folder, options.runs, dict(TARGETS))
     for target in TARGETS.values():  # everything is loaded before memory is bounded
         target(b"")

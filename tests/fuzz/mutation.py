@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 import onnx
-from conftest import HOSTILE
 from google.protobuf.message import EncodeError
 
 from sonnx.checker.selection import every
@@ -20,6 +19,7 @@ from sonnx.evidence.verification import model_bytes
 from sonnx.language.domain import Expression
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
+from tests.conftest import HOSTILE
 
 T = TypeVar("T")
 Message = Any

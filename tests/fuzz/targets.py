@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from mutation import Draw, model, rule_text
 
 import sonnx
 from sonnx.base.errors import UsageError
@@ -28,6 +27,7 @@ from sonnx.prover.model_proof import prove_model
 from sonnx.report import proofs as proof_report
 from sonnx.report.formats import FORMATS, RESULTS, render, render_result
 from sonnx.report.proof_result import of_model
+from tests.fuzz.mutation import Draw, model, rule_text
 
 REFUSALS = (sonnx.Unreadable, UsageError)
 SHOWN = (*["text"] * 6, *["json", "github", "markdown"] * 3, *["junit"] * 2, "html", "sarif")

@@ -14,13 +14,9 @@ from sonnx.model.symbols import bindings
 from sonnx.report.fix import SHOWN
 from sonnx.report.fix import render as as_text
 from sonnx.report.fix import render_json as as_json
-from sonnx.rewriter.fix import fix
+from sonnx.rewriter.fix import SAMPLES, fix
 
 HELP = "rewrite a model without changing a value"
-
-from sonnx.rewriter.fix import SAMPLES
-
-"""Sets of inputs both models are run on, where nothing else is asked for: one of each kind."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,10 +22,11 @@ def qualify(options: argparse.Namespace) -> int:
         Misuse: the folder is there already.
         OSError: the folder cannot be written.
     """
+    from sonnx.cli import main
     from sonnx.evidence.qualification_kit import make, require_new, summary, write
 
     require_new(options.output)
-    kit = make()
+    kit = make(main.run, main.parser())
     write(options.output, kit)
     sys.stdout.write("".join(f"{line}\n" for line in summary(kit)))
     return 0 if kit.passed else 1

@@ -1,0 +1,19 @@
+"""Models from their text, by the parsers of the onnx package: for cases and procedures, never for a check."""
+
+from __future__ import annotations
+
+import onnx
+import onnx.parser
+from google.protobuf import text_format
+
+
+def from_text(text: str) -> bytes:
+    """The encoded model of a text in the ONNX text form."""
+    data: bytes = onnx.parser.parse_model(text).SerializeToString()
+    return data
+
+
+def from_textproto(text: str) -> bytes:
+    """The encoded model of a ModelProto in the text form of protobuf."""
+    data: bytes = text_format.Parse(text, onnx.ModelProto()).SerializeToString()
+    return data

@@ -1,0 +1,325 @@
+"""The steps recurrent cells are made of, each rounded once: LSTM and GRU share them.
+
+No text says where a cell rounds (erratum lstm-over-reals-only); it names the results between its equations.  Here each
+of these is an element of the type: what goes into an activation function, what comes out of it, the cell and the state.
+`kernels/cells.py` has the same steps, faster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics import double_products
+from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.certified_rounding import UNIT, decided, nearest
+from sonnx.numerics.error_free import two_sum
+from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
+from sonnx.numerics.formats import Array
+from sonnx.numerics.matrix_products import GATHERED, bound_factor, exact_sums
+from sonnx.numerics.rounding import grid_of
+from sonnx.numerics.summation import to_odd
+from sonnx.operators import mul, relu, sigmoid, tanh
+
+Function = Callable[[Application, Sequence[Array]], tuple[Array, ...]]
+
+FUNCTIONS: dict[str, Function] = {"Sigmoid": sigmoid.evaluate, "Tanh": tanh.evaluate, "Relu": relu.evaluate}
+"""The activation functions that have a meaning here, by the names of their operators."""
+
+
+Gate = Callable[[Array, Sequence[tuple[Array, Array]]], Array]
+"""Of x, of shape (batch, inputs), and of pairs of factors of shape (batch, hidden) or (hidden)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How the steps are computed; every array has the shape (batch, hidden), every result is rounded once.
+
+    `gate(W, added, clip)` of weights, rows and a bound is a function of x and pairs that gives x W' + the rows + the
+    products of the pairs, within -clip and clip; it is made once for all steps.  `mix(f, c, i, g)` is f c + i g,
+    `rest(z, h, g)` is (1 - z) h + z g, `scale(x, y)` is x y, `activate` a function.
+    """
+
+    gate: Callable[[Array, Sequence[Array], float | None], Gate]
+    mix: Callable[[Array, Array, Array, Array], Array]
+    rest: Callable[[Array, Array, Array], Array]
+    scale: Callable[[Array, Array], Array]
+    activate: Callable[[str, Array], Array]
+
+
+def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
+    """The sum that goes into an activation function.
+
+    Args:
+        W: (hidden, inputs).
+        added: rows of shape (hidden).
+        clip: the bound, None for none.
+    """
+    columns = [numbers(column) for column in W]
+    own = [[in_units_of_products(x, row.dtype) for x in numbers(row)] for row in added]
+    unit = Fraction(2) ** (2 * grid_of(W.dtype).least)
+
+    def of(x: Array, pairs: Sequence[tuple[Array, Array]]) -> Array:
+        made = np.empty((len(x), len(W)), x.dtype)
+        rows = [numbers(row) for row in x]
+        for b, j in np.ndindex(made.shape):
+            addends = [*products(rows[b], columns[j]), *[row[j] for row in own]]
+            addends += [times(_one(left, b, j), _one(right, b, j)) for left, right in pairs]
+            store(made, (b, j), clipped(total(addends), clip, unit), power=2)
+        return made
+
+    return of
+
+
+def _one(values: Array, b: int, j: int) -> Number:
+    return numbers(values[b, j] if values.ndim > 1 else values[j])[0]
+
+
+def clipped(x: Number, clip: float | None, unit: Fraction) -> Number:
+    """The number, in this unit, within -clip and clip; NaN stays."""
+    if clip is None or (isinstance(x, float) and not math.isinf(x)):
+        return x
+    bound = Fraction(clip) / unit
+    return min(max(x, -bound), bound) or 0.0
+
+
+def mix(f: Array, c: Array, i: Array, g: Array) -> Array:
+    """The next cell, f c + i g."""
+    made = np.empty(c.shape, c.dtype)
+    for at in np.ndindex(made.shape):
+        f_, c_, i_, g_ = (numbers(each[at])[0] for each in (f, c, i, g))
+        store(made, at, total([times(f_, c_), times(i_, g_)]), power=2)
+    return made
+
+
+def rest(z: Array, h: Array, g: Array) -> Array:
+    """The next state, (1 - z) h + z g."""
+    made = np.empty(h.shape, h.dtype)
+    one = 1 << -grid_of(h.dtype).least
+    for at in np.ndindex(made.shape):
+        z_, h_, g_ = (numbers(each[at])[0] for each in (z, h, g))
+        store(made, at, total([times(total([one, times(-1, z_)]), h_), times(z_, g_)]), power=2)
+    return made
+
+
+def scale(x: Array, y: Array) -> Array:
+    """The product, element by element."""
+    made = np.empty(x.shape, x.dtype)
+    for at in np.ndindex(made.shape):
+        store(made, at, times(numbers(x[at])[0], numbers(y[at])[0]), power=2)
+    return made
+
+
+def activate(name: str, z: Array) -> Array:
+    """An activation function of every element."""
+    made: Array = function_of(name, FUNCTIONS)(Application(name, 1, "onnx"), [z])[0]
+    return made
+
+
+def function_of(name: str, known: dict[str, Any]) -> Any:
+    """The function of a name.
+
+    Raises:
+        NotExecutable: the executor has none of this name.
+    """
+    if name not in known:
+        raise NotExecutable(f"the activation {name!r} is none of {', '.join(known)}")
+    return known[name]
+
+
+PLAIN = Steps(gate, mix, rest, scale, activate)
+"""The definitions."""
+
+
+# ------------------------------------------------------------------ what the two cells share
+
+Step = Callable[[Array, tuple[Array, ...]], tuple[Array, ...]]
+"""The states after a step, from the input of the step and the states before; the first state is the output."""
+
+
+def over_time(X: Array, states: tuple[Array, ...], step: Step, backwards: bool) -> tuple[Array, tuple[Array, ...]]:
+    """The outputs of all steps of one direction, in the order of X, and the last states.
+
+    Args:
+        X: (steps, batch, inputs).
+        states: of shape (batch, hidden).
+        step: one step.
+        backwards: from the last step of X to the first.
+    """
+    Y = np.empty((len(X), *states[0].shape), X.dtype)
+    order = range(len(X))
+    for t in reversed(order) if backwards else order:
+        states = step(X[t], states)
+        Y[t] = states[0]
+    return Y, states
+
+
+def directions_of(direction: str) -> list[bool]:
+    """For each direction whether it goes backwards.
+
+    Raises:
+        NotExecutable: there is no such direction.
+    """
+    known = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+    if direction not in known:
+        raise NotExecutable(f"the direction {direction!r} is none of {', '.join(known)}")
+    return known[direction]
+
+
+def require_whole_sequences(operator: str, lengths: Array | None, steps: int) -> None:
+    """Every sequence has as many steps as X.
+
+    Raises:
+        NoValue: one is shorter; no text has an equation for the steps after its end.
+    """
+    if lengths is not None and any(length != steps for length in lengths.tolist()):
+        raise NoValue(f"{operator}.full-sequences", f"sequence_lens is {lengths.tolist()}, with {steps} steps")
+
+
+def arranged(layout: int, Y: list[Array], last: list[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Y and the last states of all directions with the axes where `layout` wants them."""
+    whole = np.stack(Y, axis=1)
+    states = [np.stack(each) for each in zip(*last, strict=True)]
+    if layout == 0:
+        return (whole, *states)
+    return (whole.transpose(2, 0, 1, 3), *[state.transpose(1, 0, 2) for state in states])
+
+
+# ------------------------------------------------------------------
+# The steps of recurrent cells, fast: each is rounded once, as in `sonnx.operators.recurrent_cells`.
+#
+# Of at most 32 bits, where products are exact in float64: a gate is a matrix product with its rows under ones, to which
+# the products of pairs are added; what the bound of `products.py` leaves open is added up exactly.  f c + i g is a sum of
+# two doubles and what their sum cuts off, rounded to odd, which decides every case.  (1 - z) h + z g is h - z h + z g,
+# added up exactly.  Of float64 sums of products are added up exactly throughout, and (1 - z) h + z g goes to the
+# definition.
+
+
+DOUBLE = np.dtype(np.float64)
+
+KERNELS = {"Sigmoid": sigmoid.kernel, "Tanh": tanh.kernel, "Relu": relu.kernel}
+"""The activation functions, by the names of their operators."""
+
+Pairs = Sequence[tuple[Array, Array]]
+Made = Callable[[Array, Pairs], Array]
+
+
+def steps(application: Application, kind: np.dtype[Any]) -> Steps:
+    """The steps for elements of a type; each element of a gate and of an activation is counted."""
+    product = mul.kernel(application)
+
+    def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
+        if not W.size or (clip is not None and not 0 <= clip < inf):
+            return PLAIN.gate(W, added, clip)
+        weights = np.column_stack([W, *added]).astype(DOUBLE)
+        of = _exact_gate if kind == DOUBLE else _gate
+        made = of(application, weights, len(added), kind)
+        return lambda x, pairs: _clipped(made(x, pairs), clip)
+
+    def activate(name: str, z: Array) -> Array:
+        made: Array = function_of(name, KERNELS)(application)([z], np.empty_like(z))
+        return made
+
+    def scale(x: Array, y: Array) -> Array:
+        return product([x, y], np.empty_like(x))
+
+    made = Steps(gate, fast_mix, fast_rest, scale, activate)
+    return made if kind != DOUBLE else replace(made, mix=_exact_mix, rest=PLAIN.rest)
+
+
+# ------------------------------------------------------------------ elements of at most 32 bits
+
+
+def _gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) -> Made:
+    norms, factor = np.sqrt(np.vecdot(W, W)), bound_factor(W.shape[1], W.shape[1])
+
+    def of(x: Array, pairs: Pairs) -> Array:
+        A = np.ones((len(x), W.shape[1]))
+        A[:, : W.shape[1] - ones] = x
+        made = np.matmul(A, W.T)
+        bound = np.multiply.outer(np.sqrt(np.vecdot(A, A)) * factor, norms) + np.finfo(DOUBLE).smallest_subnormal
+        added = [np.broadcast_to(left.astype(DOUBLE) * right, made.shape) for left, right in pairs]
+        for each in added:
+            made += each
+            bound += np.abs(made) * (2 * UNIT)
+        out, open_ = decided(made, bound, kind)
+        application.count(out.size, _settle(A, W, added, out, *np.nonzero(open_)) if open_.any() else 0)
+        return out
+
+    return of
+
+
+def _settle(A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j: Array) -> int:
+    """Give these elements their values; how many are sums of finite numbers, which are added up exactly."""
+    exact, step = 0, max(1, GATHERED // W.shape[1])
+    for start in range(0, len(i), step):
+        b, k = i[start : start + step], j[start : start + step]
+        addends = np.column_stack([A[b] * W[k], *[each[b, k] for each in added]])
+        finite = np.isfinite(addends).all(axis=1)
+        values = nearest(np.add.reduce(addends, axis=1), out.dtype)  # an infinity or NaN comes out in any order
+        if finite.any():
+            values[finite] = exact_sums(addends[finite], out.dtype)
+        out[b, k] = values
+        exact += int(np.count_nonzero(finite))
+    return exact
+
+
+def fast_mix(f: Array, c: Array, i: Array, g: Array) -> Array:
+    """The next cell, f c + i g."""
+    whole, cut = two_sum(f.astype(DOUBLE) * c, i.astype(DOUBLE) * g)
+    return nearest(to_odd(whole, cut), f.dtype)
+
+
+def fast_rest(z: Array, h: Array, g: Array) -> Array:
+    """The next state, (1 - z) h + z g.
+
+    In float64 (1 - z) h is 0, infinite or NaN where it is exactly, with its sign.
+    """
+    kind, (z, h, g) = z.dtype, (each.astype(DOUBLE) for each in (z, h, g))
+    left, right = (1 - z) * h, z * g
+    made = nearest(left + right, kind)
+    usual = np.isfinite(z) & np.isfinite(h) & np.isfinite(g) & ((left != 0) | (right != 0))
+    if usual.any():
+        made[usual] = exact_sums(np.column_stack([each[usual] for each in (h, -z * h, right)]), kind)
+    return made
+
+
+def _clipped(values: Array, clip: float | None) -> Array:
+    """Rounded elements between the bounds, rounded: the same as rounding what is between them."""
+    if clip is not None:
+        bound = nearest(np.array([clip]), values.dtype)[0]
+        np.copyto(values, bound, where=values > bound)
+        np.copyto(values, -bound if clip else bound, where=values < -bound)
+    return values
+
+
+# ------------------------------------------------------------------ float64
+
+
+def _exact_gate(application: Application, W: Array, ones: int, _: np.dtype[Any]) -> Made:
+    def of(x: Array, pairs: Pairs) -> Array:
+        out = np.empty((len(x), len(W)))
+        for b, row in enumerate(x):
+            left = [np.broadcast_to(np.append(row, np.ones(ones)), W.shape), *[_of_batch(each, b) for each, _ in pairs]]
+            right = [W, *[_of_batch(each, b) for _, each in pairs]]
+            out[b] = double_products.exact_sums(np.column_stack(left), np.column_stack(right))
+        application.count(out.size, out.size)
+        return out
+
+    return of
+
+
+def _of_batch(values: Array, b: int) -> Array:
+    return values[b] if values.ndim > 1 else values
+
+
+def _exact_mix(f: Array, c: Array, i: Array, g: Array) -> Array:
+    left, right = (np.stack(each, axis=-1).reshape(-1, 2) for each in ((f, i), (c, g)))
+    return double_products.exact_sums(left, right).reshape(f.shape)

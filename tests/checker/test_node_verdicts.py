@@ -1,0 +1,36 @@
+"""Every node test that the onnx package generates gets the verdict and the reasons that are recorded."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from tests.support import node_verdicts
+
+LINES = node_verdicts.RECORDED.read_text("utf-8").splitlines()
+SURPRISES = tomllib.loads((Path(__file__).parent.parent / "data" / "node_surprises.toml").read_text("utf-8"))[
+    "surprise"
+]
+
+
+def test_the_verdicts_are_those_recorded() -> None:
+    """`make node-verdicts` records them anew; the difference is what a change does to 1900 models."""
+    found = list(node_verdicts.lines())
+    assert [line for line in found if line not in set(LINES)] == []
+    assert found == LINES
+
+
+def test_nothing_is_left_undecided() -> None:
+    assert [line for line in LINES if " ~" in line or " undecided" in line or " not-checked" in line] == []
+
+
+def test_what_is_not_valid_onnx_has_a_reason() -> None:
+    said = {(name, each[1:]) for name, _, *found in map(str.split, LINES) for each in found if each.startswith("!")}
+    assert said == {(case, each["rule"]) for each in SURPRISES for case in each["cases"]}
+    assert all(each["reason"].endswith(".") for each in SURPRISES)
+
+
+def test_a_line_of_each_kind_is_there() -> None:
+    assert "test_max_example pass" in LINES
+    assert "test_cast_FLOAT_to_DOUBLE fail operator-in-profile" in LINES
+    assert any(" assumed ?" in line for line in LINES)

@@ -1,0 +1,225 @@
+"""The documentation says what is so: links, commands, slugs, modules, transcripts and rule texts."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonnx.checker.environment import NO_SHAPE, RUN_TIME, dimension
+from sonnx.checker.report import Verdict
+from sonnx.checker.rules import evaluate_rule
+from sonnx.checker.selection import every
+from sonnx.cli import main
+from sonnx.language.domain import RuleError
+from sonnx.language.evaluator import Evaluator, TensorFacts
+from sonnx.language.parser import parse
+from sonnx.language.printer import formula
+from sonnx.language.type_checker import TENSOR, Kind, Many, show, type_of
+from sonnx.profile import catalogue
+from sonnx.profile.cases import EXPECTATIONS
+from sonnx.profile.definitions import Rule
+from sonnx.report.comparison_result import RUNS, WAYS
+from sonnx.report.proof_result import EVERY_NODE
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
+LANGUAGE = TEXTS["docs/rule-language.md"]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(text: str, tag: str) -> list[str]:
+    return [body for found, body in BLOCK.findall(text) if found == tag]
+
+
+def prose(text: str) -> str:
+    return BLOCK.sub("", re.sub(r"^````.*?^````$", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+# ------------------------------------------------------------------ links
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(TEXTS[page])):
+        if "://" in target:
+            continue
+        file, _, place = target.partition("#")
+        path = (ROOT / page).parent / file if file else ROOT / page
+        assert path.exists(), f"{page}: {target}"
+        if place:
+            headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), flags=re.MULTILINE)
+            assert place in map(anchor, headings), f"{page}: {target}"
+
+
+def test_every_page_is_linked() -> None:
+    """From the index; a page of a folder with an index of its own from that one."""
+    for path in PAGES:
+        if path.is_relative_to(ROOT / "docs") and path != ROOT / "docs" / "index.md":
+            own = path.parent / "index.md"
+            index = own if own.exists() and own != path else ROOT / "docs" / "index.md"
+            assert f"({path.relative_to(index.parent).as_posix()})" in index.read_text("utf-8"), path.name
+
+
+# ------------------------------------------------------------------ commands, slugs, modules
+
+
+def command_lines() -> Iterator[tuple[str, str]]:
+    for page, text in TEXTS.items():
+        yield from ((page, line) for line in re.findall(r"^\$ sonnx (.+)$", text, flags=re.MULTILINE))
+        yield from ((page, line) for line in re.findall(r"`sonnx ([^`]+)`", prose(text)))
+
+
+@pytest.mark.parametrize(("page", "line"), sorted(set(command_lines())))
+def test_commands_can_be_given(page: str, line: str) -> None:
+    try:
+        assert callable(main.parser().parse_args(shlex.split(line)).command)
+    except SystemExit as end:  # --help and --version print and end; a wrong command line ends with 2
+        assert not end.code, f"{page}: sonnx {line}"
+
+
+def test_transcripts_are_what_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines of a transcript are printed in this order; a line `…` stands for lines left out."""
+    monkeypatch.chdir(ROOT)
+    shown = 0
+    for text in TEXTS.values():
+        for block in blocks(text, "console"):
+            command, *lines = block.splitlines()
+            main.run(shlex.split(command.removeprefix("$ sonnx ")))
+            printed = iter(capsys.readouterr().out.splitlines())
+            for line in lines:
+                assert line == "…" or line in printed, f"{command}: {line}"
+            shown += 1
+    assert shown >= 2
+
+
+def test_programs_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    for program in blocks(TEXTS["README.md"], "python"):
+        exec(compile(program, "README.md", "exec"), {})
+        assert "Max.broadcastable fail graph/node[0]" in capsys.readouterr().out
+
+
+OTHER_NAMES = {*EXPECTATIONS, *Verdict, "error-condition", "strict-versions", "diff-edition", EVERY_NODE, RUNS}
+OTHER_NAMES |= {name for name, _ in WAYS.values()}
+
+
+def test_slugs_exist() -> None:
+    known = every().keys() | catalogue.errata().keys() | OTHER_NAMES
+    for page, text in TEXTS.items():
+        for name in re.findall(r"`((?:[A-Z]\w*\.)?[a-zA-Z0-9_]+(?:-[a-zA-Z0-9_]+)*)`", prose(text)):
+            operator, dot, _ = name.rpartition(".")
+            if ("-" in name and not operator) or (dot and operator not in ("OP", "X", "Y")):
+                assert name in known, f"{page}: {name}"
+
+
+def test_paths_exist() -> None:
+    for page, text in TEXTS.items():
+        for path in re.findall(r"`((?:sonnx|restrictions|tests|docs|examples|benchmarks)/[^`<\s]*)`", prose(text)):
+            assert list(ROOT.glob(path.rstrip("/"))), f"{page}: {path}"
+
+
+def test_every_module_is_in_the_map() -> None:
+    guide = TEXTS["docs/reading-guide.md"]
+    listed = set(re.findall(r"^\| `([\w/]+(?:\.py|/))`", guide, flags=re.MULTILINE))
+    package = ROOT / "sonnx"
+    modules = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if path.name != "__init__.py" or path.parent == package
+    }
+    folders = tuple(name for name in listed if name.endswith("/"))
+    assert {name for name in modules if not name.startswith(folders)} == listed - set(folders)
+    assert all((package / name).is_dir() for name in folders)
+
+
+def test_every_file_of_the_profile_is_in_the_format() -> None:
+    page = TEXTS["docs/profile-format.md"]
+    for path in [*(ROOT / "restrictions").glob("*.toml"), *(ROOT / "restrictions" / "schema").glob("*.json")]:
+        assert f"`{path.name}`" in page
+
+
+# ------------------------------------------------------------------ rule texts
+
+
+@pytest.mark.parametrize("text", [line for block in blocks(LANGUAGE, "rule") for line in block.splitlines()])
+def test_rule_texts_are_rules(text: str) -> None:
+    assert parse(text).text == text
+
+
+REFUSED_NAMES: dict[str, Kind] = {
+    "X": Many(TENSOR), "Y": TENSOR, "axis": "int", "axes": Many("int"), "auto_pad": "string",
+}  # fmt: skip
+REFUSED = [
+    (text, sentence.strip())
+    for block in blocks(LANGUAGE, "refused")
+    for text, sentence in zip(*[iter(block.splitlines())] * 2, strict=True)
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), REFUSED)
+def test_refused_texts_are_refused(text: str, sentence: str) -> None:
+    with pytest.raises(RuleError) as refusal:
+        type_of(parse(text), REFUSED_NAMES)
+    assert str(refusal.value).startswith(sentence)
+
+
+CASE = re.compile(r"^(\w+ = .+?)  +(pass|fail|undecided|assumed|not-applicable)(?: +(.+))?$")
+EMPTY = Rule("x", "node", "restriction", "", "", "", "")
+
+
+def fact(name: str, written: Any) -> Any:
+    """A fact from its text: shapes for X, else a number or numbers; None is what the model does not say."""
+    if name == "X":
+        if isinstance(written, list) and any(isinstance(item, list) for item in written):
+            return tuple(tensor(shape) for shape in written)
+        return tensor(written)
+    if isinstance(written, list):
+        return tuple(RUN_TIME if item is None else item for item in written)
+    return RUN_TIME if written is None else written
+
+
+def tensor(shape: list[int | str] | None) -> TensorFacts:
+    return TensorFacts("float", NO_SHAPE if shape is None else tuple(dimension(d, i) for i, d in enumerate(shape)))
+
+
+def kind(value: Any) -> Kind:
+    if isinstance(value, TensorFacts):
+        return TENSOR
+    return Many(kind(value[0]) if value else "int") if isinstance(value, tuple) else "int"
+
+
+@pytest.mark.parametrize("block", blocks(LANGUAGE, "reading"), ids=lambda block: block.splitlines()[0])
+def test_readings_are_as_stated(block: str) -> None:
+    text, *lines = block.splitlines()
+    expression, kinds, defines = parse(text), {}, {}
+    cases = []
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        if word == "define":
+            name, _, defined = rest.partition(" = ")
+            defines[name] = parse(defined)
+        elif match := CASE.match(line):
+            cases.append(match.groups())
+    for facts, verdict, actual in cases:
+        pairs = (pair.split(" = ") for pair in facts.split("; "))
+        names = {name: fact(name, ast.literal_eval(value)) for name, value in pairs}
+        kinds = {name: kind(value) for name, value in names.items()}
+        for name, defined in defines.items():
+            names[name] = defined.evaluate(Evaluator(), names)
+            kinds[name] = type_of(defined, kinds)
+        answer = evaluate_rule(EMPTY, expression, names)
+        assert (answer.verdict, answer.actual) == (verdict, actual or ""), facts
+    assert f"kind     {show(type_of(expression, kinds))}" in lines
+    assert f"formula  {formula(expression)}" in lines
+    assert len(cases) + len(defines) + 2 == len(lines)

@@ -1,0 +1,120 @@
+"""`sonnx qualify`: everything is verified, what goes wrong is seen, and the kit is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sonnx.cli import main
+from sonnx.evidence import configuration, qualification_kit, verification
+from sonnx.evidence.verification import requirements, wrong
+from sonnx.profile.cases import cases
+
+
+@pytest.fixture(scope="module")
+def made() -> qualification_kit.Kit:
+    return qualification_kit.make(main.run, main.parser())
+
+
+def test_everything_is_verified_and_comes_out_as_expected(made: qualification_kit.Kit) -> None:
+    assert (made.failed, made.uncovered, made.strangers) == ((), (), ())
+    assert made.sound
+    assert len(made.requirements) == len({each.id for each in made.requirements})
+    assert all(each.text and each.source for each in made.requirements)
+
+
+@pytest.mark.parametrize("name", ["check", "run", "prove", "compare", "rules"])
+def test_the_options_of_the_help_are_required(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The options as the help prints them, read from its text."""
+    with pytest.raises(SystemExit):
+        main.run([name, "--help"])
+    options = set(re.findall(r"^  (--[a-z0-9-]+)", capsys.readouterr().out, flags=re.MULTILINE))
+    assert options
+    assert {f"{name} {option}" for option in options} <= {each.id for each in requirements(main.parser())}
+
+
+def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that lets everything pass gets the cases wrong that must fail."""
+    conforming = next(case for case in cases() if case.id == "max.md: two equal shapes")
+    failing = next(case for case in cases() if case.id == "max.md: no input")
+    report = verification.check(verification.model_bytes(conforming))
+    monkeypatch.setattr(verification, "check", lambda *rest, **options: report)
+    assert wrong(conforming, "") == ""
+    assert wrong(failing, "") == "says nothing, not invalid Max.input-count"
+
+
+def test_a_procedure_that_comes_out_otherwise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = verification.Procedure(
+        "rules", ("rules",), 1, prints=("no such text",), says=("nor this",), writes=("file",)
+    )
+    monkeypatch.setattr(verification, "procedures", lambda: (asked,))
+    [outcome] = verification.perform(main.run)
+    assert not outcome.passed
+    said = "exit code 0, not 1; does not print 'no such text'; does not say 'nor this'; does not write file"
+    assert outcome.actual == said
+
+
+def test_the_kit_is_written_and_says_what_failed(
+    made: qualification_kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qualification_kit, "make", lambda: made)
+    assert main.run(["qualify", "--output", str(tmp_path / "one")]) == 0
+    assert main.run(["qualify", "--output", str(tmp_path / "two")]) == 0
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == sorted(
+        {*re.findall(r"^\| (\S+\.\w+) ", qualification_kit.FIRST_PAGE, flags=re.MULTILINE), "README.md"}
+    )
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert json.loads((tmp_path / "one" / "kit.json").read_text("utf-8"))["passed"] is True
+    bad = verification.ProcedureResult("a case", ("check",), False, "says something else")
+    broken = type(made)(**{**{name: getattr(made, name) for name in made.__slots__}, "cases": (bad,)})
+    monkeypatch.setattr(qualification_kit, "make", lambda: broken)
+    assert main.run(["qualify", "--output", str(tmp_path / "three")]) == 1
+    assert "NOT AS EXPECTED: says something else" in (tmp_path / "three" / "verification.md").read_text("utf-8")
+    assert "* failed: a case: says something else" in (tmp_path / "three" / "README.md").read_text("utf-8")
+
+
+def test_nothing_is_half_written(
+    made: qualification_kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(qualification_kit, "make", lambda: made)
+    monkeypatch.setattr(qualification_kit, "_parts", lambda made: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main.run(["qualify", "--output", str(tmp_path / "kit")])
+    assert list(tmp_path.iterdir()) == []
+    for place in (tmp_path, tmp_path / "no" / "kit"):
+        assert main.run(["qualify", "--output", str(place)]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "is there already" in said or "there is no folder" in said
+
+
+def test_a_changed_file_of_a_distribution_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RECORD holds the hash of b"as delivered" (sha256, base64 without padding) for three files."""
+    delivered = "OlM_6QmicCo-yfwxr7ty0hYVzz3RA6aL8KGFjVdhyI8"
+    info = tmp_path / "thing-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
+    files = ("same.py", "other.py", "gone.py")
+    (info / "RECORD").write_text("".join(f"{name},sha256={delivered},12\n" for name in files))
+    (tmp_path / "same.py").write_text("as delivered")
+    (tmp_path / "other.py").write_text("as changed")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = configuration._installed("thing")
+    assert (found.version, found.files) == ("1.0", 3)
+    assert found.changed == ("gone.py: gone", "other.py: changed")
+
+
+def test_the_configuration_names_what_the_tool_needs() -> None:
+    """Where the tool is installed at all; a bare checkout needs nothing."""
+    found = configuration.configuration()
+    assert re.fullmatch("[0-9a-f]{64}", found.source)
+    if not found.distributions:
+        pytest.skip("the tool is not installed here")
+    assert {"onnx", "numpy", "ml_dtypes", "z3-solver"} <= {
+        each.name for each in found.distributions
+    } or not found.packaged

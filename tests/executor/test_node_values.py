@@ -1,0 +1,111 @@
+"""Every generated node test of the onnx package for operators with semantics: in its tolerance, and to the bit.
+
+`node_values.toml` lists each case that differs in a bit from the package's expectation, each that is refused, and the
+element types with which a case is not run, with the cause.  numpy chooses its functions by the processor, so a listed
+case may have the expected bits on another one.
+"""
+
+import tomllib
+import warnings
+from pathlib import Path
+
+import numpy
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import sonnx
+from sonnx import semantics
+from sonnx.executor.distance import first_difference
+from sonnx.numerics.formats import NAMES
+from sonnx.operators.registry import modules
+from sonnx.profile import catalogue
+from tests.support.oracle import same
+from tests.support.plainly import by_definition
+
+LISTED = tomllib.loads((Path(__file__).parent.parent / "data" / "node_values.toml").read_text("utf-8"))
+DIFFERS, REFUSED, TYPES = LISTED["differs"], LISTED["refused"], LISTED["types"]
+
+
+def collected():
+    """The cases of one node whose operator has a data file or a module, with their arrays."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        cases = collect_testcases(None)
+    for case in cases:
+        nodes = case.model.graph.node
+        operator = nodes[0].op_type
+        known = operator.lower() in modules(semantics.__name__) or catalogue.operator(operator) is not None
+        if len(nodes) != 1 or nodes[0].domain or not known:
+            continue
+        for number, (inputs, outputs) in enumerate(case.data_sets):
+            arrays = [list(map(held, each)) for each in (inputs, outputs)]
+            yield pytest.param(case, *arrays, id=f"{case.name}-{number}" if number else case.name)
+
+
+def held(value):
+    """A tensor as an array; what is none stays."""
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return numpy.asarray(value) if isinstance(value, numpy.ndarray | numpy.generic) else value
+
+
+def unknown_types(arrays):
+    """The types among them that the executor does not know."""
+    kinds = [each.dtype if isinstance(each, numpy.ndarray) else type(each).__name__ for each in arrays]
+    return {str(kind) for kind in kinds if kind not in NAMES}
+
+
+CASES = list(collected())
+
+SMALL = 20_000
+"""Elements of inputs and outputs up to which the definitions, without kernels, are asked for the same bits."""
+
+
+def test_every_case_is_run_or_has_a_type_that_is_listed():
+    """Of each operator with a data file there is a case that is run, unless the package has none."""
+    found = {str(kind) for each in CASES for kind in unknown_types(each.values[1] + each.values[2])}
+    assert found == TYPES.keys()
+    assert all(TYPES.values())
+    operators = {each.values[0].model.graph.node[0].op_type for each in CASES}
+    run = {each.values[0].model.graph.node[0].op_type for each in CASES if not unknown_types(each.values[1])}
+    assert run == operators
+
+
+@pytest.mark.parametrize(("case", "inputs", "outputs"), CASES)
+def test_node(case, inputs, outputs):
+    names = [value.name for value in case.model.graph.input]
+    if unknown_types(inputs + outputs):
+        with pytest.raises(sonnx.Stop):
+            sonnx.run(case.model.SerializeToString(), dict(zip(names, inputs, strict=True)), unchecked=True)
+        return
+    given = {name: numpy.asarray(value) for name, value in zip(names, inputs, strict=True)}
+    try:
+        found = list(sonnx.run(case.model.SerializeToString(), given, unchecked=True).values())
+    except sonnx.Stop as stop:
+        assert case.name in REFUSED, stop
+        return
+    assert case.name not in REFUSED, "it has a value now"
+    if sum(each.size for each in [*inputs, *outputs]) <= SMALL:
+        plain = by_definition(case.model.SerializeToString(), given)
+        assert all(same(ours, plain[name]) for name, ours in zip(plain, found, strict=True))
+    differences = []
+    for ours, theirs in zip(found, map(numpy.asarray, outputs), strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        wide = "f8" if ours.dtype.kind in "fV" or ours.dtype.name == "bfloat16" else ours.dtype
+        numpy.testing.assert_allclose(ours.astype(wide), theirs.astype(wide), rtol=case.rtol, atol=case.atol)
+        differences.append(first_difference(ours, theirs))
+    different = [each for each in differences if each is not None]
+    if case.name in DIFFERS:
+        if not different:
+            pytest.skip("the package's expectation has the exact bits on this machine")
+    else:
+        assert not different, different[0]
+
+
+def test_every_listed_case_exists():
+    names = {each.values[0].name for each in CASES}
+    assert not (DIFFERS.keys() | REFUSED.keys()) - names
+    assert all(cause for cause in [*DIFFERS.values(), *REFUSED.values()])

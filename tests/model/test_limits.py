@@ -1,0 +1,308 @@
+"""Every limit, on both sides of it; what stands in the table is what the documentation says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import sonnx
+from sonnx.checker.environment import LARGEST, numbers, whole_numbers
+from sonnx.checker.report import Verdict
+from sonnx.cli.main import run
+from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, Unknown
+from sonnx.model import limits, reader, wire_format
+from sonnx.model.ir import Tensor
+from sonnx.model.limits import BY_NAME, LIMITS
+from sonnx.model.reader import Unreadable, read
+from sonnx.profile import toml_files
+from tests.checker.test_invariants import field, one_sentence
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def model(**parts: object) -> onnx.ModelProto:
+    graph = helper.make_graph(parts.get("nodes", []), "g", parts.get("inputs", []), [], parts.get("tensors", []))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def structure(size: int) -> bytes:
+    made = model()
+    made.doc_string = "x" * (size - made.ByteSize() - 3)
+    made.doc_string += "x" * (size - made.ByteSize())
+    return made.SerializeToString()
+
+
+def depth(levels: int) -> bytes:
+    graph = field(2, b"g")
+    for _ in range(levels - 1):
+        attribute = field(1, b"then_branch") + field(6, graph) + b"\xa0\x01\x05"
+        graph = field(1, field(4, b"If") + field(5, attribute)) + field(2, b"g")
+    return b"\x08\x0a" + field(7, graph)
+
+
+def name(length: int) -> bytes:
+    return model(inputs=[helper.make_tensor_value_info("x" * length, 1, [2])]).SerializeToString()
+
+
+def nodes(number: int) -> bytes:
+    """Half of them in a graph inside another one."""
+    inner = field(5, field(1, b"b") + field(6, b"\x0a\x00" * (number // 2)) + b"\xa0\x01\x05")
+    return b"\x08\x0a" + field(7, field(1, inner) + b"\x0a\x00" * (number - number // 2 - 1))
+
+
+def values(number: int) -> bytes:
+    inputs, initializers = number // 2, number - number // 2
+    return b"\x08\x0a" + field(7, b"\x5a\x00" * inputs + b"\x2a\x00" * initializers)
+
+
+def attributes(number: int) -> bytes:
+    return b"\x08\x0a" + field(7, field(1, b"\x2a\x00" * number))
+
+
+def dimensions(number: int) -> bytes:
+    return model(inputs=[helper.make_tensor_value_info("x", 1, [1] * number)]).SerializeToString()
+
+
+def tensor_dimensions(number: int) -> bytes:
+    return model(tensors=[TensorProto(name="w", data_type=1, dims=[1] * number)]).SerializeToString()
+
+
+def entries(number: int) -> bytes:
+    metadata, functions = number // 2, number - number // 2
+    return b"\x08\x0a" + b"\x72\x00" * metadata + b"\xca\x01\x00" * functions + field(7, field(2, b"g"))
+
+
+def external(number: int) -> bytes:
+    """As many files; two tensors stand in the first."""
+    tensors = [TensorProto(name=f"w{i}", data_type=1, data_location=1) for i in range(number + 1)]
+    for index, tensor in enumerate(tensors):
+        tensor.external_data.add(key="location", value=f"f{index % number}")
+    return model(tensors=tensors).SerializeToString()
+
+
+MAKERS: dict[str, Callable[[int], bytes]] = {
+    made.__name__: made
+    for made in (structure, depth, name, nodes, values, attributes, dimensions, entries, external)
+}  # fmt: skip
+SMALL = {"structure": 2000, "name": 700, "depth": 5}
+ALL = pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.name)
+
+
+def test_every_limit_is_tested() -> None:
+    assert MAKERS.keys() == BY_NAME.keys() == limits.DEFAULT.keys()
+
+
+@ALL
+def test_both_sides(limit: limits.Limit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As many as allowed are read, one more is refused, and the option the sentence names allows it."""
+    allowed = SMALL.get(limit.name, 20)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(MAKERS[limit.name](allowed))
+    assert run(["check", str(path), "--limit", f"{limit.name}={allowed}"]) in (0, 1, 3)
+    path.write_bytes(MAKERS[limit.name](allowed + 1))
+    capsys.readouterr()
+    assert run(["check", str(path), "--limit", f"{limit.name}={allowed}"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert one_sentence(said.err.strip())
+    assert f"has {allowed + 1} {limit.what}, more than the {allowed} allowed" in said.err
+    [option] = re.findall(r"--limit \S+=\d+", said.err)
+    assert run(["check", str(path), *option.split()]) in (0, 1, 3)
+
+
+LARGE = pytest.mark.campaign
+"""Models of 256 MB take more than a gigabyte of memory."""
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [pytest.param(each, marks=LARGE if each.default > 10**6 else (), id=each.name) for each in LIMITS],
+)
+def test_both_sides_of_the_default(limit: limits.Limit) -> None:
+    assert read(MAKERS[limit.name](limit.default))
+    with pytest.raises(Unreadable):
+        read(MAKERS[limit.name](limit.default + 1))
+
+
+def test_the_dimensions_of_tensors_count_too() -> None:
+    assert read(tensor_dimensions(1000))
+    with pytest.raises(Unreadable, match="has 1001 dimensions of one tensor or type"):
+        read(tensor_dimensions(1001))
+
+
+def test_prose_may_be_long() -> None:
+    made = model()
+    made.doc_string = made.graph.doc_string = "x" * 100_000
+    made.metadata_props.add(key="k", value="v" * 100_000)
+    assert read(made.SerializeToString())
+
+
+@pytest.mark.parametrize("command", ["check", "run", "prove"])
+def test_every_command_has_limits(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(nodes(4))
+    assert run([command, str(path), "--limit", "nodes=3"]) == 2
+    assert "has 4 nodes in all its graphs and functions" in capsys.readouterr().err
+
+
+def test_children_have_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.onnx").write_bytes(nodes(4))
+    assert run(["check", str(tmp_path), "--limit", "nodes=3", "--format", "json"]) == 2
+    assert "has 4 nodes" in json.loads(capsys.readouterr().out)["unreadable"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "text", ["nodes", "=3", "nods=3", "nodes=-1", "nodes=", "nodes=1e3", "depth=33", "name=10", f"nodes={10**13}"]
+)
+def test_misuse(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "m.onnx", "--limit", text]) == 2
+    assert one_sentence(capsys.readouterr().err.strip())
+
+
+@ALL
+def test_both_ends_of_what_a_limit_may_be(limit: limits.Limit) -> None:
+    least, largest = 512 if limit.name == "name" else 0, 32 if limit.name == "depth" else 2**31 - 1
+    for number in (least, largest):
+        assert limits.limits_of([f"{limit.name}={number}"])[limit.name] == number
+    for number in (least - 1, largest + 1):
+        with pytest.raises(sonnx.Misuse):
+            limits.limits_of([f"{limit.name}={number}"])
+
+
+def test_what_protobuf_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real number, 2 GiB, is more than a test should have; what is compared with it is the same."""
+    monkeypatch.setattr(wire_format, "LIMIT", 2000)
+    assert read(structure(1999))
+    with pytest.raises(Unreadable, match="holds 2000 bytes besides its raw_data, more than the 2000 protobuf reads"):
+        read(structure(2000))
+
+
+def test_the_fuel_of_one_evaluation() -> None:
+    facts = Evaluator()
+    facts.spend(FUEL)
+    with pytest.raises(OutOfFuel):
+        facts.spend(1)
+
+
+@pytest.mark.parametrize(("count", "open_"), [(FUEL, False), (FUEL + 1, True)])
+def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(count: int, open_: bool) -> None:
+    """Every one of the numbers is positive; the rule passes, or says that it was not judged."""
+    made = model(
+        nodes=[helper.make_node("MaxPool", ["x"], ["y"], strides=[1] * count, kernel_shape=[1, 1])],
+        inputs=[helper.make_tensor_value_info("x", 1, [1, 1, 2, 2])],
+    )
+    report = sonnx.check(made.SerializeToString())
+    said = [each.verdict for each in report.findings if each.rule == "MaxPool.strides-positive"]
+    assert said == ([Verdict.UNDECIDED] if open_ else [])
+    passed = [
+        each for each in report.counts if each.rule == "MaxPool.strides-positive" and each.verdict is Verdict.PASS
+    ]
+    assert bool(passed) is not open_
+
+
+@pytest.mark.parametrize(("read_numbers", "most"), [(numbers, 1 << 18), (whole_numbers, LARGEST)])
+def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tensor], object], most: int) -> None:
+    def tensor(count: int) -> Tensor:
+        made = helper.make_tensor("w", TensorProto.INT32, [count], bytes(4 * count), raw=True)
+        return read(model(tensors=[made]).SerializeToString()).graph.initializers[0]
+
+    assert read_numbers(tensor(most)) == (0,) * most
+    assert isinstance(read_numbers(tensor(most + 1)), Unknown)
+
+
+@pytest.mark.parametrize("form", [toml_files.TOML, toml_files.JSON], ids=lambda form: form.name)
+def test_both_sides_of_the_size_of_a_project_file(
+    form: toml_files.Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = dataclasses.replace(form, largest=100)
+    path = tmp_path / "file"
+    for size in (100, 101):
+        path.write_text(("" if form is toml_files.TOML else "{}").ljust(size))
+        if size <= small.largest:
+            assert toml_files.read(path, lambda *_: True, small)
+        else:
+            with pytest.raises(sonnx.Misuse, match=f"is no {form.name} file"):
+                toml_files.read(path, lambda *_: True, small)
+
+
+def test_the_documentation_has_the_table() -> None:
+    text = (ROOT / "docs/threat-model.md").read_text()
+    rows = [tuple(cell.strip() for cell in line.strip("|\n").split("|")) for line in text.splitlines() if "|" in line]
+    stated = [row for row in rows if row[0].strip("`") in BY_NAME]
+    assert stated == [(f"`{each.name}`", each.what, f"{each.default:,}", each.protects) for each in LIMITS]
+
+
+# ------------------------------------------------------------------ files that change, files elsewhere
+
+
+def test_a_small_file_may_change_while_it_is_used(tmp_path: Path) -> None:
+    tensor = helper.make_tensor("w", 1, [1000], b"\1" * 4000, raw=True)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model(tensors=[tensor]).SerializeToString())
+    data = read(path).graph.initializers[0].data
+    os.truncate(path, 10)
+    assert bytes(data) == b"\1" * 4000
+
+
+def test_a_large_file_that_is_shortened_costs_its_child_only(tmp_path: Path) -> None:
+    """The file is mapped; where it ends now, the system ends the process that looks there."""
+    code = f"""
+import os, sys
+from sonnx.model.reader import read
+data = read({str(tmp_path / "m.onnx")!r}).graph.initializers[0].data
+os.truncate({str(tmp_path / "m.onnx")!r}, 10)
+bytes(data)
+"""
+    tensor = helper.make_tensor("w", 1, [reader.WHOLE // 4], b"\1" * reader.WHOLE, raw=True)
+    (tmp_path / "m.onnx").write_bytes(model(tensors=[tensor]).SerializeToString())
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True)
+    assert done.returncode == -7
+
+
+def test_external_data_are_not_opened_by_a_check(tmp_path: Path) -> None:
+    """A pipe would block whoever opens it, and a missing file is no matter of the check."""
+    os.mkfifo(tmp_path / "f0")
+    path = tmp_path / "m.onnx"
+    path.write_bytes(external(3))
+    before = sorted(tmp_path.iterdir())
+    assert sonnx.check(path)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("location", ["../secret", "link", "/etc/hostname", "folder/../../secret", "", ".", "folder"])
+def test_external_data_stand_in_the_folder_of_the_model(location: str, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"\1" * 8)
+    folder = tmp_path / "models"
+    (folder / "folder").mkdir(parents=True)
+    (folder / "link").symlink_to(tmp_path / "secret")
+    made = model(nodes=[helper.make_node("Max", ["w"], ["y"])])
+    tensor = made.graph.initializer.add(name="w", data_type=1, data_location=1, dims=[2])
+    tensor.external_data.add(key="location", value=location)
+    made.graph.output.append(helper.make_tensor_value_info("y", 1, [2]))
+    (folder / "m.onnx").write_bytes(made.SerializeToString())
+    with pytest.raises(sonnx.NotExecutable, match=r"is not in the folder|cannot be read|is a folder"):
+        sonnx.run(folder / "m.onnx", {}, unchecked=True)
+    (tmp_path / "secret").replace(folder / "inside")
+    made.graph.initializer[0].external_data[0].value = "inside"
+    (folder / "m.onnx").write_bytes(made.SerializeToString())
+    assert sonnx.run(folder / "m.onnx", {}, unchecked=True)["y"].size == 2
+
+
+def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by a check nor by its children, beside the report that was asked for."""
+    for number in range(2):
+        (tmp_path / f"m{number}.onnx").write_bytes(model().SerializeToString())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run(["check", ".", "--output", "report.txt"])
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["m0.onnx", "m1.onnx", "report.txt"]

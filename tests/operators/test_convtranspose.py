@@ -1,0 +1,99 @@
+"""ConvTranspose: the definition against exact fractions, and the kernel against the definition, to the bit."""
+
+import itertools
+
+import numpy
+import pytest
+
+from sonnx.operators import convtranspose
+from sonnx.operators import convtranspose as kernel
+from tests.operators.test_pooling import written
+from tests.operators.test_products import fast
+from tests.support.exact import FORMATS, array, decoded, hard, product, summed
+from tests.support.oracle import KINDS, same
+
+each_format = pytest.mark.parametrize("name", FORMATS)
+
+SHAPES = {
+    "plain": ((2, 3, 3, 4), (3, 2, 3, 2), {}),
+    "strided": ((1, 2, 3, 3), (2, 3, 2, 2), {"strides": [2, 3]}),  # places that nothing reaches
+    "padded": ((1, 2, 4, 3), (2, 2, 3, 3), {"strides": [2, 1], "pads": [1, 0, 2, 1], "output_padding": [1, 0]}),
+    "padded beyond the kernel": ((1, 1, 3, 3), (1, 1, 2, 2), {"pads": [2, 1, 0, 1], "strides": [2, 2]}),
+    "dilated": ((1, 1, 3, 3), (1, 2, 2, 3), {"dilations": [3, 2]}),
+    "groups": ((2, 4, 2, 3), (4, 3, 2, 2), {"group": 2, "strides": [2, 2]}),
+    "depthwise": ((1, 3, 3, 3), (3, 1, 3, 3), {"group": 3, "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    "shape given": ((1, 1, 3, 3), (1, 1, 3, 3), {"strides": [2, 2], "output_shape": [8, 6]}),
+    "one axis": ((1, 2, 5), (2, 2, 3), {"strides": [2], "auto_pad": "SAME_LOWER"}),
+    "three axes": ((1, 1, 2, 2, 2), (1, 2, 2, 1, 2), {"strides": [1, 2, 2]}),
+}
+
+
+def by_gathering(X, W, B, made, shape):
+    """For each element of Y, all elements of X and W with o = m s + k d - p, where the definition scatters them."""
+    axes, group = X.ndim - 2, made.attribute("group", 1)
+    strides, gaps = (made.attribute(key, [1] * axes) for key in ("strides", "dilations"))
+    _, begins = convtranspose.places(made, X.shape, W.shape)
+    x, w = (dict(zip(numpy.ndindex(each.shape), decoded(each), strict=True)) for each in (X, W))
+    bias, inner, outer, sums = None if B is None else decoded(B), X.shape[1] // group, W.shape[1], []
+    for b, c, *o in numpy.ndindex(shape):
+        g = c // outer
+        addends = [] if bias is None else [bias[c]]
+        for k in itertools.product(*map(range, W.shape[2:])):
+            m = [(o[d] + begins[d] - k[d] * gaps[d]) / strides[d] for d in range(axes)]
+            for i in range(g * inner, g * inner + inner):
+                if (b, i, *m) in x:
+                    addends.append(product(x[(b, i, *m)], w[(i, c - g * outer, *k)]))
+        sums.append(summed(addends))
+    return array(X.dtype, sums, shape)
+
+
+@each_format
+@pytest.mark.parametrize("which", SHAPES)
+@pytest.mark.parametrize("seed", range(4))
+def test_by_definition_by_kernel_and_by_gathering(name, which, seed, monkeypatch):
+    shape, weights, given = SHAPES[which]
+    made = written("ConvTranspose", 11, **given)
+    X, W = hard(name, shape, seed), hard(name, weights, seed + 30)
+    if seed % 2:
+        W = numpy.where(numpy.isfinite(W), W, W.dtype.type(1))
+    channels = weights[1] * given.get("group", 1)
+    B = hard(name, (channels,), seed + 60) if seed < 2 else None
+    inputs = [X, W, *([] if B is None else [B])]
+    [wanted] = convtranspose.evaluate(made, inputs)
+    assert same(wanted, by_gathering(X, W, B, made, wanted.shape))
+    assert same(fast(kernel, made, inputs, wanted), wanted)
+    monkeypatch.setattr(kernel, "BLOCK", 1)
+    monkeypatch.setattr(kernel, "GATHERED", 5)
+    assert same(fast(kernel, made, inputs, wanted), wanted)
+
+
+@each_format
+def test_zeros_of_both_signs(name):
+    kind = KINDS[FORMATS[name]]
+    made = written("ConvTranspose", 11, strides=[2], dilations=[3])
+    for seed in range(20):
+        draw = numpy.random.default_rng(seed)
+        X, W, B = (draw.choice([0.0, -0.0], shape).astype(kind) for shape in ((1, 2, 3), (2, 2, 2), (2,)))
+        X = numpy.where(draw.random(X.shape) < 0.2, kind.type(1), X)
+        for inputs in ([X, W], [X, W, B]):
+            [wanted] = convtranspose.evaluate(made, inputs)
+            assert same(fast(kernel, made, inputs, wanted), wanted)
+
+
+@each_format
+def test_nothing_to_add_up(name):
+    made, kind = written("ConvTranspose", 11), KINDS[FORMATS[name]]
+    for shape, weights in (((1, 0, 3), (0, 2, 2)), ((0, 1, 3), (1, 2, 2)), ((1, 1, 3), (1, 0, 2))):
+        inputs = [numpy.ones(each, kind) for each in (shape, weights)]
+        [wanted] = convtranspose.evaluate(made, inputs)
+        assert same(fast(kernel, made, inputs, wanted), wanted)
+
+
+def test_few_ordinary_elements_take_the_exact_path():
+    draw = numpy.random.default_rng(0)
+    made = written("ConvTranspose", 11, strides=[2, 2])
+    X, W = (draw.standard_normal(shape).astype("f4") for shape in ((1, 32, 14, 14), (32, 16, 2, 2)))
+    kernel.kernel(made)([X, W], numpy.empty((1, 16, 28, 28), "f4"))
+    elements, exact = made.tally.by_operator["ConvTranspose"]
+    assert elements == 16 * 28 * 28
+    assert exact < elements / 1000

@@ -1,0 +1,288 @@
+"""Kernels of elementwise operators give the bits of the definitions: every 16-bit pattern, special and random elements.
+
+What the definitions give is asked by `test_definitions.py`, of an oracle that is not MPFR.
+"""
+
+import itertools
+
+import numpy
+import pytest
+from onnx import TensorProto, helper
+
+from sonnx.base.errors import Stop
+from sonnx.executor import executor
+from sonnx.executor.preparation import Applier, facts_of
+from sonnx.model.reader import read
+from sonnx.numerics import elementwise_kernels
+from sonnx.numerics.application import NoValue
+from sonnx.numerics.formats import NAMES
+from tests.support.oracle import FLOATS, INTEGERS, KINDS, from_bits, same, special_patterns
+
+UNARY = {
+    "Exp": {}, "Log": {}, "Sqrt": {}, "Sin": {}, "Tanh": {}, "Sigmoid": {}, "Acos": {}, "Abs": {}, "Neg": {},
+    "Relu": {}, "LeakyRelu": {"alpha": 0.01}, "Erf": {}, "Softplus": {}, "Reciprocal": {}, "HardSigmoid": {},
+    "HardSwish": {}, "Floor": {}, "Ceil": {}, "Sign": {},
+}  # fmt: skip
+BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "Less", "Greater", "Equal", "Min")
+SIXTEEN = ("float16", "bfloat16")
+VERSION = 22
+
+
+def prepared(operator, inputs, *, version=VERSION, plain=False, outputs=1, **attributes):
+    """The node ready to run, as the executor makes it."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    node = helper.make_node(operator, names, [f"y{i}" for i in range(outputs)], **attributes)
+    info = [
+        helper.make_tensor_value_info(name, getattr(TensorProto, NAMES[x.dtype].upper()), x.shape)
+        for name, x in zip(names, inputs, strict=True)
+    ]
+    made = helper.make_graph([node], "g", info, [helper.make_tensor_value_info("y0", TensorProto.FLOAT, None)])
+    model = read(helper.make_model(made, opset_imports=[helper.make_opsetid("", version)]).SerializeToString())
+    applier = Applier(executor._in_force(None), version, conforming=False, plain=plain)
+    return applier.prepare(model.graph.nodes[0], [facts_of(x) for x in inputs])
+
+
+def slow(operator, inputs, **options):
+    ready = prepared(operator, inputs, plain=True, **options)
+    with numpy.errstate(all="ignore"):
+        return ready.definition(ready.application, inputs)[0]
+
+
+def fast(operator, inputs, **options):
+    ready = prepared(operator, inputs, **options)
+    assert ready.kernel is not None, f"{operator} has no kernel"
+    with numpy.errstate(all="ignore"):
+        return ready.kernel(inputs, numpy.empty(*ready.expected[0]))
+
+
+def inside(operator, x):
+    """The elements for which the operator has a value."""
+    if operator == "Acos":
+        with numpy.errstate(all="ignore"):
+            return x[~(numpy.abs(x) > 1)]
+    return x
+
+
+def probes(name, count, seed=5):
+    """Special patterns, random ones, numbers around 0 and 1, and whole ones."""
+    kind = KINDS[name]
+    draw = numpy.random.default_rng(seed)
+    random = draw.integers(0, 2 ** (8 * kind.itemsize), count, f"u{kind.itemsize}").view(kind)
+    special = from_bits(name, special_patterns(name), [-1])
+    with numpy.errstate(all="ignore"):
+        usual = (draw.standard_normal(count) * 8).astype(kind)
+        small = (draw.standard_normal(count) * 2.0 ** -draw.integers(0, 60, count)).astype(kind)
+        wholes = draw.integers(-200, 200, count // 4).astype(numpy.float64).astype(kind)
+    return numpy.concatenate([special, random, usual, small, wholes, numpy.ones(1, kind)])
+
+
+@pytest.mark.parametrize("name", SIXTEEN)
+@pytest.mark.parametrize("operator", UNARY)
+def test_every_pattern_of_16_bits(operator, name, monkeypatch):
+    everything = inside(operator, from_bits(name, list(range(1 << 16)), [-1]))
+    wanted = slow(operator, [everything], **UNARY[operator])
+    assert same(fast(operator, [everything], **UNARY[operator]), wanted)
+    monkeypatch.setattr(elementwise_kernels, "TABLE", 1 << 30)  # the way small tensors take
+    assert same(fast(operator, [everything], **UNARY[operator]), wanted)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("operator", UNARY)
+def test_special_and_random_elements(operator, name):
+    x = inside(operator, probes(name, 1500))
+    assert same(fast(operator, [x], **UNARY[operator]), slow(operator, [x], **UNARY[operator]))
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("alpha", [1.0, 1e-45, 0.999999940395, 0.0, -0.0, -1.5, 1.5, 3e38])
+def test_leaky_relu_with_any_factor(name, alpha):
+    x = probes(name, 400)
+    assert same(fast("LeakyRelu", [x], alpha=alpha), slow("LeakyRelu", [x], alpha=alpha))
+
+
+@pytest.mark.parametrize("name", [*FLOATS, *INTEGERS, "bool"])
+def test_where_takes_patterns_as_they_are(name):
+    draw = numpy.random.default_rng(4)
+    width = KINDS[name].itemsize
+    x, y = (draw.integers(0, 2 if name == "bool" else 256, (5, 7, 9 * width), "u1").view(KINDS[name]) for _ in range(2))
+    truth = draw.random((5, 7, 9)) < 0.5
+    for inputs in (
+        [truth, x, y],
+        [truth[0], x, y[:1, :1]],
+        [truth[:, :1], x[0, 0, :1], y],
+        [truth[..., ::-1], x.T.copy().T, y[::-1]],
+        [truth[:0], x[:0], y[:0]],
+        [truth[0, 0, 0], x[0, 0, 0], y[0, 0, 0]],
+    ):
+        given = [numpy.asarray(each) for each in inputs]
+        assert same(fast("Where", given), slow("Where", given))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("operator", BINARY)
+def test_pairs_of_special_and_random_elements(operator, name):
+    few = from_bits(name, special_patterns(name), [-1])
+    x, y = (numpy.ascontiguousarray(each).reshape(-1) for each in numpy.meshgrid(few, few))
+    some = probes(name, 700)
+    draw = numpy.random.default_rng(1)
+    x, y = numpy.concatenate([x, some]), numpy.concatenate([y, draw.permutation(some)])
+    with numpy.errstate(all="ignore"):
+        positive = numpy.abs(some)
+    if operator == "Pow":
+        x, y = numpy.concatenate([x, positive]), numpy.concatenate([y, draw.permutation(probes(name, 700, 9))])
+    assert same(fast(operator, [x, y]), slow(operator, [x, y]))
+    column, row = few[:, None], few[None, ::-1]
+    assert same(fast(operator, [column, row]), slow(operator, [column, row]))
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("operator", ["Add", "Sub", "Mul", "Div", "Less", "Greater", "Equal", "Min", "Mod"])
+def test_integers(operator, name):
+    limits, draw = numpy.iinfo(name), numpy.random.default_rng(2)
+    x = numpy.array([0, 1, 2, 3, limits.max, limits.min, limits.max - 1, limits.min + 1, 100], name)
+    x = numpy.concatenate([x, draw.integers(limits.min, limits.max, 60, name, endpoint=True)])
+    a, b = (numpy.ascontiguousarray(each).reshape(-1) for each in numpy.meshgrid(x, x))
+    if operator in ("Div", "Mod"):
+        a, b = a[b != 0], b[b != 0]
+        if limits.min and operator == "Div":
+            wrong = (a == limits.min) & (b == numpy.array(-1).astype(name))
+            a, b = a[~wrong], b[~wrong]
+    found = slow(operator, [a, b])
+    if operator != "Mod":
+        assert same(fast(operator, [a, b]), found)
+    bits = 8 * numpy.dtype(name).itemsize
+    of = {
+        "Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__, "Less": int.__lt__, "Greater": int.__gt__,
+        "Equal": int.__eq__, "Min": min, "Mod": int.__mod__,
+        "Div": lambda p, q: (abs(p) // abs(q)) * (1 if p * q >= 0 else -1),
+    }  # fmt: skip
+    wrapped = [of[operator](p, q) for p, q in zip(a.tolist(), b.tolist(), strict=True)]
+    if found.dtype != numpy.bool_:
+        wrapped = [(each - limits.min) % 2**bits + limits.min for each in wrapped]
+    assert found.tolist() == wrapped
+
+
+BOUNDS = ["0", "-0.0", "1", "-2.5", "6", "inf", "-inf", "nan"]
+
+
+@pytest.mark.parametrize("name", [*FLOATS, "int8", "uint64"])
+def test_clip_with_every_pair_of_bounds(name):
+    kind = KINDS[name]
+    x = probes(name, 100) if name in FLOATS else numpy.arange(-9, 9).astype(kind)
+    for low, high in itertools.product([*BOUNDS, None], repeat=2):
+        if name not in FLOATS and any(each in ("-0.0", "-2.5", "inf", "-inf", "nan") for each in (low, high)):
+            continue
+        bounds = [numpy.array(float(each)).astype(kind) for each in (low, high) if each is not None]
+        if low is None and high is not None:
+            continue  # an input left out in the middle is a model's matter
+        inputs = [x, *bounds]
+        wanted = [clipped(e, *[b[()] for b in bounds]) for e in x]
+        assert same(fast("Clip", inputs), numpy.array(wanted, kind))
+        assert same(slow("Clip", inputs), numpy.array(wanted, kind))
+
+
+def clipped(x, low=None, high=None):
+    """The text, element by element, on elements as they are."""
+    if low is not None and high is not None and low > high:
+        return high
+    if low is not None and x < low:
+        return low
+    return high if high is not None and x > high else x
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_sum_of_many(name, count):
+    some = probes(name, 300)
+    draw = numpy.random.default_rng(3)
+    inputs = [draw.permutation(some) for _ in range(count)]
+    inputs[-1][:50] = -inputs[0][:50]
+    zeros = from_bits(name, special_patterns(name), [-1])
+    inputs = [numpy.concatenate([each, numpy.roll(zeros, shift)]) for shift, each in enumerate(inputs)]
+    assert same(fast("Sum", inputs), slow("Sum", inputs))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize(("version", "axis"), [(13, -1), (13, 0), (13, 1), (11, 1), (1, 1)])
+def test_softmax(name, version, axis):
+    if name == "bfloat16" and version < 13:
+        pytest.skip("the version has no bfloat16")
+    draw = numpy.random.default_rng(4)
+    x = (draw.standard_normal((7, 5, 6)) * 2.0 ** draw.integers(-3, 7, (7, 5, 6))).astype(KINDS[name])
+    x[0, 0, 0], x[1, 2, 3], x[2, :, 2], x[3, 1, :], x[4] = numpy.nan, numpy.inf, -numpy.inf, -numpy.inf, 0.0
+    assert same(fast("Softmax", [x], version=version, axis=axis), slow("Softmax", [x], version=version, axis=axis))
+
+
+CASTS = ["bool", *INTEGERS, *FLOATS]
+
+
+@pytest.mark.parametrize("target", CASTS)
+@pytest.mark.parametrize("source", CASTS)
+def test_cast(source, target):
+    number = {"float32": "FLOAT", "float64": "DOUBLE"}.get(target, target.upper())
+    kind = KINDS[source]
+    if source in FLOATS:
+        x = probes(source, 200)
+    else:
+        top = 1 if source == "bool" else numpy.iinfo(kind).max
+        x = numpy.array([0, 1, top, top // 2, top // 3], kind)
+        if source != "bool":
+            draw = numpy.random.default_rng(8)
+            low = numpy.iinfo(kind).min
+            x = numpy.concatenate([x, draw.integers(low, top, 300, kind, endpoint=True), [x.dtype.type(low)]])
+    if source in FLOATS and target in INTEGERS:
+        with pytest.raises(Stop, match="has no value in"):
+            fast("Cast", [x], to=getattr(TensorProto, number))
+        limits = numpy.iinfo(target)
+        with numpy.errstate(all="ignore"):
+            wide = x.astype("f8")
+            x = x[(numpy.trunc(wide) >= float(limits.min)) & (numpy.trunc(wide) < float(limits.max) + 1)]
+    options = {"to": getattr(TensorProto, number)}
+    assert same(fast("Cast", [x], **options), slow("Cast", [x], **options))
+
+
+@pytest.mark.parametrize("scale", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["uint8", "int8", "int16", "uint16"])
+def test_quantize_and_dequantize(name, scale):
+    kind, limits = KINDS[scale], numpy.iinfo(name)
+    x = probes(scale, 400)
+    with numpy.errstate(all="ignore"):
+        x = x[numpy.isfinite(x)]
+    ties = (numpy.arange(-400, 400) / 2).astype(numpy.float64).astype(kind)
+    x = numpy.concatenate([x, ties])
+    for factor in (1.0, 0.1, -3.0, 2.0**-7):
+        s = numpy.array(factor).astype(kind)
+        for zero in (0, limits.max // 3):
+            inputs = [x, s, numpy.array(zero, name)]
+            assert same(fast("QuantizeLinear", inputs), slow("QuantizeLinear", inputs))
+            y = numpy.arange(limits.min, limits.max, max(1, (limits.max - limits.min) // 500)).astype(name)
+            inputs = [y, s, numpy.array(zero, name)]
+            assert same(fast("DequantizeLinear", inputs), slow("DequantizeLinear", inputs))
+
+
+REFUSED = {
+    "Abs.absolute-value-representable": ("Abs", [numpy.array([[1, -128]], "i1")], "X[0, 1] is -128"),
+    "Acos.argument-within-one": ("Acos", [numpy.array([0, 0.5, 1.5], "f4")], "X[2] is 1.5"),
+    "Div.integer-divisor-not-zero": ("Div", [numpy.ones(3, "i4"), numpy.array([1, 0, 2], "i4")], "B[1] is 0"),
+    "Div.quotient-representable": ("Div", [numpy.array([-128] * 2, "i1"), numpy.array([1, -1], "i1")], "A[1] is -128"),
+    "Pow.exponent-not-negative": ("Pow", [numpy.ones(3, "i4"), numpy.array([1, -2, 2], "i4")], "B[1] is -2"),
+    "Pow.power-representable": ("Pow", [numpy.array([2, 3], "i4"), numpy.array([30, 40], "i4")], "A[1] is 3"),
+    "QuantizeLinear.input-finite": (
+        "QuantizeLinear", [numpy.array([1, 2, numpy.inf], "f4"), numpy.array(1, "f4"), numpy.array(0, "u1")],
+        "X[2] is inf",
+    ),
+    "QuantizeLinear.scale-not-zero": (
+        "QuantizeLinear", [numpy.array([1.0] * 3, "f4"), numpy.array(0, "f4"), numpy.array(0, "u1")],
+        "y_scale[0] is 0.0",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("rule", REFUSED)
+def test_no_value_names_the_rule_the_index_and_the_element(rule, plain):
+    operator, inputs, sentence = REFUSED[rule]
+    with pytest.raises(NoValue) as stop:
+        (slow if plain else fast)(operator, inputs)
+    assert stop.value.rule == rule
+    assert sentence in str(stop.value)

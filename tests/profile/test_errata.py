@@ -1,0 +1,58 @@
+"""The errata are well-formed, ordered by text, and every erratum that a rule names exists."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+
+from sonnx.prover import driver
+
+RESTRICTIONS = Path(__file__).parent.parent.parent / "restrictions"
+ERRATA = tomllib.loads((RESTRICTIONS / "errata.toml").read_text("utf-8"))
+TEXTS = [text["name"] for text in tomllib.loads((RESTRICTIONS / "editions.toml").read_text("utf-8"))["text"]]
+
+
+def named(data):
+    """Every id that stands in an `errata` list anywhere in `data`."""
+    if isinstance(data, dict):
+        yield from data.get("errata", [])
+        for part in data.values():
+            yield from named(part)
+    elif isinstance(data, list):
+        for part in data:
+            yield from named(part)
+
+
+def test_follows_the_schema():
+    schema = json.loads((RESTRICTIONS / "schema" / "errata.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(ERRATA)
+
+
+def test_ids_are_unique():
+    ids = [erratum["id"] for erratum in ERRATA["erratum"]]
+    assert len(ids) == len(set(ids))
+
+
+def test_ordered_by_the_earliest_text():
+    ranks = [[TEXTS.index(name) for name in erratum["document"]] for erratum in ERRATA["erratum"]]
+    assert all(rank == sorted(rank) for rank in ranks)
+    assert [rank[0] for rank in ranks] == sorted(rank[0] for rank in ranks)
+
+
+def test_errata_and_theorems_name_each_other():
+    by_erratum = {}
+    for theorem in driver.theorems():
+        if theorem.erratum:
+            by_erratum.setdefault(theorem.erratum, []).append(theorem.id)
+    named_theorems = {each["id"]: each["theorems"] for each in ERRATA["erratum"] if "theorems" in each}
+    assert named_theorems == {erratum: sorted(found) for erratum, found in by_erratum.items()}
+    assert not [each["id"] for each in ERRATA["erratum"] if "theorems" in each and "unproved" in each]
+
+
+def test_every_named_erratum_exists():
+    ids = {erratum["id"] for erratum in ERRATA["erratum"]}
+    for path in RESTRICTIONS.rglob("*.toml"):
+        missing = set(named(tomllib.loads(path.read_text("utf-8")))) - ids
+        assert not missing, f"{path.name} names {sorted(missing)}"

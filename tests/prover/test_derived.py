@@ -1,0 +1,294 @@
+"""The theorems derived from the operator files: what they say, and that a changed text refutes them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import replace
+
+import z3
+
+from sonnx.base.resources import folder
+from sonnx.language.parser import parse
+from sonnx.model.reader import read
+from sonnx.model.writer import write
+from sonnx.profile.catalogue import _operator, editions, operator, operators
+from sonnx.profile.definitions import Operator, Rule
+from sonnx.proofs import derived, independent
+from sonnx.prover.family import Family, families, signatures
+from sonnx.prover.theorem import Obligation, Theorem
+from sonnx.prover.witness import find, instance
+from tests.support.proved import chosen, of_chosen
+
+THEOREMS = of_chosen(derived.theorems())
+
+
+def status(obligations: Iterable[Obligation]) -> str:
+    """What Z3 says of obligations taken together."""
+    said = set()
+    for each in obligations:
+        solver = z3.Solver()
+        solver.set("rlimit", 20_000_000)
+        solver.add(*each.hypotheses, z3.Not(each.goal))
+        said.add(str(solver.check()))
+    if "sat" in said:
+        return "refuted"
+    return "proved" if said == {"unsat"} else "undecided"
+
+
+def of_kind(kind: str) -> list[Theorem]:
+    return [theorem for theorem in THEOREMS if theorem.id.split(".")[2] == kind]
+
+
+def test_every_theorem_is_as_expected() -> None:
+    wrong = {theorem.id: status(theorem.obligations()) for theorem in THEOREMS}
+    assert {name: found for name, found in wrong.items() if found != by_id(name).expected} == {}
+
+
+def by_id(name: str) -> Theorem:
+    return next(theorem for theorem in THEOREMS if theorem.id == name)
+
+
+def test_hypotheses_can_hold() -> None:
+    for theorem in THEOREMS:
+        if theorem.expected == "proved":
+            for each in theorem.obligations():
+                solver = z3.Solver()
+                solver.add(*each.hypotheses)
+                assert solver.check() == z3.sat, (theorem.id, each.name)
+
+
+def test_every_mutant_is_refuted() -> None:
+    for theorem in THEOREMS:
+        for mutant in theorem.mutants:
+            assert status(mutant.obligations()) == "refuted", (theorem.id, mutant.name)
+
+
+def test_every_rule_of_every_version_and_edition_has_its_theorems() -> None:
+    for described in chosen():
+        for made, edition in signatures(described):
+            for rule in made.rules:
+                kinds = ("implied", "independent")
+                titles = [
+                    t.statement for k in kinds for t in of_kind(k) if t.id.endswith(f".{rule.name.replace('_', '-')}")
+                ]
+                assert any(mentions(title, made.version, edition) for title in titles), (rule.slug, edition)
+            for kind in ("satisfiable", "defined", "shape-total", "restricts"):
+                titles = [t.statement for t in of_kind(kind) if f" {described.name} (" in t.statement]
+                assert any(mentions(title, made.version, edition) for title in titles), (kind, made.version, edition)
+
+
+def mentions(title: str, version: int, edition: str) -> bool:
+    """Whether `(version 13, 12 in 2025-10; 8 in …)` names a version in an edition."""
+    inner = title[title.index("(version ") + 9 : title.index(")")]
+    parts = [part.split(" in ") for part in inner.split("; ")]
+    return any(str(version) in v.split(", ") and edition in e.split(", ") for v, e in parts)
+
+
+def test_ids_and_bounds() -> None:
+    assert len({theorem.id for theorem in THEOREMS}) == len(THEOREMS)
+    assert all("rank at most 4" in theorem.bounds for theorem in THEOREMS)
+
+
+def test_a_rule_stands_after_those_it_relies_on() -> None:
+    """The checker asks rules in their order; one that relies on a later one would be asked although that fails."""
+    for described in chosen():
+        for made, edition in signatures(described):
+            names = [rule.name for rule in made.rules]
+            for index, rule in enumerate(made.rules):
+                late = set(rule.relies) & set(names[index:])
+                assert not late, (rule.slug, made.version, edition, late)
+
+
+# A changed text
+
+
+def changed(name: str, rule: str, **fields: object) -> Operator:
+    """An operator with another text for one rule."""
+    described = operator(name)
+    assert described is not None
+    assert any(each.name == rule for each in described.rules)
+    rules = tuple(replace(each, **fields) if each.name == rule else each for each in described.rules)
+    return replace(described, rules=rules)
+
+
+def found(described: Operator, label: str) -> str:
+    """What becomes of a theorem about the specified version in the default edition."""
+    theorems = {theorem.id: theorem for theorem in derived.about(described)}
+    return status(theorems[f"derived.{described.name}-{described.specified}.{label}"].obligations())
+
+
+def with_rule(described: Operator, rule: Rule) -> Operator:
+    return replace(described, rules=(*described.rules, rule))
+
+
+def test_contradicting_rules_cannot_be_satisfied() -> None:
+    described = changed("ArgMax", "keepdims-flag", require=parse("keepdims in {0, 1} and keepdims > 1"))
+    assert found(described, "satisfiable") == "proved"
+
+
+def test_a_rule_said_twice_is_not_independent() -> None:
+    described = operator("ArgMax")
+    assert described is not None
+    again = replace(next(each for each in described.rules if each.name == "keepdims-flag"), slug="ArgMax.again")
+    assert found(with_rule(described, again), "independent.again") == "proved"
+
+
+def test_an_implied_rule_is_a_theorem_about_the_implication() -> None:
+    described = operator("ArgMax")
+    assert described is not None
+    flag = next(each for each in described.rules if each.name == "keepdims-flag")
+    small = replace(flag, slug="ArgMax.small", require=parse("keepdims < 2"), implied_by={1: ("keepdims-flag",)})
+    assert found(with_rule(described, small), "implied.small") == "proved"
+    tiny = replace(small, require=parse("keepdims < 1"))
+    assert found(with_rule(described, tiny), "implied.small") == "refuted"
+
+
+def test_no_rule_follows_from_itself() -> None:
+    """Else two rules could each be excused by the other, and neither be broken by any witness."""
+    for described in operators():
+        for made, edition in signatures(described):
+            family = Family(described, made, edition, ((made.version, edition),))
+            open_names = {rule.name: set(family.implied_by(rule)) for rule in made.rules}
+            while settled := {name for name, of in open_names.items() if not of & open_names.keys()}:
+                open_names = {name: of for name, of in open_names.items() if name not in settled}
+            assert not open_names, (described.name, made.version, edition, open_names)
+
+
+def test_a_missing_relies_is_found() -> None:
+    assert found(changed("ArgMax", "axis-not-empty", relies=()), "defined") == "refuted"
+
+
+def test_a_negative_extent_is_found() -> None:
+    described = operator("ArgMax")
+    assert described is not None
+    (output,) = described.outputs
+    text = output.shape[1].text.replace("else X.shape[i] for", "else X.shape[i] - 1 for")
+    assert found(replace(described, outputs=(replace(output, shape={1: parse(text)}),)), "shape-total") == "refuted"
+
+
+def test_a_shape_that_relies_on_too_little_is_found() -> None:
+    described = operator("Max")
+    assert described is not None
+    (output,) = described.outputs
+    assert found(replace(described, outputs=(replace(output, relies=("input-count",)),)), "shape-total") == "refuted"
+
+
+def test_a_profile_that_extends_onnx_is_found() -> None:
+    assert found(changed("Max", "broadcastable", require=parse("len(X) > 0")), "restricts") == "refuted"
+
+
+# An operator with products, slices and a derived dimension
+
+
+RESHAPE = """
+operator = "Reshape"
+summary = "The elements of X, in row-major order, in another shape."
+formula = "Y = X"
+source = "test"
+versions = { specified = 14 }
+types = { T = { 1 = ["floats", "ints"] } }
+inputs = { X = { type = "T" }, S = { type = "int64", onnx = "shape" } }
+
+[outputs.Y]
+type = "T"
+shape = "[product(X.shape) // rest if d == -1 else d for d in kept]"
+relies = ["values", "one-derived", "zero-copies", "derived-determined", "same-size"]
+because = "test"
+
+[parameters]
+S = { kind = "ints", input = 5, required = 1, absent = "none" }
+allowzero = { kind = "int", absent = "0", since = 14 }
+
+[define]
+kept = "[X.shape[i] if S[i] == 0 and allowzero == 0 else S[i] for i in range(len(S))]"
+rest = "product([d for d in kept if d != -1])"
+"""
+RULES = {
+    "allowzero-flag": ("allowzero in {0, 1}", "", ()),
+    "values": ("all(s >= -1 for s in S)", "", ()),
+    "one-derived": ("sum([1 for s in S if s == -1]) <= 1", "", ()),
+    "zero-copies": (
+        "allowzero == 1 or all(i < X.rank for i in range(len(S)) if S[i] == 0)", "", ("allowzero-flag",)
+    ),
+    "derived-determined": (
+        "all(d > 0 for d in X.shape) if allowzero == 0 else 0 not in S",
+        "-1 in S",
+        ("values", "one-derived", "zero-copies"),
+    ),
+    "same-size": (
+        "product(X.shape) % rest == 0 if -1 in S else product(X.shape) == rest",
+        "",
+        ("values", "one-derived", "zero-copies", "derived-determined"),
+    ),
+}  # fmt: skip
+
+
+def reshape() -> Operator:
+    """An operator whose shape is a quotient of products."""
+    data = tomllib.loads(RESHAPE)
+    data["rule"] = [
+        {
+            "name": name, "class": "validity", "statement": "s", "because": "b", "remedy": "r", "source": "s",
+            "require": require, "relies": list(relies), **({"when": when} if when else {}),
+        }
+        for name, (require, when, relies) in RULES.items()
+    ]  # fmt: skip
+    return _operator(data, "reshape.toml")
+
+
+def test_an_operator_with_products() -> None:
+    label = "derived.Reshape-14."
+    theorems = [theorem for theorem in derived.about(reshape()) if theorem.id.startswith(label)]
+    assert {theorem.id: status(theorem.obligations()) for theorem in theorems} == {
+        theorem.id: theorem.expected for theorem in theorems
+    }
+    assert len(theorems) >= 12
+
+
+KINDS = """
+operator = "Constant"
+summary = "An operator with an attribute of each kind."
+formula = "Y = value"
+source = "test"
+versions = { specified = 13 }
+types = { T = { 1 = ["floats", "ints", "string"] } }
+
+[outputs.Y]
+type = "T"
+shape = "value.shape"
+because = "test"
+
+[parameters]
+value  = { kind = "tensor", required = 1, absent = "none" }
+alpha  = { kind = "float", absent = "0" }
+scales = { kind = "floats", absent = "[]" }
+mode   = { kind = "string", absent = "'plain'" }
+names  = { kind = "strings", absent = "[]" }
+"""
+
+
+def test_attributes_of_every_kind() -> None:
+    data = tomllib.loads(KINDS)
+    said = {"class": "restriction", "statement": "s", "because": "b", "remedy": "r", "source": "s"}
+    texts = ("mode == 'plain'", "value.rank == 1", "'a' in names", "len(scales) == len(names)", "alpha >= 0")
+    data["rule"] = [{"name": f"r{index}", "require": text, **said} for index, text in enumerate(texts)]
+    theorems = list(derived.about(_operator(data, "constant.toml")))
+    assert {theorem.id: status(theorem.obligations()) for theorem in theorems} == {
+        theorem.id: theorem.expected for theorem in theorems
+    }
+    family = next(families(_operator(data, "constant.toml"), Family.everything))
+    values = find(family.setting, list(independent.conforming(family)))
+    assert values is not None
+    call = instance(family.made, family.setting.reading.codes, values)
+    written = read(write(call.model())).graph.nodes[0].attributes
+    assert [each.name for each in written] == ["value", "alpha", "scales", "mode", "names"]
+    assert [(each.kind, each.fields) for each in written] == [(each.kind, each.fields) for each in call.attributes]
+    assert all(each.value == other.value for each, other in zip(written[1:], call.attributes[1:], strict=True))
+    assert (written[3].value, written[4].value) == ("plain", ("a",))
+    assert len(call.attributes[2].value) == 1
+
+
+def test_the_catalogue_of_the_tests_is_the_one_that_is_installed() -> None:
+    assert folder("restrictions").is_dir()
+    assert editions().default in {edition for each in chosen() for _, edition in signatures(each)}

@@ -1,0 +1,91 @@
+"""Every theorem comes out as it is stated, says something, and is confirmed by a second solver."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sonnx.base.resources import folder
+from sonnx.prover import driver, queries
+from sonnx.prover.solver_cache import Answers
+from sonnx.workers.crews import threads
+from sonnx.workers.theorems import prove_all, work
+from tests.support.proved import asked, of_chosen
+
+THEOREMS = asked(driver.theorems())
+CHOSEN = of_chosen(THEOREMS)
+ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata.toml").read_text())["erratum"]}
+
+
+@pytest.fixture(scope="module")
+def kept(request):
+    """Each text is asked once: what did not change since the last run is recalled."""
+    return Answers(Path(request.config.cache.mkdir("proofs")))
+
+
+@pytest.fixture(scope="module")
+def outcomes(kept):
+    """What becomes of each theorem."""
+    with threads(work(None), 2) as crew:
+        return {outcome.theorem.id: outcome for outcome in prove_all(THEOREMS, "all", kept.folder, crew).outcomes}
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)
+def test_it_comes_out_as_stated(theorem, outcomes):
+    outcome = outcomes[theorem.id]
+    assert outcome.status == theorem.expected, [(each.name, each.status) for each in outcome.obligations]
+    assert not outcome.unconfirmed
+    assert outcome.obligations
+    assert outcome.confirmed != bool(theorem.reason_single)
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)
+def test_it_is_well_stated(theorem, outcomes):
+    assert re.fullmatch(r"[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*", theorem.id)
+    assert theorem.statement.endswith(".")
+    assert theorem.formula
+    assert re.fullmatch("[0-9a-f]{64}", outcomes[theorem.id].source)
+    assert len({each.name for each in outcomes[theorem.id].obligations}) == len(outcomes[theorem.id].obligations)
+    if theorem.erratum:
+        assert theorem.erratum in ERRATA
+    if theorem.expected == "refuted":
+        assert theorem.because
+        assert theorem.replay is None or outcomes[theorem.id].replayed
+
+
+def test_identifiers_are_unique():
+    names = [theorem.id for theorem in THEOREMS]
+    assert len(set(names)) == len(names)
+
+
+def test_no_question_has_a_quantifier():
+    for theorem in (each for each in THEOREMS if not each.id.startswith("derived.") or each in CHOSEN):
+        for question in queries.questions(theorem, "z3", theorem.obligations):
+            assert not re.search(r"\((forall|exists|lambda) ", question.text), question.name
+
+
+def test_cvc5_trusts_no_step_for_integers(outcomes):
+    answers = [a for o in outcomes.values() if o.theorem.sort == "int" for each in o.obligations for a in each.answers]
+    proofs = [answer for answer in answers if answer.solver == "cvc5" and answer.result == "unsat"]
+    assert proofs
+    assert all(answer.steps for answer in proofs)
+    assert not sum(answer.trusted for answer in proofs)
+
+
+MUTANTS = [(theorem, mutant) for theorem in THEOREMS for mutant in theorem.mutants]
+
+
+def test_every_proved_theorem_has_a_mutant():
+    assert not [theorem.id for theorem in THEOREMS if theorem.expected == "proved" and not theorem.mutants]
+
+
+@pytest.mark.parametrize(("theorem", "mutant"), MUTANTS, ids=[f"{t.id}: {m.name}" for t, m in MUTANTS])
+def test_the_mutant_is_refuted(theorem, mutant, kept):
+    assert driver.refutes(theorem, mutant, kept)
+
+
+def test_the_text_of_a_question_does_not_depend_on_the_run():
+    for theorem in THEOREMS[::7]:
+        one, other = (list(queries.questions(theorem, "z3", theorem.obligations)) for _ in range(2))
+        assert [q.text for q in one] == [q.text for q in other]

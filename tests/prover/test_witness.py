@@ -1,0 +1,122 @@
+"""Witnesses: models Z3 finds, judged by the checker and by the onnx package."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from sonnx import check
+from sonnx.checker.report import Verdict
+from sonnx.model.reader import read
+from sonnx.model.writer import Unwritable, element_number, write
+from sonnx.profile.catalogue import editions
+from sonnx.proofs import derived, independent
+from sonnx.prover.family import Family, families
+from sonnx.prover.smt_truth import formula
+from sonnx.prover.theorem import Unconfirmed
+from sonnx.prover.witness import Instance, breaks, conforms, find, report, show
+from tests.support.proved import chosen
+
+FAMILIES = [family for each in chosen() for family in families(each, Family.everything)]
+DEFAULT = [family for family in FAMILIES if family.edition == editions().default]
+
+
+def conforming(family: Family) -> tuple[Instance, bytes]:
+    values = find(family.setting, list(independent.conforming(family)))
+    assert values is not None
+    assert "conforms" in conforms(family.made, family.setting.reading.codes, values, family.edition)
+    call, _ = report(family.made, family.setting.reading.codes, values, family.edition)
+    return call, write(call.model())
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.label)
+def test_a_conforming_call_is_accepted_by_onnx_too(family: Family) -> None:
+    _, data = conforming(family)
+    onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
+
+
+@pytest.mark.parametrize("family", DEFAULT, ids=lambda family: family.label)
+def test_each_rule_has_a_file_that_breaks_it_alone(family: Family) -> None:
+    for rule in family.rules:
+        if family.implied_by(rule):
+            continue
+        condition = family.condition(rule)
+        values = find(family.setting, [*independent.breaking(family, rule), formula(condition.fails)])
+        assert values is not None, rule.slug
+        said = breaks(family.made, rule, family.setting.reading.codes, values, family.edition)
+        assert f"breaks {rule.slug} only" in said
+        numbers = [abs(value) for name, value in values.items() if not name.endswith(".type")]
+        assert max(numbers) <= 4, said
+
+
+def test_witnesses_read_like_cases() -> None:
+    family = next(each for each in DEFAULT if each.label == "Max-13")
+    rule = next(each for each in family.rules if each.name == "broadcastable")
+    values = find(family.setting, [*independent.breaking(family, rule), formula(family.condition(rule).fails)])
+    assert values is not None
+    call, found = report(family.made, family.setting.reading.codes, values, family.edition)
+    assert found.verdict is Verdict.FAIL
+    assert all(tensor is not None and tensor.type == "float" for tensor in call.inputs)
+    assert all(extent > 0 for tensor in call.inputs if tensor for extent in tensor.shape)
+    assert show(call).startswith("Max-13(float [")
+
+
+def test_a_witness_that_breaks_another_rule_is_refused() -> None:
+    family = next(each for each in DEFAULT if each.label == "ArgMax-13")
+    rules = {rule.name: rule for rule in family.rules}
+    flag = rules["keepdims-flag"]
+    values = find(family.setting, [*independent.breaking(family, flag), formula(family.condition(flag).fails)])
+    assert values is not None
+    with pytest.raises(Unconfirmed, match=r"should break ArgMax\.axis-range only"):
+        breaks(family.made, rules["axis-range"], family.setting.reading.codes, values, family.edition)
+    with pytest.raises(Unconfirmed, match="should conform"):
+        conforms(family.made, family.setting.reading.codes, values, family.edition)
+
+
+def test_a_theorem_replays_the_counterexample_of_its_own() -> None:
+    theorem = next(each for each in derived.theorems() if each.id == "derived.Max-13.independent.broadcastable")
+    assert theorem.replay is not None
+    said = theorem.replay({"X.count": 2, "X[0].rank": 1, "X[0].0": 2, "X[1].rank": 1, "X[1].0": 3})
+    assert "breaks Max.broadcastable only" in said
+    with pytest.raises(Unconfirmed, match="cannot be completed"):
+        theorem.replay({"X.count": 1, "X[0].rank": 0})
+
+
+# Writing
+
+
+MODEL = """
+<ir_version: 10, opset_import: ["": 13, "local": 1], producer_name: "p", metadata_props: ["k": "v"]>
+g (float[N, 2] a, bool c, float[] s) => (float[N, 2] y) <float[2] w = {1, 2}, int64[1] axes = {-1}, float[N, 2] t> {
+    t = local.twice(a)
+    y = If (c) <then_branch = b1 () => (float[N, 2] u) { u = Max(t, w) },
+                else_branch = b2 () => (float[N, 2] v) { v = Max(a, s) }>
+}
+<domain: "local", opset_import: ["": 13]> twice (x) => (z) { z = Add(x, x) }
+"""
+
+
+def test_what_is_written_reads_the_same() -> None:
+    model = read(onnx.parser.parse_model(MODEL).SerializeToString())
+    again = read(write(model))
+    assert again.graph.nodes == model.graph.nodes
+    assert (again.functions, again.imports, again.metadata) == (model.functions, model.imports, model.metadata)
+    assert [bytes(each.data or b"") for each in again.graph.initializers] == [
+        bytes(each.data or b"") for each in model.graph.initializers
+    ]
+    assert write(again) == write(model)
+    assert check(write(model)).counts == check(onnx.parser.parse_model(MODEL).SerializeToString()).counts
+
+
+def test_what_is_not_kept_is_refused() -> None:
+    model = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], []))
+    model.training_info.add()
+    with pytest.raises(Unwritable, match="training"):
+        write(read(model.SerializeToString()))
+
+
+def test_element_types_have_the_numbers_of_onnx() -> None:
+    assert element_number("float") == onnx.TensorProto.FLOAT
+    assert element_number("bfloat16") == onnx.TensorProto.BFLOAT16
+    assert element_number(None) == 0
+    assert element_number("type 99") == 99

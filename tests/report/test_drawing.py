@@ -1,0 +1,145 @@
+"""The drawn graph: every node once, every edge, and the marks of the findings; no model breaks it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import onnx
+import onnx.parser
+import pytest
+
+from sonnx.checker.graph_outline import Outline, outline
+from sonnx.checker.report import Verdict
+from sonnx.checker.request import CheckRequest, check_model
+from sonnx.evidence.verification import model_bytes
+from sonnx.model.ir import Model
+from sonnx.model.reader import read
+from sonnx.profile.cases import cases
+from sonnx.report import graph_drawing as drawn
+from sonnx.report.html import render
+from tests.report.test_report_pages import Page
+
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+TEXT = """<ir_version: 10, opset_import: ["" : 18]>
+g (float[2] a, float[2] b) => (float[2] y) <float[2] w = {1.0, 2.0}>
+{ c = Max(w)
+  d = Max(c, w)
+  x = Max(a, d)
+  z = Max(x, b)
+  y = Max(z, x, c) }"""
+
+
+def model(text: str = TEXT) -> Model:
+    return read(onnx.parser.parse_model(text).SerializeToString())
+
+
+def page(source: Model) -> str:
+    return render([check_model(source, "", CheckRequest(), "m", drawn=True)], {}, 1)
+
+
+def test_outline_of_a_small_graph() -> None:
+    """c and d compute from constants; c has two users, and is a part of the first, d, which is a part of x."""
+    assert outline(model()) == Outline(
+        boxes=(
+            drawn.Box("graph/input[0]", "a", "input"),
+            drawn.Box("graph/input[1]", "b", "input"),
+            drawn.Box("graph/node[2]", "", "Max", ("graph/node[0]", "graph/node[1]")),
+            drawn.Box("graph/node[3]", "", "Max"),
+            drawn.Box("graph/node[4]", "", "Max"),
+            drawn.Box("graph/output[0]", "y", "output"),
+        ),
+        edges=((0, 2), (2, 3), (1, 3), (3, 4), (2, 4), (4, 5)),
+    )
+
+
+def test_outline_holds_every_node_once_and_goes_forward() -> None:
+    models = [read(path) for path in sorted(LIGHT.glob("*.onnx"))]
+    models += [read(model_bytes(case)) for case in cases()]
+    assert len(models) > 300
+    for each in models:
+        found = outline(each)
+        places = [place for box in found.boxes for place in (box.place, *box.inner) if "/node[" in place]
+        assert sorted(places) == sorted(f"graph/node[{index}]" for index in range(len(each.graph.nodes)))
+        assert all(0 <= start < end < len(found.boxes) for start, end in found.edges)
+
+
+def test_a_use_before_its_definition_is_counted_and_no_edge() -> None:
+    text = '<ir_version: 10, opset_import: ["" : 18]> g (float[2] a) => (float[2] y) { y = Max(x, a)\n x = Max(y) }'
+    found = outline(model(text))
+    assert (found.backward, found.edges) == (1, ((0, 1), (1, 2), (1, 3)))
+
+
+def test_without_the_library_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawn, "find_spec", lambda _: None)
+    said = page(model())
+    assert "Not drawn" in said
+    assert "<svg" not in said
+
+
+def boxes(text: str) -> list[tuple[str, str]]:
+    """Class and title of each box."""
+    return re.findall(r'<g class="box ?([a-z ]*)"><title>([^<]*)</title>', text)
+
+
+@pytest.fixture
+def library() -> None:
+    pytest.importorskip(drawn.LIBRARY)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("name", ["squeezenet", "resnet50", "inception_v1"])
+def test_real_models_are_drawn_whole(name: str) -> None:
+    source = read(LIGHT / f"light_{name}.onnx")
+    report = check_model(source, "", CheckRequest(), "m", drawn=True)
+    said = render([report], {}, 1)
+    Page(said)
+    assert said == render([report], {}, 1)
+    found = boxes(said)
+    assert report.outline is not None
+    assert sorted(title.split()[0] for _, title in found) == sorted(box.place for box in report.outline.boxes)
+    assert len(found) == len(report.outline.boxes)
+    assert said.count("<path") >= len(report.outline.edges)
+    failing = {each.where.place for each in report.findings if each.verdict is Verdict.FAIL}
+    for kind, title in found:
+        box = next(box for box in report.outline.boxes if box.place == title.split()[0])
+        assert ("fail" in kind) == bool(failing.intersection((box.place, *box.inner)))
+
+
+@pytest.mark.usefixtures("library")
+def test_every_piece_fits_a_page() -> None:
+    said = page(read(LIGHT / "light_resnet50.onnx"))
+    heights = [int(height) for height in re.findall(r'<svg [^>]*height="(\d+)"', said)]
+    assert len(heights) == 10
+    assert max(heights) <= 18 * 46 + 8
+
+
+@pytest.mark.usefixtures("library")
+def test_no_case_breaks_the_page() -> None:
+    for case in cases():
+        source = read(model_bytes(case))
+        said = page(source)
+        Page(said)
+        assert said.isascii()
+        assert len(boxes(said)) == len(outline(source).boxes)
+
+
+@pytest.mark.usefixtures("library")
+def test_a_box_is_marked_by_what_is_found_inside_it() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 18]>
+g (bool c, float[2] a) => (float[2] y)
+{ y = If (c) <then_branch = t () => (float[N] p) { p = Max(a) }, else_branch = e () => (float[2] q) { q = Max(a) }> }"""
+    found = {title.split()[0]: kind for kind, title in boxes(page(model(text)))}
+    assert found["graph/node[0]"] == "nested fail"
+    assert found["graph/input[1]"] == "end"
+
+
+@pytest.mark.usefixtures("library")
+def test_names_of_a_model_are_text_only() -> None:
+    source = onnx.parser.parse_model(TEXT)
+    for index, node in enumerate(source.graph.node):
+        node.name = '"/><script>a()</script>\u202e\x1b]]>' + str(index)
+    said = page(read(source.SerializeToString()))
+    Page(said)
+    assert "<script" not in said
+    assert "\x1b" not in said

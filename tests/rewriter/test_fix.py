@@ -1,0 +1,305 @@
+"""Rewrites: what comes of a model, that its values stay by evaluators that are not ours, and nothing half done."""
+
+from __future__ import annotations
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import numpy
+import onnx
+import onnx.parser
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from sonnx.checker.report import Verdict
+from sonnx.checker.selection import every
+from sonnx.executor.executor import asked
+from sonnx.model.reader import read
+from sonnx.rewriter.fix import fix
+from sonnx.rewriter.rewrite import every_kind, title
+from sonnx.rewriter.samples import samples
+
+ROOT = Path(__file__).parent.parent.parent
+CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "fix_cases.toml").read_text("utf-8"))["case"]
+PAGE = (ROOT / "docs" / "fix.md").read_text("utf-8")
+ALL = pytest.mark.parametrize("case", CASES, ids=lambda case: case["title"])
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    """A model from its text; a graph called "unnamed" has no name."""
+    model = onnx.parser.parse_model(text)
+    if model.graph.name == "unnamed":
+        model.graph.name = ""
+    for attribute in (each for node in model.graph.node for each in node.attribute if each.HasField("g")):
+        attribute.g.name = "" if attribute.g.name == "unnamed" else attribute.g.name
+    return model
+
+
+def original(case):
+    """The model before, with its sparse initializers, which the text format does not have."""
+    model = parsed(case["before"])
+    for name, said in case.get("sparse", {}).items():
+        numbers, places = numpy.array(said["values"], numpy.float32), numpy.array(said["indices"], numpy.int64)
+        values, indices = numpy_helper.from_array(numbers, name), numpy_helper.from_array(places)
+        model.graph.sparse_initializer.add(values=values, indices=indices, dims=said["dims"])
+    again = [each for each in model.graph.initializer if each.name in case.get("twice", ())]
+    model.graph.initializer.extend(again)
+    return model
+
+
+def fixed(case):
+    data = original(case).SerializeToString()
+    return fix(data, bind=case.get("bind"), **given(case))
+
+
+def given(case):
+    """What is asked for with the model."""
+    return {
+        "select": case.get("select", ()),
+        "options": case.get("options", ()),
+        "strict_versions": case.get("strict", False),
+    }
+
+
+def shown(model: onnx.ModelProto) -> dict:
+    """All that a model says, without the order of initializers and declarations, and whichever field holds data."""
+    graph = model.graph
+
+    def tensor(it):
+        return it.data_type, tuple(it.dims), numpy_helper.to_array(it).tobytes()
+
+    def attribute(it):
+        value = onnx.helper.get_attribute_value(it)
+        if it.type == onnx.AttributeProto.GRAPH:
+            return inside(value)
+        return tensor(value) if it.type == onnx.AttributeProto.TENSOR else value
+
+    def nodes(it):
+        return [
+            (n.op_type, list(n.input), [o for o in n.output if o], {a.name: attribute(a) for a in n.attribute})
+            for n in it.node
+        ]
+
+    def inside(it):
+        constants = {each.name: tensor(each) for each in it.initializer}
+        return it.name, nodes(it), types(it.input), types(it.output), constants
+
+    def types(values):
+        return {value.name: value.type.SerializeToString() for value in values}
+
+    return {
+        "format": (model.ir_version, [(each.domain, each.version) for each in model.opset_import], graph.name),
+        "nodes": nodes(graph),
+        "inputs": types(graph.input),
+        "outputs": types(graph.output),
+        "value_info": types(value for value in graph.value_info),
+        "initializers": {each.name: tensor(each) for each in graph.initializer},
+        "functions": [each.name for each in model.functions],
+    }
+
+
+def runtime(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+
+
+EVALUATORS = {"onnx": ReferenceEvaluator, "onnxruntime": runtime}
+
+
+@ALL
+def test_the_model_becomes(case):
+    found = fixed(case)
+    made, wanted = (shown(model) for model in (onnx.ModelProto.FromString(found.data), parsed(case["after"])))
+    for part in case.get("only", wanted):
+        assert made[part] == wanted[part], part
+    assert list(dict.fromkeys(each.kind for each in found.rewrites)) == case["kinds"]
+
+
+@ALL
+def test_what_is_left_over(case):
+    found = fixed(case)
+    failing = {each.rule for each in found.after.roots if each.verdict is Verdict.FAIL}
+    assert failing == set(case.get("left", ()))
+
+
+@ALL
+def test_another_evaluator_gives_the_same_values(case):
+    """Independent of the executor that validates: every bit, for generated inputs with special values."""
+    found, before = fixed(case), original(case)
+    if "bind" in case or case.get("oracle") == "none":
+        return  # an evaluator of shapes with symbols has nothing to compare but what is bound
+    if "sorted-nodes" in case["kinds"]:
+        return  # the evaluator runs in the order of the file
+    for values in samples(asked(read(before.SerializeToString())), 3):
+        pair = []
+        for model in (before, onnx.ModelProto.FromString(found.data)):
+            names = {value.name for value in model.graph.input}
+            inputs = {name: each for name, each in values.items() if name in names}
+            with numpy.errstate(all="ignore"):
+                pair.append(EVALUATORS[case.get("oracle", "onnx")](model).run(None, inputs))
+        for one, other in zip(*pair, strict=True):
+            assert (numpy.asarray(one).dtype, numpy.asarray(one).shape) == (other.dtype, other.shape)
+            assert numpy.asarray(one).tobytes() == other.tobytes()
+
+
+@ALL
+def test_fixing_again_does_nothing(case):
+    found = fixed(case)
+    again = fix(found.data, **given(case))
+    assert not again.rewrites
+    assert again.data == found.data
+
+
+@ALL
+def test_the_same_input_gives_the_same_bytes(case):
+    assert fixed(case).data == fixed(case).data
+
+
+@ALL
+def test_the_output_is_valid_onnx(case):
+    if "left" not in case:
+        onnx.checker.check_model(onnx.ModelProto.FromString(fixed(case).data), full_check=True)
+
+
+@ALL
+def test_no_rule_fails_that_did_not_fail_before(case):
+    found = fixed(case)
+    before, after = ({each.rule for each in report.roots} for report in (found.before, found.after))
+    assert after <= before
+
+
+def test_every_rewrite_has_a_case():
+    made = {kind for case in CASES for kind in case["kinds"]} - {"bound-symbol"}
+    assert made == every_kind().keys()
+
+
+def test_every_rewrite_names_rules_that_exist():
+    known = every()
+    names = {*known, *(rule.name for rule in known.values())}
+    for kind, module in every_kind().items():
+        assert title(module), kind
+        assert module.RULES, kind
+        assert set(module.RULES) <= names, kind
+
+
+# ------------------------------------------------------------------ sparse constants
+
+
+def with_sparse(values, indices, dims, where):
+    """A model whose sparse constant stands in an initializer or a node."""
+    constant = "" if where == "initializer" else "w = Constant () "
+    text = (
+        f'<ir_version: 8, opset_import: ["" : 13]> g (float[2, 3] a) => (float[2, 3] y) {{ {constant} y = Max(a, w) }}'
+    )
+    model = onnx.parser.parse_model(text)
+    sparse = onnx.SparseTensorProto(values=values, indices=indices, dims=dims)
+    sparse.values.name, sparse.indices.name = "w", "i"
+    if where == "initializer":
+        model.graph.sparse_initializer.append(sparse)
+    else:
+        model.graph.node[0].attribute.append(helper.make_attribute("sparse_value", sparse))
+    return model
+
+
+def numbers(values, element=numpy.float32):
+    return numpy_helper.from_array(numpy.array(values, element))
+
+
+SPARSE = pytest.mark.parametrize("where", ["initializer", "node"])
+
+
+@SPARSE
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sparse_constant_becomes_the_dense_one(where, seed):
+    """Any values with every bit, at any places, in both forms of indices, in typed and raw data, against numpy."""
+    draw = numpy.random.default_rng(seed)
+    dims = [[2, 3], [1, 3], [3], [1], []][seed % 5]
+    size = int(numpy.prod(dims))
+    places = numpy.flatnonzero(draw.random(size) < 0.6)
+    bits = draw.integers(0, 1 << 32, len(places), numpy.uint32)
+    values, wanted = bits.view(numpy.float32), numpy.zeros(size, numpy.uint32)
+    for place, each in zip(places.tolist(), bits, strict=True):
+        wanted[place] = each
+    by_axis = numpy.stack(numpy.unravel_index(places, dims), 1) if seed % 2 and dims else places
+    tensor = numbers(values)
+    if seed % 3 == 0 and len(values):
+        tensor.ClearField("raw_data")
+        tensor.float_data.extend(1.5 + each for each in range(len(values)))
+        wanted[places] = (1.5 + numpy.arange(len(places))).astype(numpy.float32).view(numpy.uint32)
+    found = fix(with_sparse(tensor, numbers(by_axis, numpy.int64), dims, where).SerializeToString())
+    made = onnx.ModelProto.FromString(found.data)
+    [dense] = made.graph.initializer if where == "initializer" else [made.graph.node[0].attribute[0].t]
+    assert (list(dense.dims), dense.data_type, dense.raw_data) == (dims, 1, wanted.astype("<u4").tobytes())
+    assert not any(each.rule == "no-sparse-tensor" for each in found.after.roots)
+    assert not made.graph.sparse_initializer
+
+
+NOT_DENSE = {
+    "a place outside": ([1], [6], [2, 3]),
+    "a negative place": ([1], [-1], [2, 3]),
+    "an index outside its axis": ([1], [[0, 3]], [2, 3]),
+    "a place twice": ([1, 2], [4, 4], [2, 3]),
+    "places that descend": ([1, 2], [4, 1], [2, 3]),
+    "more values than places": ([1, 2], [4], [2, 3]),
+    "an index too many": ([1], [[0, 1, 1]], [2, 3]),
+    "a negative dimension": ([1], [0], [-2, -3]),
+    "more than 64 MiB": ([1], [0], [1 << 12, (1 << 12) + 1]),
+    "more than any memory": ([1], [0], [1 << 62, 1 << 62]),
+    "a place where nothing is": ([1], [0], [0, 1 << 62, 1 << 62]),
+}
+
+
+@SPARSE
+@pytest.mark.parametrize("why", NOT_DENSE)
+def test_a_sparse_constant_that_leaves_something_open_stays(where, why):
+    values, indices, dims = NOT_DENSE[why]
+    model = with_sparse(numbers(values), numbers(indices, numpy.int64), dims, where)
+    found = fix(model.SerializeToString(), samples=1)
+    assert "no-sparse-tensor" in {each.rule for each in found.after.roots}
+    made = onnx.ModelProto.FromString(found.data)
+    kept, before = (
+        each.graph.sparse_initializer[0] if where == "initializer" else each.graph.node[0].attribute[0].sparse_tensor
+        for each in (made, model)
+    )
+    assert kept == before
+
+
+def test_indices_of_another_type_and_a_constant_the_caller_may_give_stay():
+    wrong = with_sparse(numbers([1]), numbers([0], numpy.int32), [2, 3], "initializer")
+    given = with_sparse(numbers([1]), numbers([0], numpy.int64), [2, 3], "initializer")
+    given.graph.input.append(helper.make_tensor_value_info("w", 1, [2, 3]))
+    for model in (wrong, given):
+        assert "dense-constants" not in {each.kind for each in fix(model.SerializeToString(), samples=1).rewrites}
+
+
+# ------------------------------------------------------------------ the page
+
+
+def table():
+    """The program that makes the tables of docs/fix.md."""
+    path = ROOT / "benchmarks" / "fix.py"
+    found = importlib.util.spec_from_file_location("table", path)
+    made = importlib.util.module_from_spec(found)
+    found.loader.exec_module(made)
+    return made
+
+
+def test_the_page_lists_every_rewrite():
+    assert "".join(table().kinds()) in PAGE
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "models").glob("*.onnx")), ids=lambda path: path.stem)
+def test_the_page_says_what_becomes_of_a_model(path):
+    assert table().row(path, 1) in PAGE
+
+
+def test_the_page_has_every_network_of_the_wheel():
+    """One of them again as a whole; the others would take minutes."""
+    networks = {path.stem: path for path in table().wheel()}
+    assert len(networks) == 9
+    assert all(f"| {name} |" in PAGE for name in networks)
+    assert table().row(networks["light_squeezenet"], 1) in PAGE

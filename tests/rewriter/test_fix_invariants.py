@@ -1,0 +1,55 @@
+"""What holds of every model that is rewritten, whatever it is: no crash, nothing worse, nothing silent."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import sonnx
+from sonnx.base.errors import UsageError
+from sonnx.checker.report import Verdict
+from sonnx.evidence.verification import model_bytes
+from sonnx.model.reader import Unreadable
+from sonnx.profile.cases import cases
+from sonnx.report import fix as text
+from sonnx.rewriter.fix import fix
+from tests.checker.test_invariants import BAD, harmless
+
+ALWAYS = ("split.md: an empty part", "values.md: a sparse constant in a function")
+SOME = [case for case in cases() if not case.id.startswith("range")][::4]
+SOME += [case for case in cases() if case.id in ALWAYS and case not in SOME]
+"""A part of the cases, from every file but that of an operator whose long lists take the executor a minute."""
+
+
+@pytest.mark.parametrize("case", SOME, ids=lambda case: case.id)
+def test_no_model_of_a_case_gets_worse(case):
+    data = model_bytes(case)
+    try:
+        found = fix(data, samples=1)
+    except UsageError as refusal:
+        assert harmless(str(refusal))
+        return
+    before, after = (failures(report) for report in (found.before, found.after))
+    assert after.keys() <= before.keys() | waiting(found.before)
+    assert sonnx.check(found.data, name="model") == found.after
+    if not found.rewrites:
+        assert after == before
+    again = fix(found.data, samples=0)
+    assert again.data == found.data
+    assert all(map(harmless, text.render(found, "").splitlines()))
+
+
+def failures(report: sonnx.Report) -> Counter:
+    return Counter(each.rule for each in report.findings if each.verdict is Verdict.FAIL)
+
+
+def waiting(report: sonnx.Report) -> set[str]:
+    """The rules that could not be asked because another one failed: once that is mended they may fail themselves."""
+    return {each.rule for each in report.findings if each.verdict is Verdict.UNDECIDED and each.cause}
+
+
+@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+def test_what_is_no_model_is_unreadable(data):
+    with pytest.raises(Unreadable):
+        fix(data)

@@ -1,0 +1,48 @@
+"""The verdict on each node test that the onnx package generates, one line each; `make node-verdicts` writes them anew.
+
+A line is the name of the case, the verdict under the default edition, and what was found: a slug alone is outside the
+profile, `!` before it not valid ONNX, `?` depends on values known at run time, `~` is not decided.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import sonnx
+from sonnx.checker.report import Finding, Report, Verdict
+
+RECORDED = Path(__file__).parent.parent / "data" / "node_verdicts.txt"
+SIGNS = {Verdict.FAIL: "", Verdict.ASSUMED: "?"}
+
+
+def models() -> dict[str, bytes]:
+    """The encoded model of each case by its name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        return {case.name: case.model.SerializeToString() for case in collect_testcases(None)}
+
+
+def line(name: str, report: Report) -> str:
+    """What is said of one case."""
+    return " ".join([name, report.verdict, *sorted({_said(finding) for finding in report.roots})])
+
+
+def _said(finding: Finding) -> str:
+    sign = "!" if finding.breaks_onnx else SIGNS.get(finding.verdict, "~")
+    return f"{sign}{finding.rule}"
+
+
+def lines() -> Iterator[str]:
+    """The lines of all cases, by name."""
+    for name, model in sorted(models().items()):
+        yield line(name, sonnx.check(model))
+
+
+if __name__ == "__main__":
+    RECORDED.write_text("".join(f"{each}\n" for each in lines()), "utf-8")
+    print(f"{RECORDED}: written", file=sys.stderr)

@@ -1,0 +1,284 @@
+"""Many models: whatever one of them does to its process, the others get their verdict, in the same order and bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+import sonnx
+from sonnx.evidence.verification import model_bytes
+from sonnx.profile.cases import cases
+from sonnx.report.formats import FORMATS, render
+from sonnx.workers.stored import decode, encode
+from tests.conftest import ROOT, TEXTS
+
+FINE, OPEN = TEXTS["fine"], TEXTS["run_time"]
+WRONG = FINE.replace("float[2] y", "float[3] y")
+
+# What models of these names do to the process that judges them; it stands on the path of children only.
+MISCHIEF = """
+import os, signal, sys, time
+from pathlib import Path
+import sonnx.checker.request
+
+def judge(report):
+    def check(model, digest, asked, name, *more):
+        match Path(name).stem:
+            case "hang": time.sleep(600)
+            case "crash": os.kill(os.getpid(), signal.SIGSEGV)
+            case "shrunk": os.kill(os.getpid(), signal.SIGBUS)
+            case "leave": os._exit(7)
+            case "defect": raise RuntimeError("boom\\x1b[31m")
+            case "hungry": return [bytes(1 << 20) for _ in range(1 << 20)]
+            case "chatty": print("not an answer", flush=True); os.write(1, b"nor this")
+            case "slow": time.sleep(0.5)
+        return report(model, digest, asked, name, *more)
+    return check
+
+if "sonnx.workers.child" in " ".join(sys.orig_argv):
+    sonnx.checker.request.check_model = judge(sonnx.checker.request.check_model)
+"""
+SAID = {
+    "hang": (3, "was not judged within 4 seconds (--timeout)"),
+    "hungry": (3, "was not judged within 300 megabytes of memory (--memory)"),
+    "crash": (4, "was not judged: its process ended with SIGSEGV"),
+    "shrunk": (4, "was not judged: its process ended with SIGBUS"),
+    "leave": (4, "was not judged: its process ended with exit code 7"),
+    "defect": (4, "was not judged: the tool failed (RuntimeError: boom\\x1b[31m)"),
+}
+LIMITS = ("--timeout", "4", "--memory", "300")
+
+
+def model_of(text: str) -> bytes:
+    """A model from its text."""
+    return onnx.parser.parse_model(text).SerializeToString()
+
+
+@pytest.fixture
+def zoo(tmp_path: Path) -> Path:
+    """A folder of models, good and bad, and beside it what the bad ones do."""
+    folder = tmp_path / "zoo"
+    (folder / "deeper").mkdir(parents=True)
+    for name, text in {"fine": FINE, "wrong": WRONG, "open": OPEN, "deeper/last": FINE, "chatty": FINE}.items():
+        (folder / f"{name}.onnx").write_bytes(model_of(text))
+    for name in SAID:
+        (folder / f"{name}.onnx").write_bytes(model_of(FINE))
+    (folder / "text.onnx").write_text("hello")
+    (folder / "readme.md").write_text("no model")
+    (tmp_path / "mischief").mkdir()
+    (tmp_path / "mischief/sitecustomize.py").write_text(MISCHIEF)
+    return folder
+
+
+def command(zoo: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "sonnx", "check", *arguments]
+
+
+def surroundings(zoo: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{zoo.parent / 'mischief'}{os.pathsep}{ROOT}"}
+
+
+def heed_interrupts() -> None:
+    """A process started in the background of a shell ignores them, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def check(zoo: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(zoo, *arguments),
+        env=surroundings(zoo),
+        cwd=zoo,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_one_model_does_not_stop_the_others(zoo: Path) -> None:
+    done = check(zoo, ".", *LIMITS, "--jobs", "2", "--format", "json")
+    document = json.loads(done.stdout)
+    assert done.returncode == document["exit"] == 4
+    verdicts = {report["model"]: report["verdict"] for report in document["reports"]}
+    assert verdicts == {
+        "chatty.onnx": "pass", "deeper/last.onnx": "pass", "fine.onnx": "pass", "open.onnx": "assumed",
+        "wrong.onnx": "fail",
+    }  # fmt: skip
+    unjudged = {each["model"]: (each["exit"], each["reason"]) for each in document["unreadable"]}
+    assert unjudged.pop("text.onnx")[0] == 2
+    assert unjudged == {f"{name}.onnx": (code, f"'{name}.onnx' {said}") for name, (code, said) in
+                        json.loads(json.dumps(SAID).replace("\\\\x1b", "\\u001b")).items()}  # fmt: skip
+
+
+def test_what_happened_is_said(zoo: Path) -> None:
+    done = check(zoo, "hang.onnx", "crash.onnx", "defect.onnx", "text.onnx", "fine.onnx", *LIMITS)
+    lines = done.stderr.splitlines()
+    assert [line.partition("' ")[2] for line in lines[:3]] == [SAID[name][1] for name in ("hang", "crash", "defect")]
+    assert len(lines) == 4
+    assert done.stdout.endswith("\n5 files: 1 pass, 1 unreadable, 1 stopped, 2 failed\n")
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [(["fine", "hang"], 3), (["wrong", "hang"], 1), (["text", "crash"], 4)],
+)
+def test_exit_code(zoo: Path, names: list[str], code: int) -> None:
+    assert check(zoo, *(f"{name}.onnx" for name in names), *LIMITS).returncode == code
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_jobs_do_not_change_a_byte(zoo: Path, form: str) -> None:
+    names = ["fine.onnx", "wrong.onnx", "text.onnx", "open.onnx", "deeper", "missing.onnx"]
+    outputs = {jobs: check(zoo, *names, "--format", form, "--jobs", jobs) for jobs in ("0", "1", "3")}
+    assert outputs["0"].stdout.count("wrong.onnx")
+    assert {(done.stdout, done.stderr, done.returncode) for done in outputs.values()} == {
+        (outputs["0"].stdout, outputs["0"].stderr, 2)
+    }
+
+
+@pytest.mark.parametrize("case", cases()[::9], ids=lambda case: case.id)
+def test_a_stored_report_is_the_report(case) -> None:
+    for edition in (None, "2025-10"):
+        report = sonnx.check(model_bytes(case), edition)
+        again = decode(json.loads(json.dumps(encode(report))))
+        assert again == report
+        assert render("json", [again], {}, 0) == render("json", [report], {}, 0)
+
+
+@pytest.mark.parametrize("data", [{}, {"report": {}, "shared": [], "findings": []}, {"report": {"x": {"y": 1}}}, None])
+def test_other_data_are_refused(data: object) -> None:
+    with pytest.raises(ValueError, match="no data of a report"):
+        decode(data)
+
+
+# ------------------------------------------------------------------ which models
+
+
+def test_folders_and_patterns(zoo: Path) -> None:
+    named = json.loads(check(zoo, "deeper", "f*.onnx", "fine.onnx", "**/last.onnx", "--format", "json").stdout)
+    assert [report["model"] for report in named["reports"]] == ["deeper/last.onnx", "fine.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["empty"], "sonnx: the folder 'empty' has no .onnx file\n"),
+        (["no*.onnx"], "sonnx: no file matches 'no*.onnx'\n"),
+        (["fine.onnx", "--jobs", "0", "--timeout", "3"],
+         "sonnx: --timeout needs a child process, and --jobs 0 asks for none\n"),
+        (["fine.onnx", "wrong.onnx", "--edition", "1999"], "sonnx: there is no edition '1999'; "),
+        (["fine.onnx", "wrong.onnx", "--resume", "fine.onnx"],
+         "sonnx: 'fine.onnx' is no file of --resume; name another file\n"),
+    ],
+)  # fmt: skip
+def test_misuse(zoo: Path, arguments: list[str], sentence: str) -> None:
+    (zoo / "empty").mkdir()
+    before = (zoo / "fine.onnx").read_bytes()
+    done = check(zoo, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(sentence)
+    assert done.stderr.count("\n") == 1
+    assert (zoo / "fine.onnx").read_bytes() == before
+
+
+def test_standard_input_among_others(zoo: Path) -> None:
+    data = (zoo / "wrong.onnx").read_bytes()
+    done = subprocess.run(command(zoo, "-", "fine.onnx", "--format", "json"), cwd=zoo, env=surroundings(zoo),
+                          input=data, capture_output=True, check=False)  # fmt: skip
+    said = [(report["model"], report["verdict"]) for report in json.loads(done.stdout)["reports"]]
+    assert said == [("standard input", "fail"), ("fine.onnx", "pass")]
+
+
+def test_modules_of_the_folder_are_not_run(zoo: Path) -> None:
+    """A zoo that has a json.py must not take part in the check."""
+    (zoo / "json.py").write_text("import os; os._exit(9)")
+    installed = (
+        f"import sys; sys.path[:] = [{str(ROOT)!r}, *sys.path[1:]]; from sonnx.cli.main import run; run(sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", installed, "check", "fine.onnx", "open.onnx"], cwd=zoo,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.stdout.endswith("2 files: 1 pass, 1 assumed\n"), done.stderr
+
+
+# ------------------------------------------------------------------ interrupted and resumed
+
+
+def names(count: int, zoo: Path) -> list[str]:
+    """So many models, the fourth of which takes for ever."""
+    made = []
+    for number in range(count):
+        folder = zoo / f"f{number}"
+        folder.mkdir()
+        made.append(str((folder / ("hang" if number == 3 else "fine")).relative_to(zoo)) + ".onnx")
+        (zoo / made[-1]).write_bytes((zoo / "fine.onnx").read_bytes())
+    return made
+
+
+def test_an_interrupt_leaves_a_report_and_resume_goes_on(zoo: Path) -> None:
+    models = names(8, zoo)
+    process = subprocess.Popen(
+        command(zoo, *models, "--jobs", "1", "--resume", "kept", "--format", "json"),
+        cwd=zoo, env=surroundings(zoo), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=heed_interrupts,
+    )  # fmt: skip
+    journal = zoo / "kept"
+    deadline = time.monotonic() + 60
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err == b"sonnx: interrupted\n"
+    document = json.loads(out)
+    assert [report["model"] for report in document["reports"]] == models[:3]
+    assert {each["reason"].partition("' ")[2] for each in document["unreadable"]} == {
+        "was not judged: the run was interrupted"
+    }
+    assert [each["model"] for each in document["unreadable"]] == models[3:]
+
+    with journal.open("ab") as file:
+        file.write(b'{"model": "torn')
+    done = check(zoo, *models, "--jobs", "1", "--resume", "kept", "--strict-versions", "--format", "json")
+    assert done.returncode == 2, "its answers are for another way of judging"
+    (zoo / models[3]).unlink()
+    models.remove("f3/hang.onnx")
+    (zoo / models[0]).write_bytes((zoo / "wrong.onnx").read_bytes())
+    done = check(zoo, *models, "--jobs", "1", "--resume", "kept", "--format", "json")
+    verdicts = [report["verdict"] for report in json.loads(done.stdout)["reports"]]
+    assert verdicts == ["fail", *["pass"] * 6], "a changed file is judged again"
+
+
+def test_kept_answers_are_taken(zoo: Path) -> None:
+    first = check(zoo, "fine.onnx", "wrong.onnx", "--resume", "kept")
+    kept = (zoo / "kept").read_text()
+    (zoo / "kept").write_text(kept.replace("float[3]", "kept[3]").replace("[3]", "[4]"))
+    assert kept.count("\n") == 3
+    second = check(zoo, "fine.onnx", "wrong.onnx", "--resume", "kept")
+    assert second.stdout == first.stdout.replace("[3]", "[4]") != first.stdout, "the answers of the file are shown"
+    assert (zoo / "kept").read_text().count("\n") == 3
+
+
+def test_no_child_outlives_the_run(zoo: Path) -> None:
+    process = subprocess.Popen(command(zoo, "hang.onnx", "fine.onnx", "--jobs", "2"), cwd=zoo, env=surroundings(zoo),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=heed_interrupts)  # fmt: skip
+    children: list[str] = []
+    deadline = time.monotonic() + 30
+    while len(children) < 2:
+        assert time.monotonic() < deadline
+        listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        tasks = [path.read_text().split() for path in listed.parent.parent.glob("*/children")]
+        children = [child for task in tasks for child in task]
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=20)
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]

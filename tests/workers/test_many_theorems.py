@@ -1,0 +1,155 @@
+"""Many theorems: whatever one of them does to its process, the others are decided, and nothing decided is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sonnx.prover import driver
+from sonnx.prover.solver_cache import Answers
+from sonnx.workers.crews import threads
+from sonnx.workers.theorems import decode, encode, prove_all, work
+from tests.conftest import ROOT
+from tests.workers.test_cluster import Cluster, cluster_of, needs_dask
+from tests.workers.test_many_models import heed_interrupts
+
+# What these theorems do to the process that proves them; it stands on the path of children only.
+MISCHIEF = """
+import os, signal, sys, time
+import sonnx.prover.driver
+
+def outcome(prove):
+    def proved(theorem, *rest):
+        match theorem.id:
+            case "word.agreed": time.sleep(600)
+            case "word.join": os.kill(os.getpid(), signal.SIGSEGV)
+            case "word.normal": raise RuntimeError("boom")
+        if "SLOWLY" in os.environ: time.sleep(0.5)
+        return prove(theorem, *rest)
+    return proved
+
+if "sonnx.workers.child" in " ".join(sys.orig_argv):
+    sonnx.prover.driver.outcome = outcome(sonnx.prover.driver.outcome)
+"""
+SAID = {
+    "word.agreed": "word.agreed was not decided within 3 seconds (--timeout)",
+    "word.join": "word.join was not decided: its process ended with SIGSEGV",
+    "word.normal": "word.normal was not decided: the tool failed (RuntimeError: boom)",
+}
+
+
+@pytest.fixture(scope="module")
+def mischief(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mischief")
+    (folder / "sitecustomize.py").write_text(MISCHIEF)
+    return folder
+
+
+def prove(*arguments: str, path: tuple[Path, ...] = (), **more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "sonnx", "prove", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*path, ROOT))), **more},
+        text=True, start_new_session=True, preexec_fn=heed_interrupts,
+    )  # fmt: skip
+
+
+def certificates(text: str) -> dict[str, dict[str, object]]:
+    return {each["id"]: each for each in json.loads(text)["theorems"]}
+
+
+def test_one_theorem_does_not_stop_the_others(mischief: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    asked = ["--select", "word", "--no-cache", "--jobs", "2", "--format", "json"]
+    process = prove(*asked, "--timeout", "3", "--record", str(record), path=(mischief,))
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 4
+    assert err == f"sonnx: {record} is not written, because 3 theorems have no answer\n"
+    assert not record.exists()
+    found = certificates(out)
+    assert {name: each["unanswered"] for name, each in found.items() if each["unanswered"]} == SAID
+    usual = certificates(prove(*asked).communicate(timeout=120)[0])
+    assert {each["status"] for each in usual.values()} == {"proved"}
+    assert {name: each for name, each in found.items() if name not in SAID} == {
+        name: each for name, each in usual.items() if name not in SAID
+    }
+
+
+@pytest.mark.parametrize(("names", "code"), [("word.agreed,word.clamped", 3), ("word.join,word.agreed", 4)])
+def test_exit_code(names: str, code: int, mischief: Path) -> None:
+    process = prove("--select", names, "--no-cache", "--timeout", "3", path=(mischief,))
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "word.agreed: was not decided within 3 seconds (--timeout)\n" in out
+
+
+def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_path: Path) -> None:
+    asked = ["--select", "word.agreed,word.clamped,word.positions", "--cache", str(tmp_path), "--format", "json"]
+    process = prove(*asked, "--jobs", "2", path=(mischief,))
+    deadline = time.monotonic() + 60
+    while len(kept := {path.name for path in tmp_path.rglob("*.json")}) < 3:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, "sonnx: interrupted\n")
+    found = certificates(out)
+    assert found["word.clamped"]["status"] == "proved"
+    assert found["word.agreed"]["unanswered"] == "word.agreed was not decided: the run was interrupted"
+    again, _ = prove(*asked).communicate(timeout=60)
+    assert {each["status"] for each in certificates(again).values()} == {"proved"}
+    assert kept <= {path.name for path in tmp_path.rglob("*.json")}
+
+
+def test_an_outcome_is_the_same_after_its_journey() -> None:
+    names = ["word.clamped", "window.printed-window", "broadcast.axis-rules-aligned-left", "derived.Relu-14"]
+    for theorem in driver.select(driver.theorems(), names):
+        outcome = driver.outcome(theorem, "all", Answers(None))
+        assert decode(theorem, json.loads(json.dumps(encode(outcome)))) == outcome
+
+
+def test_one_process_or_two_say_the_same() -> None:
+    found = driver.select(driver.theorems(), ["word", "layout", "reduction", "max.fold", "derived.Relu-14"])
+    with threads(work(None), 2) as crew:
+        proofs = prove_all(found, "z3", None, crew)
+    assert list(proofs.outcomes) == list(driver.prove(found))
+    assert not proofs.interrupted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--jobs", "0", "--timeout", "3"], "--timeout needs a child process, and --jobs 0 asks for none"),
+        (["--jobs", "0", "--cluster", "x:1"], "--cluster needs a child process, and --jobs 0 asks for none"),
+        (["m.onnx", "--cluster", "x:1"], "--cluster is about theorems; leave out the model."),
+        (["m.onnx", "--timeout", "1"], "--timeout is about theorems; leave out the model."),
+    ],
+)
+def test_misuse(arguments: list[str], sentence: str) -> None:
+    process = prove(*arguments)
+    assert process.communicate(timeout=60) == ("", f"sonnx: {sentence}\n")
+    assert process.returncode == 2
+
+
+@needs_dask
+def test_a_cluster_proves_the_same_though_a_worker_is_killed(mischief: Path, tmp_path: Path) -> None:
+    asked = ["--select", "layout,word.clamped,word.sliced,word.window,reduction", "--format", "json"]
+    here, err = prove(*asked, "--no-cache").communicate(timeout=120)
+    assert err == ""
+    with cluster_of(2, mischief, ROOT, SLOWLY="1") as cluster:
+        assert isinstance(cluster, Cluster)
+        process = prove(*asked, "--cache", str(tmp_path), "--cluster", cluster.address, path=(mischief,))
+        deadline = time.monotonic() + 60
+        while len([*tmp_path.rglob("*.json")]) < 3:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.05)
+        os.kill(cluster.workers[0], signal.SIGKILL)
+        assert process.communicate(timeout=120) == (here, "")
+    assert process.returncode == 0
