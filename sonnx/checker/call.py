@@ -17,6 +17,7 @@ from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, relying
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.explainer import show
+from sonnx.language.structure import Read, reads
 from sonnx.profile.definitions import Output, Rule, Tag, at
 from sonnx.profile.signature import Signature, demanded
 
@@ -177,7 +178,7 @@ def _at_run_time(made: Signature, texts: Iterable[Expression | None], names: Map
         name
         for name, tensor in tensors.items()
         if name in used and isinstance(tensor, TensorFacts) and isinstance(tensor.values, Unknown)
-        if f"{name}_input" in names or any(f"{name}.values" in text for text in read)
+        if f"{name}_input" in names or any(Read(name, "values") in reads(text) for text in read.values())
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -54,6 +55,8 @@ class Expression:
     text: str
     names: frozenset[str]
     run: Run = field(compare=False, repr=False)
+    tree: ast.expr = field(compare=False, repr=False)
+    """The syntax tree of the text, which `structure.py` answers questions from."""
     words: tuple[str, ...] = field(default=(), compare=False)
     """The words the text uses itself."""
     variables: frozenset[str] = field(default=frozenset(), compare=False)

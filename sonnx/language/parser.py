@@ -48,7 +48,9 @@ def parse(text: str) -> Expression:
         over = _ranged_over(walker, tree.body)
     except RecursionError:
         raise RuleError(f"{text[:40]!r}… is nested too deeply") from None
-    return Expression(text, frozenset(walker.free), run, tuple(walker.used), frozenset(walker.variables), over)
+    return Expression(
+        text, frozenset(walker.free), run, tree.body, tuple(walker.used), frozenset(walker.variables), over
+    )
 
 
 def operand(text: str) -> str:

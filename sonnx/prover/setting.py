@@ -6,7 +6,6 @@ and the general rules of the profile read by Z3 (`general_rules`), not typed aga
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ import z3
 from sonnx.checker.rules import ActiveRules
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import Cause, Unknown
+from sonnx.language.structure import questions, reads
 from sonnx.model.ir import WIDTH
 from sonnx.profile.definitions import Input, Output, Parameter, Rule
 from sonnx.profile.signature import Signature
@@ -246,19 +246,24 @@ def _holding(shape: Listing, length: int | Number) -> z3.BoolRef:
 
 def valued(made: Signature) -> frozenset[str]:
     """The inputs whose values a rule of the operator reads."""
-    return _named(made, r"\b(\w+)\.values\b")
+    read = {name for each in _expressions(made) for name, field in reads(each) if field == "values"}
+    return _inputs_among(made, read)
 
 
 def asked_constant(made: Signature) -> frozenset[str]:
     """The inputs of which a rule of the operator asks whether they are constants."""
-    return _named(made, r"\bconstant\((\w+)\)")
+    asked = {name for each in _expressions(made) for question, name in questions(each) if question == "constant"}
+    return _inputs_among(made, asked)
 
 
-def _named(made: Signature, pattern: str) -> frozenset[str]:
+def _expressions(made: Signature) -> list[Expression]:
+    """The conditions of an operator's rules, its definitions and its shapes."""
     expressions = [each for rule in made.rules for each in (rule.require, rule.onnx, rule.when) if each is not None]
-    expressions += [*made.define.values(), *made.shapes.values()]
-    found = {name for each in expressions for name in re.findall(pattern, each.text)}
-    return frozenset(formal.name for formal in made.inputs if formal.name in found)
+    return [*expressions, *made.define.values(), *made.shapes.values()]
+
+
+def _inputs_among(made: Signature, names: set[str]) -> frozenset[str]:
+    return frozenset(formal.name for formal in made.inputs if formal.name in names)
 
 
 def general_rules(setting: Setting, in_force: ActiveRules) -> Iterator[tuple[str, Truth]]:

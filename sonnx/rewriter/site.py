@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +17,7 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.executor.preparation import Applier
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.parser import parse
+from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Function, Node, Tensor
 from sonnx.model.scopes import standard
 from sonnx.numerics.formats import NAMES
@@ -149,13 +149,12 @@ class Site:
     def shape_demanded(self, name: str) -> tuple[int, ...] | None:
         """The shape the operator's own rules ask of an input: by `NAME.shape == …` or `NAME.rank == 0`."""
         for rule in self.call.signature.rules if self.call.signature else ():
-            text = rule.require.text if rule.require else ""
-            if text == f"{name}.rank == 0":
-                return ()
-            found = re.fullmatch(rf"{name}\.shape == (.+)", text)
-            if found:
-                value = self.value(found[1])
-                return value if isinstance(value, tuple) else None
+            for left, right in equalities(rule.require) if rule.require else ():
+                if (left.text, right.text) == (f"{name}.rank", "0"):
+                    return ()
+                if left.text == f"{name}.shape":
+                    value = self.value(right.text)
+                    return value if isinstance(value, tuple) else None
         return None
 
 

@@ -5,9 +5,10 @@ Which parameter counts which axes is read from the operator's data file: where i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
+from sonnx.language.domain import Expression
+from sonnx.language.structure import arguments_of
 from sonnx.profile.definitions import Operator, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.rewrite import Change
@@ -39,13 +40,15 @@ def _written(site: Site, parameter: Parameter, axis: int) -> Change:
 
 def _ranks(known: Operator, parameter: Parameter) -> Iterator[str]:
     """The ranks the file counts a parameter in: the second arguments of `normal`."""
-    for text in _texts(known):
-        yield from re.findall(rf"\bnormal\({parameter.name}, ([\w.\[\]]+)\)", text)
+    for expression in _expressions(known):
+        for axis, rank in arguments_of(expression, "normal"):
+            if axis.text == parameter.name:
+                yield rank.text
 
 
-def _texts(known: Operator) -> Iterator[str]:
+def _expressions(known: Operator) -> Iterator[Expression]:
     versioned: list[Mapping[int, object]] = [each.shape for each in known.outputs]
     versioned += known.define.values()
     for values in versioned:
-        yield from (getattr(each, "text", "") for each in values.values())
-    yield from (rule.require.text for rule in known.rules if rule.require)
+        yield from (each for each in values.values() if isinstance(each, Expression))
+    yield from (rule.require for rule in known.rules if rule.require)

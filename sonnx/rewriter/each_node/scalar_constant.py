@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sonnx.language.structure import equalities
 from sonnx.model.ir import Tensor
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.rewrite import Change
@@ -17,12 +18,15 @@ def rewrite(site: Site) -> Change | None:
     made, failing = site.signature, site.fails(RULES)
     if made is None or not failing:
         return None
-    texts = [rule.require.text for rule in made.rules if rule.slug in failing and rule.require]
+    demanded = [
+        each for rule in made.rules if rule.slug in failing and rule.require for each in equalities(rule.require)
+    ]
+    scalars = {left.text for left, right in demanded if right.text == "0"}
     together = any(slug.endswith(".scale-scalar") for slug in failing)  # a zero point has the shape of its scale
     inputs, constants, before = list(site.node.inputs), list[Tensor](), list[str]()
     for index, formal in enumerate(made.inputs[: len(inputs)]):
         constant = site.constant(index)
-        asked = any(f"{formal.name}.rank == 0" in text for text in texts) or (together and index > 0)
+        asked = f"{formal.name}.rank" in scalars or (together and index > 0)
         if asked and constant is not None and constant.dims and set(constant.dims) == {1}:
             scalar = replace(constant_tensors.reshaped(constant, ()), name=f"{constant.name}.scalar")
             before.append(f"{formal.name} {descriptions.tensor(constant)}")

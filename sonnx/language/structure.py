@@ -1,0 +1,113 @@
+"""What an expression reads and demands, answered from its syntax tree.
+
+Checker, prover and rewriter ask these questions instead of searching the text of a rule, so that a rule can be written
+another way without switching anything off.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from sonnx.language.domain import Expression
+from sonnx.language.parser import ASKED, parse
+
+
+class Read(NamedTuple):
+    """A field of a name that an expression reads: `X.shape` is Read("X", "shape"), also inside a loop over X."""
+
+    name: str
+    field: str
+
+
+class Question(NamedTuple):
+    """A fact about a name that an expression asks for: `constant(W)` is Question("constant", "W")."""
+
+    question: str
+    name: str
+
+
+class Equality(NamedTuple):
+    """One comparison by == that an expression demands: a conjunct of it, not a part below `or` or `not`."""
+
+    left: Expression
+    right: Expression
+
+
+@cache
+def reads(expression: Expression) -> frozenset[Read]:
+    """The fields an expression reads, each with the name it is read of."""
+    loops = dict(_loops(expression.tree))
+    found = (
+        (_root(each.value, loops), each.attr) for each in ast.walk(expression.tree) if isinstance(each, ast.Attribute)
+    )
+    return frozenset(Read(name, field) for name, field in found if name)
+
+
+@cache
+def questions(expression: Expression) -> frozenset[Question]:
+    """The facts about names that an expression asks for."""
+    return frozenset(
+        Question(name, arguments[0].id)
+        for name, arguments in _calls(expression)
+        if name in ASKED and isinstance(arguments[0], ast.Name)
+    )
+
+
+@cache
+def arguments_of(expression: Expression, name: str) -> tuple[tuple[Expression, ...], ...]:
+    """The arguments of each call of a function or built-in, in the order of the text."""
+    return tuple(
+        tuple(parse(ast.unparse(each)) for each in arguments)
+        for called, arguments in _calls(expression)
+        if called == name
+    )
+
+
+@cache
+def equalities(expression: Expression) -> tuple[Equality, ...]:
+    """The equalities an expression demands: itself, or the parts of an outermost `and`."""
+    parts = expression.tree.values if _is_conjunction(expression.tree) else [expression.tree]
+    return tuple(
+        Equality(parse(ast.unparse(part.left)), parse(ast.unparse(part.comparators[0])))
+        for part in parts
+        if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq)
+    )
+
+
+@cache
+def strings(expression: Expression) -> frozenset[str]:
+    """The strings an expression names."""
+    constants = (each.value for each in ast.walk(expression.tree) if isinstance(each, ast.Constant))
+    return frozenset(value for value in constants if isinstance(value, str))
+
+
+def _is_conjunction(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
+
+
+def _calls(expression: Expression) -> Iterator[tuple[str, list[ast.expr]]]:
+    for each in ast.walk(expression.tree):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            yield each.func.id, each.args
+
+
+def _loops(tree: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Each loop variable with what it ranges over."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.comprehension) and isinstance(each.target, ast.Name):
+            yield each.target.id, each.iter
+
+
+def _root(tree: ast.expr, loops: dict[str, ast.expr]) -> str:
+    """The name whose field, or whose items' field, is read; "" where it is not a name's."""
+    while not isinstance(tree, ast.Name) or tree.id in loops:
+        if isinstance(tree, ast.Name):
+            tree = loops[tree.id]
+        elif isinstance(tree, ast.Subscript):
+            tree = tree.value
+        else:
+            return ""
+    return tree.id
