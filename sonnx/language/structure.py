@@ -69,7 +69,8 @@ def arguments_of(expression: Expression, name: str) -> tuple[tuple[Expression, .
 @cache
 def equalities(expression: Expression) -> tuple[Equality, ...]:
     """The equalities an expression demands: itself, or the parts of an outermost `and`."""
-    parts = expression.tree.values if _is_conjunction(expression.tree) else [expression.tree]
+    tree = expression.tree
+    parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     return tuple(
         Equality(parse(ast.unparse(part.left)), parse(ast.unparse(part.comparators[0])))
         for part in parts
@@ -82,10 +83,6 @@ def strings(expression: Expression) -> frozenset[str]:
     """The strings an expression names."""
     constants = (each.value for each in ast.walk(expression.tree) if isinstance(each, ast.Constant))
     return frozenset(value for value in constants if isinstance(value, str))
-
-
-def _is_conjunction(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
 
 
 def _calls(expression: Expression) -> Iterator[tuple[str, list[ast.expr]]]:

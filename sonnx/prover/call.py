@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from sonnx.checker.environment import environment
+from sonnx.graph.environment import environment
 from sonnx.language.evaluator import Cause, Unknown
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Attribute

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sonnx.base.escaping import plural
-from sonnx.checker.environment import NOTHING_STATED, constant_facts, declared_facts
+from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Report, Verdict, Where
-from sonnx.checker.walk import judge_model
+from sonnx.graph.environment import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import Scope, scopes, standard

@@ -9,10 +9,10 @@ from pathlib import PurePath
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
+from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.selection import named
-from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.model.scopes import function_key, imports_of, stored

@@ -10,11 +10,11 @@ from typing import Any
 
 from sonnx.base.errors import Stop
 from sonnx.checker.call import judge_facts, judge_form
-from sonnx.checker.environment import environment, evaluate
-from sonnx.checker.graph_rules import Call
 from sonnx.checker.report import Verdict
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.preparation import Applier
+from sonnx.graph.call import Call
+from sonnx.graph.environment import environment, evaluate
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.parser import parse
 from sonnx.language.structure import equalities

@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from sonnx.base.escaping import escape, quote
-from sonnx.checker.environment import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.checker.report import Where
+from sonnx.graph.environment import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
 from sonnx.model.ir import NOT_STATED, Graph, Model, Node, Tensor, Type
 from sonnx.model.scopes import Scope, captured

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from sonnx.checker.environment import NO_SHAPE, RUN_TIME, dimension
 from sonnx.checker.report import Verdict
 from sonnx.checker.rules import evaluate_rule
 from sonnx.checker.selection import every
 from sonnx.cli import main
+from sonnx.graph.environment import NO_SHAPE, RUN_TIME, dimension
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Evaluator, TensorFacts
 from sonnx.language.parser import parse

@@ -11,7 +11,6 @@ from types import ModuleType
 
 from sonnx.checker.graph_rules import files, functions, graphs, nodes, tensors
 from sonnx.checker.graph_rules.defect import Defect
-from sonnx.checker.graph_rules.nodes import Call
 from sonnx.profile.definitions import Rule
 
 SUBJECTS: dict[str, ModuleType] = {
@@ -30,4 +29,4 @@ def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
     return function
 
 
-__all__ = ["SUBJECTS", "Call", "Defect", "decide"]
+__all__ = ["SUBJECTS", "Defect", "decide"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonnx.checker.environment import whole_numbers
+from sonnx.graph.environment import whole_numbers
 from sonnx.model.ir import Node, Tensor
 from sonnx.rewriter import descriptions, new_nodes
 from sonnx.rewriter.rewrite import Change

@@ -55,6 +55,11 @@ def constant_facts(tensor: Tensor) -> TensorFacts:
     return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), _values(tensor))
 
 
+def replaceable_facts(tensor: Tensor) -> TensorFacts:
+    """What a default value states that a caller may replace: its type and its dimensions."""
+    return constant_facts(tensor)._replace(values=RUN_TIME)
+
+
 def sparse_facts(tensor: SparseTensor) -> TensorFacts:
     """What a sparse constant states: its type and its dimensions."""
     element = NO_TYPE if tensor.element is None else tensor.element

@@ -1,0 +1,218 @@
+"""The check: every rule in force, for every subject of a model.
+
+The interpreter gives the facts of all values and the results of the rules about all calls; here the rules about files,
+graphs, values and tensors are added, and everything gets its place.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sonnx.base.escaping import escape, quote
+from sonnx.checker.facts_domain import FactsDomain
+from sonnx.checker.graph_rules.defect import Defect
+from sonnx.checker.report import Report, Verdict, Where
+from sonnx.checker.report_builder import ReportBuilder, notes
+from sonnx.checker.rules import ActiveRules, RuleResults, evaluate_rule, outcome
+from sonnx.graph.call import Calls
+from sonnx.graph.environment import is_sparse
+from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
+from sonnx.model.scopes import Scope, nested
+from sonnx.profile import catalogue
+from sonnx.profile.signature import Signature
+
+if TYPE_CHECKING:
+    from sonnx.checker.tailoring import Tailoring
+
+Facts = Interpretation[TensorFacts, RuleResults]
+"""A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
+
+SPARSE = Type("sparse tensor", None, None, True)
+
+
+class TypeResult(NamedTuple):
+    """The facts of a declared type, and the results of the rules about values."""
+
+    facts: TensorFacts
+    results: RuleResults
+
+
+def judge_model(
+    model: Model, name: str, edition: str, *, strict_versions: bool = False, tailoring: Tailoring | None = None
+) -> Report:
+    """The report on a model under an edition; `name` is what the report calls the file."""
+    strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
+    rules = ActiveRules(catalogue.editions().editions[edition], strict, tailoring)
+    return check_facts(stated_facts(model, rules), rules, name)
+
+
+def stated_facts(model: Model, rules: ActiveRules) -> Facts:
+    """What a model states: the facts of its values, and the results of the rules about its calls."""
+    return interpret(model, FactsDomain(rules), Calls(model, rules.edition, strict=rules.strict))
+
+
+def check_facts(facts: Facts, rules: ActiveRules, name: str) -> Report:
+    """The report on a model whose facts are known."""
+    return _Check(facts, rules).run(name)
+
+
+class _Check:
+    """One pass over an interpretation; what it reads is frozen, what it writes is the report."""
+
+    def __init__(self, facts: Facts, rules: ActiveRules) -> None:
+        self.facts, self.model, self.rules = facts, facts.model, rules
+        self.report = ReportBuilder(rules)
+        self.domain = FactsDomain(rules)
+        self.of_types: dict[Type, TypeResult] = {}
+
+    def run(self, name: str) -> Report:
+        for rule in self.rules.deciding("model"):
+            self._decide(rule, Where("", "model"), self.model, self.rules.editions)
+        for index, function in enumerate(self.model.functions):
+            self._function(function, f"function[{index}]")
+        for found in self.facts.scopes:
+            self._scope(found)
+        for place, graph in self.model.training:
+            for scope in nested(Scope(escape(place), graph, {})):
+                self._values(scope)
+        nodes = [visit for found in self.facts.scopes for visit in found.visits]
+        domains = {visit.node.domain for visit in nodes}
+        signatures = self._signatures()
+        for text in notes(self.model, domains, signatures, self.rules.edition):
+            self.report.note(text)
+        return self.report.report(name, len(nodes), signatures)
+
+    def _signatures(self) -> list[Signature]:
+        """The signatures that occur, in the order of their first call."""
+        made = (visit.call.signature for found in self.facts.scopes for visit in found.visits)
+        return list({(each.operator, each.version): each for each in made if each is not None}.values())
+
+    def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
+        """Decide a rule of graph.toml: one pass for the subject, or one failure for each defect."""
+        found: Defect | None = None
+        for found in self.rules.decide(rule)(*subject):
+            place = "/".join(filter(None, (where.place, found.place))) or "model"
+            kind = "node" if found.operator else "value" if found.name else where.kind
+            name = found.name or ("" if found.operator else where.name)
+            self.report.fail(rule, found.actual, Where(place, kind, name, found.operator))
+        if found is None:
+            self.report.succeed(rule)
+
+    def _function(self, function: Function, place: str) -> None:
+        where = Where(place, "function", function.name)
+        for rule in self.rules.deciding("function"):
+            self._decide(rule, where, function)
+        for attribute in function.defaults:
+            self._attribute(attribute, place)
+
+    def _scope(self, found: ScopeResult[TensorFacts, RuleResults]) -> None:
+        scope = found.scope
+        where = Where(scope.place, "graph", scope.graph.name)
+        for rule in self.rules.deciding("graph"):
+            self._decide(rule, where, scope)
+        self._values(scope)
+        self._default_inputs(scope)
+        uses = self.report.uses
+        for visit in found.visits:
+            if visit.result.loud:
+                node = visit.node
+                place = Where(scope.node_place(visit.position), "node", node.name, node.operator, visit.call.operator_set)
+                self.report.use(visit.result, place, node, visit.call.signature)
+            else:
+                uses[visit.result] += 1
+
+    # Values: by their declarations
+
+    def _values(self, scope: Scope) -> None:
+        """Check each value of a scope once, by its first declaration."""
+        graph, seen = scope.graph, dict[str, TensorFacts | None]({"": None})
+        for kind, listed in (("input", graph.inputs), ("output", graph.outputs)):
+            for index, value in enumerate(listed):
+                if value.name not in seen:
+                    seen[value.name] = self._value(scope, value.type, kind, index, value.name)
+                elif value.name and self._of_type(value.type).facts != seen[value.name]:
+                    self._value(scope, value.type, kind, index, value.name)  # listed again: each entry must be complete
+        for index, value in enumerate(graph.value_info):
+            if value.name not in seen:
+                seen[value.name] = self._value(scope, value.type, "value_info", index, value.name)
+        for index, tensor in enumerate(graph.initializers):
+            self._value(scope, Type("tensor", tensor.element, tensor.dims), "initializer", index, tensor.name)
+            self._tensor(tensor, f"{scope.place}/initializer[{index}]")
+            seen.setdefault(tensor.name)
+        for index, sparse in enumerate(graph.sparse_initializers):
+            type_ = Type("sparse tensor", sparse.element, sparse.dims, True)
+            self._value(scope, type_, "sparse_initializer", index, sparse.name)
+            seen.setdefault(sparse.name)
+        for index, node in enumerate(graph.nodes):
+            for name in node.outputs:
+                if name not in seen:
+                    seen[name] = self._value(scope, NOT_STATED, "node", index, name)
+            for attribute in node.attributes:
+                self._attribute(attribute, scope.node_place(index))
+        if scope.function is not None:
+            self._function_values(scope, len(seen) - 1)
+
+    def _of_type(self, type_: Type) -> TypeResult:
+        """The facts of a type, and the results of the rules about values."""
+        found = self.of_types.get(type_)
+        if found is None:
+            facts = self.domain.declared(type_)
+            names = {"value": facts, "element_types": self.rules.edition.element_types}
+            results = outcome([evaluate_rule(rule, demand, names) for rule, demand in self.rules.about("value")])
+            found = self.of_types[type_] = TypeResult(facts, results)
+        return found
+
+    @cached_property
+    def of_sparse(self) -> RuleResults:
+        """The result for an attribute that holds a sparse tensor: it is not a value, so no other rule is about it."""
+        results = self._of_type(SPARSE).results
+        return outcome([result for result in results.loud if result.rule.slug == "no-sparse-tensor"])
+
+    def _value(self, scope: Scope, type_: Type, kind: str, index: int, name: str) -> TensorFacts:
+        """Check one value; those of a function are checked together, sparse ones apart."""
+        found = self._of_type(type_)
+        if scope.function is None or type_.holds_sparse:
+            if found.results.loud:
+                self.report.use(found.results, Where(f"{scope.place}/{kind}[{index}]", "value", name))
+            else:
+                self.report.uses[found.results] += 1
+        return found.facts
+
+    def _function_values(self, scope: Scope, number: int) -> None:
+        text = f"{number} values of the function have the types and shapes of each call"
+        where = Where(scope.place, "function", scope.graph.name)
+        for result in self._of_type(NOT_STATED).results.loud:
+            if result.verdict is Verdict.FAIL:
+                self.report.fail(result.rule, text, where)
+            else:
+                self.report.use(outcome([result]), where)
+
+    def _attribute(self, attribute: Attribute, place: str) -> None:
+        here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
+        if is_sparse(attribute):
+            self.report.use(self.of_sparse, here)
+        for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
+            if isinstance(value, Tensor):
+                self._tensor(value, here.place)
+
+    def _tensor(self, tensor: Tensor, place: str) -> None:
+        for rule in self.rules.deciding("tensor"):
+            self._decide(rule, Where(place, "tensor", tensor.name), tensor)
+        if tensor.external is not None:
+            self.report.note("values that stand outside the file are not read; their descriptions are judged")
+
+    def _default_inputs(self, scope: Scope) -> None:
+        """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""
+        both = [tensor.name for tensor in scope.graph.initializers if tensor.name in scope.graph_inputs]
+        if both and (self.model.ir_version or 0) < 4:
+            self.report.note("graph inputs with an initializer are constants, because the IR version is below 4")
+            return
+        for name in both:
+            for rule, demand in self.rules.about("parameter"):
+                result = evaluate_rule(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
+                if result.verdict is Verdict.FAIL:
+                    text = f"the graph input {quote(name)} has an initializer as its default"
+                    self.report.fail(result.rule, text, Where(f"{scope.place}/initializer", "value", name))
