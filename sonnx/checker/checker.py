@@ -118,9 +118,9 @@ class _Check:
         uses = self.report.uses
         for visit in found.visits:
             if visit.result.loud:
-                node = visit.node
-                place = Where(scope.node_place(visit.position), "node", node.name, node.operator, visit.call.operator_set)
-                self.report.use(visit.result, place, node, visit.call.signature)
+                node, call = visit.node, visit.call
+                place = Where(scope.node_place(visit.position), "node", node.name, node.operator, call.operator_set)
+                self.report.use(visit.result, place, node, call.signature)
             else:
                 uses[visit.result] += 1
 

@@ -12,7 +12,7 @@ A *transformer* may put other nodes in the place of a node; these are visited in
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -192,6 +192,7 @@ class _Run(Generic[ValueT, ResultT]):
         self.results: dict[str, ScopeResult[ValueT, ResultT]] = {}
         self.transferred: dict[object, tuple[Call, tuple[int, ...], ResultT]] = {}
         self.of_types: dict[Type, int] = {}
+        self.kinds: dict[object, int] = {}
         self.undeclared = self.declared(NOT_STATED)
 
     def scope(self, scope: Scope, given: Mapping[str, ValueT]) -> None:
@@ -199,22 +200,25 @@ class _Run(Generic[ValueT, ResultT]):
         values = self.stated(scope)
         values.update((name, self.values.number(value)) for name, value in given.items())
         found = self.results[scope.place] = ScopeResult[ValueT, ResultT](scope, values, [])
-        waiting = deque(enumerate(scope.graph.nodes))
-        if self.transformer is None:
-            while waiting:
-                found.visits.append(self.visit(found, *waiting.popleft()))
-            return
-        place = Place(self, found)
+        nodes = enumerate(scope.graph.nodes)
+        found.visits[:] = self.visits(found, nodes) if self.transformer is None else self.replaced(found, nodes)
+
+    def replaced(
+        self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
+    ) -> Iterator[Visit[ValueT, ResultT]]:
+        """A visit for each node that the transformer leaves in its place."""
+        assert self.transformer is not None  # noqa: S101  the caller asks
+        waiting, place, values = deque(nodes), Place(self, found), found.values
         while waiting:
             index, node = waiting.popleft()
             node = self.transformer.before(node)
-            before = dict(zip(node.outputs, (values.get(name) for name in node.outputs), strict=True))
-            visit = self.visit(found, index, node)
+            before = {name: values[name] for name in node.outputs if name in values}
+            [visit] = self.visits(found, [(index, node)])
             instead = self.transformer.after(visit, place)
             if instead is None:
-                found.visits.append(visit)
+                yield visit
             else:
-                values.update((name, number) for name, number in before.items() if number is not None)
+                values.update(before)
                 waiting.extendleft((index, each) for each in reversed(instead))
 
     def stated(self, scope: Scope) -> dict[str, int]:
@@ -244,23 +248,30 @@ class _Run(Generic[ValueT, ResultT]):
             found = self.of_types[type_] = self.values.number(self.domain.declared(type_))
         return found
 
-    def visit(self, found: ScopeResult[ValueT, ResultT], index: int, node: Node) -> Visit[ValueT, ResultT]:
-        """Evaluate a node's call, or remember it; the names of its outputs have the values after it."""
-        values, scope = found.values, found.scope
-        try:
-            inputs = tuple([values[name] for name in node.inputs])
-        except KeyError:
-            inputs = tuple([values[name] if name in values else self.outer(scope, name) for name in node.inputs])
-        outputs = tuple([values.get(name, self.undeclared) for name in node.outputs])
-        attributes = tuple([attribute.identity for attribute in node.attributes]) if node.attributes else ()
-        key = (node.operator, node.domain, node.overload, inputs, outputs, attributes, scope.kind)
-        known = self.transferred.get(key)
-        if known is None:
-            known = self.transferred[key] = self.transfer(scope, node, inputs, outputs)
-        call, after, result = known
-        values.update(zip(node.outputs, after, strict=True))
-        values[""] = OMITTED
-        return Visit(index, node, call, inputs, after, result)
+    def visits(
+        self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
+    ) -> Iterator[Visit[ValueT, ResultT]]:
+        """Evaluate the call of each node, or remember it; the names of its outputs have the values after it."""
+        values, scope, undeclared = found.values, found.scope, self.undeclared
+        kind = self.kinds.setdefault(scope.kind, len(self.kinds))
+        remembered = self.transferred
+        for index, node in nodes:
+            try:
+                inputs = tuple([values[name] for name in node.inputs])
+                outputs = tuple([values[name] for name in node.outputs])
+            except KeyError:
+                inputs = tuple([values[name] if name in values else self.outer(scope, name) for name in node.inputs])
+                outputs = tuple([values.get(name, undeclared) for name in node.outputs])
+            attributes = tuple([attribute.identity for attribute in node.attributes]) if node.attributes else ()
+            key = (node.operator, node.domain, node.overload, inputs, outputs, attributes, kind)
+            known = remembered.get(key)
+            if known is None:
+                known = remembered[key] = self.transfer(scope, node, inputs, outputs)
+            call, after, result = known
+            if after != outputs:
+                values.update(zip(node.outputs, after, strict=True))
+                values[""] = OMITTED
+            yield Visit(index, node, call, inputs, after, result)
 
     def transfer(
         self, scope: Scope, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]
@@ -271,7 +282,7 @@ class _Run(Generic[ValueT, ResultT]):
         return call, tuple([OMITTED if each is None else self.values.number(each) for each in after]), result
 
     def outer(self, scope: Scope, name: str) -> int:
-        """The value of a name from the graphs around, as it is after their last node; undeclared where there is none."""
+        """The value of a name in the graphs around, after their last node; undeclared where they have none."""
         around = scope.outer
         while around is not None:
             number = self.results[around.place].values.get(name)

@@ -20,7 +20,7 @@ ShapeOf = Callable[[Output], Any]
 
 
 def demands(made: Signature, editions: Editions) -> Iterator[tuple[Rule, Expression | None]]:
-    """The operator's own rules in their order, each with its condition under the text in force, None where it has none."""
+    """The operator's own rules in order, each with its condition under the text in force, None where it has none."""
     for rule in made.rules:
         yield rule, demanded(rule, made.text, editions)
 
