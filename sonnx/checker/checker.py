@@ -6,8 +6,9 @@ graphs, values and tensors are added, and everything gets its place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
@@ -16,7 +17,7 @@ from sonnx.checker.report import Report, Verdict, Where
 from sonnx.checker.report_builder import ReportBuilder, notes
 from sonnx.checker.rules import ActiveRules, RuleResults, evaluate_rule, outcome
 from sonnx.graph.call import Calls
-from sonnx.graph.environment import is_sparse
+from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
@@ -31,13 +32,6 @@ Facts = Interpretation[TensorFacts, RuleResults]
 """A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
 
 SPARSE = Type("sparse tensor", None, None, True)
-
-
-class TypeResult(NamedTuple):
-    """The facts of a declared type, and the results of the rules about values."""
-
-    facts: TensorFacts
-    results: RuleResults
 
 
 def judge_model(
@@ -66,7 +60,8 @@ class _Check:
         self.facts, self.model, self.rules = facts, facts.model, rules
         self.report = ReportBuilder(rules)
         self.domain = FactsDomain(rules)
-        self.of_types: dict[Type, TypeResult] = {}
+        self.of_values: dict[TensorFacts, RuleResults] = {}
+        self.of_numbers: dict[int, RuleResults] = {}
 
     def run(self, name: str) -> Report:
         for rule in self.rules.deciding("model"):
@@ -77,7 +72,7 @@ class _Check:
             self._scope(found)
         for place, graph in self.model.training:
             for scope in nested(Scope(escape(place), graph, {})):
-                self._values(scope)
+                self._values(scope, {})
         nodes = [visit for found in self.facts.scopes for visit in found.visits]
         domains = {visit.node.domain for visit in nodes}
         signatures = self._signatures()
@@ -113,7 +108,7 @@ class _Check:
         where = Where(scope.place, "graph", scope.graph.name)
         for rule in self.rules.deciding("graph"):
             self._decide(rule, where, scope)
-        self._values(scope)
+        self._values(scope, found.declared)
         self._default_inputs(scope)
         uses = self.report.uses
         for visit in found.visits:
@@ -126,65 +121,80 @@ class _Check:
 
     # Values: by their declarations
 
-    def _values(self, scope: Scope) -> None:
-        """Check each value of a scope once, by its first declaration."""
-        graph, seen = scope.graph, dict[str, TensorFacts | None]({"": None})
-        for kind, listed in (("input", graph.inputs), ("output", graph.outputs)):
+    def _values(self, scope: Scope, declared: Mapping[str, int]) -> None:
+        """Check each value of a scope once, by its first declaration, whose facts have a number in `declared`."""
+        graph, seen, value_of = scope.graph, {""}, self._value
+        for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
                 if value.name not in seen:
-                    seen[value.name] = self._value(scope, value.type, kind, index, value.name)
-                elif value.name and self._of_type(value.type).facts != seen[value.name]:
-                    self._value(scope, value.type, kind, index, value.name)  # listed again: each entry must be complete
-        for index, value in enumerate(graph.value_info):
-            if value.name not in seen:
-                seen[value.name] = self._value(scope, value.type, "value_info", index, value.name)
+                    seen.add(value.name)
+                    number = declared.get(value.name)
+                    results = self._of_type(value.type) if number is None else self._of_number(number)
+                    value_of(scope, results, kind, index, value.name, sparse=value.type.holds_sparse)
+                elif value.name and kind != "value_info":  # listed again: each entry must be complete
+                    facts = self.domain.declared(value.type)
+                    if value.name not in declared or facts != self.facts.values[declared[value.name]]:
+                        value_of(scope, self._of_facts(facts), kind, index, value.name, sparse=value.type.holds_sparse)
         for index, tensor in enumerate(graph.initializers):
-            self._value(scope, Type("tensor", tensor.element, tensor.dims), "initializer", index, tensor.name)
+            type_ = Type("tensor", tensor.element, tensor.dims)
+            value_of(scope, self._of_type(type_), "initializer", index, tensor.name)
             self._tensor(tensor, f"{scope.place}/initializer[{index}]")
-            seen.setdefault(tensor.name)
+            seen.add(tensor.name)
         for index, sparse in enumerate(graph.sparse_initializers):
             type_ = Type("sparse tensor", sparse.element, sparse.dims, True)
-            self._value(scope, type_, "sparse_initializer", index, sparse.name)
-            seen.setdefault(sparse.name)
+            value_of(scope, self._of_type(type_), "sparse_initializer", index, sparse.name, sparse=True)
+            seen.add(sparse.name)
+        undeclared = self._of_type(NOT_STATED)
         for index, node in enumerate(graph.nodes):
             for name in node.outputs:
                 if name not in seen:
-                    seen[name] = self._value(scope, NOT_STATED, "node", index, name)
+                    seen.add(name)
+                    value_of(scope, undeclared, "node", index, name)
             for attribute in node.attributes:
                 self._attribute(attribute, scope.node_place(index))
         if scope.function is not None:
             self._function_values(scope, len(seen) - 1)
 
-    def _of_type(self, type_: Type) -> TypeResult:
-        """The facts of a type, and the results of the rules about values."""
-        found = self.of_types.get(type_)
-        if found is None:
-            facts = self.domain.declared(type_)
+    def _of_number(self, number: int) -> RuleResults:
+        """The results of the rules about values, for the value of a number."""
+        results = self.of_numbers.get(number)
+        if results is None:
+            facts = self.facts.values[number]
+            results = self.of_numbers[number] = self._of_facts(facts or NOTHING_STATED)
+        return results
+
+    def _of_type(self, type_: Type) -> RuleResults:
+        return self._of_facts(self.domain.declared(type_))
+
+    def _of_facts(self, facts: TensorFacts) -> RuleResults:
+        results = self.of_values.get(facts)
+        if results is None:
             names = {"value": facts, "element_types": self.rules.edition.element_types}
-            results = outcome([evaluate_rule(rule, demand, names) for rule, demand in self.rules.about("value")])
-            found = self.of_types[type_] = TypeResult(facts, results)
-        return found
+            listed = [evaluate_rule(rule, demand, names) for rule, demand in self.rules.about("value")]
+            results = self.of_values[facts] = outcome(listed)
+        return results
 
     @cached_property
     def of_sparse(self) -> RuleResults:
         """The result for an attribute that holds a sparse tensor: it is not a value, so no other rule is about it."""
-        results = self._of_type(SPARSE).results
+        results = self._of_type(SPARSE)
         return outcome([result for result in results.loud if result.rule.slug == "no-sparse-tensor"])
 
-    def _value(self, scope: Scope, type_: Type, kind: str, index: int, name: str) -> TensorFacts:
-        """Check one value; those of a function are checked together, sparse ones apart."""
-        found = self._of_type(type_)
-        if scope.function is None or type_.holds_sparse:
-            if found.results.loud:
-                self.report.use(found.results, Where(f"{scope.place}/{kind}[{index}]", "value", name))
-            else:
-                self.report.uses[found.results] += 1
-        return found.facts
+    def _value(
+        self, scope: Scope, results: RuleResults, kind: str, index: int, name: str, *, sparse: bool = False
+    ) -> None:
+        """Keep the results for one value; those of a function are checked together, sparse ones apart."""
+        if scope.function is not None and not sparse:
+            return
+        if results.loud:
+            self.report.use(results, Where(f"{scope.place}/{kind}[{index}]", "value", name))
+        else:
+            self.report.uses[results] += 1
 
     def _function_values(self, scope: Scope, number: int) -> None:
         text = f"{number} values of the function have the types and shapes of each call"
         where = Where(scope.place, "function", scope.graph.name)
-        for result in self._of_type(NOT_STATED).results.loud:
+        for result in self._of_type(NOT_STATED).loud:
             if result.verdict is Verdict.FAIL:
                 self.report.fail(result.rule, text, where)
             else:

@@ -65,9 +65,12 @@ class Visit(NamedTuple, Generic[ValueT, ResultT]):
 
 @dataclass(slots=True)
 class ScopeResult(Generic[ValueT, ResultT]):
-    """One scope: the numbers of its values by name after the last node, and a visit for each node, in order."""
+    """One scope: the numbers of its declarations by name, of several the first, and of its values after the last node;
+    a visit for each node, in order.
+    """
 
     scope: Scope
+    declared: dict[str, int]
     values: dict[str, int]
     visits: list[Visit[ValueT, ResultT]]
 
@@ -197,9 +200,10 @@ class _Run(Generic[ValueT, ResultT]):
 
     def scope(self, scope: Scope, given: Mapping[str, ValueT]) -> None:
         """Visit the nodes of a scope."""
-        values = self.stated(scope)
+        declared = self.declarations(scope)
+        values = self.stated(scope, declared)
         values.update((name, self.values.number(value)) for name, value in given.items())
-        found = self.results[scope.place] = ScopeResult[ValueT, ResultT](scope, values, [])
+        found = self.results[scope.place] = ScopeResult[ValueT, ResultT](scope, declared, values, [])
         nodes = enumerate(scope.graph.nodes)
         found.visits[:] = self.visits(found, nodes) if self.transformer is None else self.replaced(found, nodes)
 
@@ -221,13 +225,19 @@ class _Run(Generic[ValueT, ResultT]):
                 values.update(before)
                 waiting.extendleft((index, each) for each in reversed(instead))
 
-    def stated(self, scope: Scope) -> dict[str, int]:
-        """The values of a scope before its first node: declarations, constants, and outputs of nodes."""
-        graph, values = scope.graph, {"": OMITTED}
+    def declarations(self, scope: Scope) -> dict[str, int]:
+        """What the declarations of a scope state."""
+        graph, declared, of_types = scope.graph, dict[str, int](), self.of_types
         for listed in (graph.inputs, graph.outputs, graph.value_info):
             for value in listed:
-                if value.name not in values:
-                    values[value.name] = self.declared(value.type)
+                if value.name not in declared:
+                    number = of_types.get(value.type)
+                    declared[value.name] = self.declared(value.type) if number is None else number
+        return declared
+
+    def stated(self, scope: Scope, declared: dict[str, int]) -> dict[str, int]:
+        """The values of a scope before its first node: declarations, constants, and outputs of nodes."""
+        graph, values = scope.graph, {**declared, "": OMITTED}
         newer = (self.model.ir_version or 0) >= 4
         for tensor in graph.initializers:
             if tensor.name:
