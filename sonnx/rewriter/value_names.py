@@ -1,4 +1,4 @@
-"""Names: fresh ones, and values taken under another name, also by graphs inside nodes."""
+"""Names of values: unused ones, and renaming, also in graphs inside nodes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sonnx.model.ir import Attribute, Graph, Node, Value, subgraphs
 from sonnx.model.scopes import captured
 
 
-def fresh(wanted: str, taken: set[str]) -> str:
-    """The name, or with the least number behind it that nothing has yet; it is taken from now on."""
+def unused(wanted: str, taken: set[str]) -> str:
+    """The name if it is not taken, else with the smallest free number appended; it is then added to `taken`."""
     name, number = wanted, 1
     base = re.sub(r"_\d+$", "", wanted)
     while name in taken:
@@ -22,8 +22,8 @@ def fresh(wanted: str, taken: set[str]) -> str:
     return name
 
 
-def own_names(graph: Graph) -> set[str]:
-    """Every name of a value in a graph; those of graphs inside its nodes are hidden from it."""
+def names_in(graph: Graph) -> set[str]:
+    """Every name of a value in a graph, without those that only graphs inside its nodes define."""
     found = {each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info)}
     found.update(each.name for each in graph.initializers)
     for node in graph.nodes:
@@ -32,7 +32,7 @@ def own_names(graph: Graph) -> set[str]:
 
 
 def renamed(node: Node, names: Mapping[str, str], *, outputs: bool = False) -> Node:
-    """The node with its inputs, what its graphs capture, and if asked its outputs under other names."""
+    """The node with new names for its inputs and the values its graphs capture, and for its outputs if asked for."""
     if not names:
         return node
     made = node
@@ -40,11 +40,11 @@ def renamed(node: Node, names: Mapping[str, str], *, outputs: bool = False) -> N
         made = replace(made, inputs=tuple(names.get(name, name) for name in node.inputs))
     if outputs and any(name in names for name in node.outputs):
         made = replace(made, outputs=tuple(names.get(name, name) for name in node.outputs))
-    return with_graphs(made, lambda graph, _: _captures(graph, names))
+    return with_subgraphs(made, lambda graph, _: _with_renamed_captures(graph, names))
 
 
-def with_graphs(node: Node, change: Callable[[Graph, str], Graph]) -> Node:
-    """The node with other graphs inside it, each made of what stood there and its place below the node."""
+def with_subgraphs(node: Node, change: Callable[[Graph, str], Graph]) -> Node:
+    """The node with each graph inside it changed; `change` takes the graph and its place below the node."""
     if not node.attributes or next(subgraphs(node), None) is None:
         return node
     return replace(node, attributes=tuple(_attribute(each, change) for each in node.attributes))
@@ -60,15 +60,15 @@ def _attribute(attribute: Attribute, change: Callable[[Graph, str], Graph]) -> A
     return replace(attribute, value=change(value, name)) if isinstance(value, Graph) else attribute
 
 
-def defining(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """The graph with other names for outputs of its nodes."""
+def with_renamed_outputs(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with new names for outputs of its nodes."""
     nodes = tuple(renamed(node, names, outputs=True) for node in graph.nodes)
     info, outputs = _values(graph.value_info, names), _values(graph.outputs, names)
     return replace(graph, outputs=outputs, value_info=info, nodes=nodes)
 
 
-def _captures(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """A graph inside a node: what it defines itself hides what is around it."""
+def _with_renamed_captures(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """A graph inside a node with new names for captured values; its own definitions hide names around it."""
     own = {each.name for each in graph.inputs} | {each.name for each in graph.initializers}
     own.update(name for node in graph.nodes for name in node.outputs)
     left = {old: new for old, new in names.items() if old not in own}
