@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import tomllib
 from pathlib import Path
@@ -204,6 +205,16 @@ def test_every_operator_that_is_named_exists():
     named = {operator.value for operator in OperatorName}
     assert {name for name in named if catalogue.operator(name) is None} == OUTSIDE
     assert all(onnx.defs.has(name) for name in named)
+
+
+def test_no_operator_is_named_elsewhere():
+    """A string that is the name of an operator stands in one module of the rewriter only."""
+    known = {schema.name for schema in onnx.defs.get_all_schemas()}
+    for path in (ROOT / "sonnx" / "rewriter").rglob("*.py"):
+        strings = {
+            each.value for each in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(each, ast.Constant)
+        }
+        assert path.name == "operator_names.py" or not known & strings, path
 
 
 def test_neutral_inputs_are_optional_inputs():
