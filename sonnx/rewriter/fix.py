@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Finding, Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.selection import named
-from sonnx.checker.checker import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.model.scopes import function_key, imports_of, stored
