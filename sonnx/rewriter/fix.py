@@ -11,7 +11,6 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.checker.report import Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
-from sonnx.checker.selection import named
 from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
@@ -19,6 +18,7 @@ from sonnx.model.scopes import function_key, imports_of, stored
 from sonnx.model.symbols import bind as bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
+from sonnx.profile.index import named
 from sonnx.rewriter.rewrite import Rewrite, every_kind, modules
 from sonnx.rewriter.site import World
 from sonnx.rewriter.validation import Validation, validate

@@ -19,8 +19,8 @@ from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_br
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, TensorFacts, Unknown, first_unknown
 from sonnx.language.parser import parse, words
-from sonnx.language.type_checker import Many
-from sonnx.language.type_checker import signature as kinds_of_word
+from sonnx.language.type_checker import ListType
+from sonnx.language.type_checker import built_in_types
 from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
@@ -157,7 +157,7 @@ def test_a_verdict_on_part_of_the_numbers_stands(text, numbers, mask):
 
 
 def arguments_of(kind):
-    if isinstance(kind, Many):
+    if isinstance(kind, ListType):
         return st.lists(arguments_of(kind.of), max_size=4).map(tuple)
     return st.integers(-3, 4)
 
@@ -178,7 +178,7 @@ def called(word, arguments):
 @given(data=st.data())
 def test_a_word_called_and_read_are_equal(name, data):
     word = words()[name]
-    arguments = [data.draw(arguments_of(kind)) for kind in kinds_of_word(word)[0]]
+    arguments = [data.draw(arguments_of(kind)) for kind in built_in_types(word)[0]]
     if name == "aligned" and arguments[1] < 0:
         return  # an axis is counted up from 0: Python's negative index is no part of the language
     if name == "along" and arguments[1] < 0:

@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from sonnx.model import from_protobuf, ir, reader, wire_format
-from sonnx.model.ir import NOT_STATED, Import, Type, UnknownFields
+from sonnx.model.ir import NOT_STATED, Import, Type, UnknownField
 from sonnx.model.reader import Unreadable
 
 pb = reader.generated()
@@ -473,15 +473,15 @@ def test_unknown_fields_and_their_places():
     inner = pb.AttributeProto(name="g", g=pb.GraphProto(node=[pb.NodeProto(attribute=[part])]))
     message = proto(node=[pb.NodeProto(), pb.NodeProto(attribute=[inner])])
     assert reader.read(message.SerializeToString() + STRANGER * 3).unknown == (
-        UnknownFields("model", 999),
-        UnknownFields("graph/node[1]/attribute[0]/g/node[0]/attribute[0]", 999),
+        UnknownField("model", 999),
+        UnknownField("graph/node[1]/attribute[0]/g/node[0]/attribute[0]", 999),
     )
 
 
 def test_an_unknown_attribute_kind():
     part = pb.AttributeProto.FromString(b"\x0a\x01a" + b"\xa0\x01\x63")  # type = 99
     got = read(proto(node=[pb.NodeProto(attribute=[part])]))
-    assert got.unknown == (UnknownFields("graph/node[0]/attribute[0]", 20),)
+    assert got.unknown == (UnknownField("graph/node[0]/attribute[0]", 20),)
     assert got.graph.nodes[0].attributes[0].kind == "undefined"
 
 

@@ -11,12 +11,12 @@ import onnx.defs
 import pytest
 
 from sonnx.checker.profile_validation import problems
-from sonnx.checker.selection import every
 from sonnx.language.parser import parse as parse_rule
 from sonnx.model import reader
 from sonnx.model.ir import WIDTH
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Tag, at, expand
+from sonnx.profile.index import every
 from sonnx.profile.signature import signature
 
 OPERATORS = catalogue.operators()

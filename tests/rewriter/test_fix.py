@@ -15,9 +15,9 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from sonnx.checker.report import Verdict
-from sonnx.checker.selection import every
 from sonnx.executor.executor import asked
 from sonnx.model.reader import read
+from sonnx.profile.index import every
 from sonnx.rewriter.fix import fix
 from sonnx.rewriter.rewrite import every_kind, title
 from sonnx.rewriter.samples import samples
