@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from sonnx.base.escaping import plural
 from sonnx.checker.report import Count, Coverage, Finding, Report, Verdict, Where, applicable_and_evaluated, overall
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import every
@@ -293,4 +294,4 @@ def _notes(findings: Iterable[Finding]) -> Iterator[str]:
     """The note on nodes outside the profile that were accepted."""
     outside = sum(each.rule == "operator-in-profile" and each.verdict is Verdict.DEVIATED for each in findings)
     if outside:
-        yield f"rules of the profile do not apply to nodes outside it: {outside} such nodes are accepted by deviations"
+        yield f"rules of the profile do not apply to {plural(outside, 'node')} outside it, accepted by deviations"

@@ -111,7 +111,7 @@ def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
 def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any, ...] | Unknown:
     code = codes.get(tensor.element or "")
     if tensor.external is not None:
-        return Unknown(Cause.NOT_STATED, "the value is external data, which is not read")
+        return Unknown(Cause.NOT_STATED, "the value is in another file, which is not read")
     if code is None or tensor.data is None:
         empty = code is not None and 0 in tensor.dims
         return () if empty else Unknown(Cause.NOT_STATED, "the value is not a list of numbers that rules can read")

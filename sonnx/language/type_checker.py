@@ -137,7 +137,7 @@ class TypeChecker:
 
     def negative(self, value: RuleType) -> RuleType:
         if value != "float":
-            _expect(value, "int", "what '-' stands before")
+            _expect(value, "int", "the operand of '-'")
         return value
 
     def compare(self, sign: str, left: RuleType, right: RuleType) -> RuleType:
@@ -161,7 +161,7 @@ class TypeChecker:
     disjunction = conjunction
 
     def negation(self, value: RuleType) -> RuleType:
-        _expect(value, "bool", "what 'not' stands before")
+        _expect(value, "bool", "the operand of 'not'")
         return "bool"
 
     def choice(self, condition: RuleType, then: Thunk, otherwise: Thunk) -> RuleType:
