@@ -12,7 +12,7 @@ from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.checker.report import Finding, Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
-from sonnx.checker.selection import named
+from sonnx.profile.index import named
 from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.reader import read

@@ -18,11 +18,11 @@ from onnx import TensorProto, helper
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Where
-from sonnx.checker.selection import every
 from sonnx.cli.main import run
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
 from sonnx.executor.distance import Distance, Special
 from sonnx.profile import catalogue
+from sonnx.profile.index import every
 from sonnx.prover import driver
 from sonnx.prover.model_proof import prove_model
 from sonnx.report.comparison_result import of_comparison

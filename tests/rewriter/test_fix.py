@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 
 from benchmarks import fix as table
 from sonnx.checker.report import Verdict
-from sonnx.checker.selection import every
+from sonnx.profile.index import every
 from sonnx.executor.executor import asked
 from sonnx.model.reader import read
 from sonnx.profile import catalogue
