@@ -12,7 +12,6 @@ from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.checker.report import Finding, Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
-from sonnx.profile.index import named
 from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
@@ -21,6 +20,7 @@ from sonnx.model.symbols import bind as bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.profile.index import named
 from sonnx.report.text import grouped
 from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext

@@ -17,10 +17,10 @@ from onnx.reference import ReferenceEvaluator
 
 from benchmarks import fix as table
 from sonnx.checker.report import Verdict
-from sonnx.profile.index import every
 from sonnx.executor.executor import asked
 from sonnx.model.reader import read
 from sonnx.profile import catalogue
+from sonnx.profile.index import every
 from sonnx.rewriter.fix import fix
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.passes import every_rewrite
