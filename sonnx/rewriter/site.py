@@ -12,7 +12,7 @@ from sonnx.checker.call import judge_facts, judge_form
 from sonnx.checker.environment import environment, evaluate
 from sonnx.checker.graph_rules import Call
 from sonnx.checker.report import Verdict
-from sonnx.executor.preparation import Applier
+from sonnx.executor.preparation import NodePreparer
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
@@ -183,12 +183,12 @@ def _executed(
     context: RewriteContext, node: Node, inputs: Sequence[TensorFacts | None], declared: Iterable[TensorFacts]
 ) -> Iterator[TensorFacts]:
     """The types and shapes that the executor gives the outputs of an operator without a data file; else as declared."""
-    applier = Applier(context.active_rules, context.operator_set, conforming=False)
+    preparer = NodePreparer(context.active_rules, context.operator_set, conforming=False)
     try:
-        prepared = None if node.domain else applier.prepare(node, inputs)
+        prepared = None if node.domain else preparer.prepare(node, inputs)
     except Stop:
         prepared = None
-    expected = prepared.expected if prepared else None
+    expected = prepared.output_specs if prepared else None
     for index, stated in enumerate(declared):
         if expected is None or index >= len(expected):
             yield stated
