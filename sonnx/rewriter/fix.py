@@ -13,7 +13,6 @@ from sonnx.base.files import sha256
 from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Finding, Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
-from sonnx.checker.selection import named
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.model.scopes import function_key, imports_of, stored
@@ -21,6 +20,7 @@ from sonnx.model.symbols import bind as bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.profile.index import named
 from sonnx.report.text import grouped
 from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext

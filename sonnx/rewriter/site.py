@@ -9,8 +9,8 @@ from typing import Any
 
 from sonnx.base.errors import Stop
 from sonnx.checker.report import Verdict
-from sonnx.checker.rules import RuleResults
-from sonnx.executor.preparation import Applier
+from sonnx.checker.rules import SubjectResults
+from sonnx.executor.preparation import NodePreparer
 from sonnx.graph.call import Call
 from sonnx.graph.environment import environment, evaluate
 from sonnx.graph.interpreter import Visit
@@ -148,7 +148,7 @@ def _known_shape(shape: Any) -> Shape | None:
 
 def site_of(
     context: RewriteContext,
-    visit: Visit[TensorFacts, RuleResults],
+    visit: Visit[TensorFacts, SubjectResults],
     inputs: Sequence[TensorFacts | None],
     outputs: Sequence[TensorFacts],
     declared: Sequence[TensorFacts],
@@ -158,7 +158,7 @@ def site_of(
 ) -> Site:
     """The site of a visited node; `outputs` are the facts of its outputs after it, `declared` the declared ones."""
     node, call = visit.node, visit.call
-    failed = [result for result in visit.result.loud if result.verdict is Verdict.FAIL]
+    failed = [result for result in visit.result.reported if result.verdict is Verdict.FAIL]
     if call.signature is None:
         outputs = [*_executed(context, node, inputs, outputs)]
     return Site(
@@ -180,12 +180,12 @@ def _executed(
     context: RewriteContext, node: Node, inputs: Sequence[TensorFacts | None], declared: Iterable[TensorFacts]
 ) -> Iterator[TensorFacts]:
     """The types and shapes that the executor gives the outputs of an operator without a data file; else as declared."""
-    applier = Applier(context.active_rules, context.operator_set, conforming=False)
+    preparer = NodePreparer(context.active_rules, context.operator_set, conforming=False)
     try:
-        prepared = None if node.domain else applier.prepare(node, inputs)
+        prepared = None if node.domain else preparer.prepare(node, inputs)
     except Stop:
         prepared = None
-    expected = prepared.expected if prepared else None
+    expected = prepared.output_specs if prepared else None
     for index, stated in enumerate(declared):
         if expected is None or index >= len(expected):
             yield stated

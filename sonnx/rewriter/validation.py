@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import asked, run_model
+from sonnx.executor.executor import required_inputs, run_model
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, Value, subgraphs
 from sonnx.model.scopes import Scope, function_key, standard
 from sonnx.numerics.formats import Array
-from sonnx.operators.registry import has_meaning
+from sonnx.operators import is_executable
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.sample_inputs import sample_inputs
@@ -146,7 +146,7 @@ def _compared(original: Model, rewritten: Model, edition: str, number: int) -> V
     not_executable = tuple(dict.fromkeys(node.operator for node in one.left_out))
     found = Validation(number, outputs=len(one.outputs), not_executable=not_executable)
     try:
-        for given in sample_inputs(asked(one.model), number):
+        for given in sample_inputs(required_inputs(one.model), number):
             found = _with_one_more(found, _run(one, given, edition), _run(other, given, edition))
     except Stop as stop:
         if not found.inputs:
@@ -177,7 +177,7 @@ def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Valid
 
 def _run(part: ExecutablePart, given: Mapping[str, Array], edition: str) -> RunResult:
     """The outputs, or the error condition that these inputs meet."""
-    names = {value.name for value in asked(part.model)}
+    names = {value.name for value in required_inputs(part.model)}
     inputs = {name: values for name, values in given.items() if name in names}
     try:
         values = run_model(part.model, inputs, None, edition, unchecked=True).values
@@ -247,7 +247,7 @@ def _not_executable(node: Node, functions: set[tuple[str, str, str]]) -> bool:
     """Whether the executor does not know the operator; calls of functions and nodes with graphs are left to it."""
     if (standard(node.domain), node.operator, node.overload) in functions or next(subgraphs(node), None) is not None:
         return False
-    return not has_meaning(node)
+    return not is_executable(node)
 
 
 def _same_nodes(one: ExecutablePart, other: ExecutablePart) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Where
-from sonnx.checker.rules import RuleResults
+from sonnx.checker.rules import SubjectResults
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.graph.interpreter import Place, Visit, interpret
@@ -115,7 +115,7 @@ class _Rewriting:
         return value_names.renamed(node, self.same, outputs=True)
 
     def after(
-        self, visit: Visit[TensorFacts, RuleResults], place: Place[TensorFacts, RuleResults]
+        self, visit: Visit[TensorFacts, SubjectResults], place: Place[TensorFacts, SubjectResults]
     ) -> tuple[Node, ...] | None:
         """The nodes that the first rewrite which applies puts in the place of a node."""
         site, index = self._site(visit, place), visit.position
@@ -136,7 +136,7 @@ class _Rewriting:
         self._join(replacement.same, place)
         return replacement.nodes
 
-    def _site(self, visit: Visit[TensorFacts, RuleResults], place: Place[TensorFacts, RuleResults]) -> Site:
+    def _site(self, visit: Visit[TensorFacts, SubjectResults], place: Place[TensorFacts, SubjectResults]) -> Site:
         outputs = [each or NOTHING_STATED for each in place.values(visit.outputs)]
         declared = [place.declared(name) or NOTHING_STATED for name in visit.node.outputs]
         inputs = place.values(visit.inputs)
@@ -156,7 +156,7 @@ class _Rewriting:
         constants = [tensor.name for tensor in replacement.constants]
         return free.issuperset(kept) and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
 
-    def _join(self, same: Iterable[tuple[str, str]], place: Place[TensorFacts, RuleResults]) -> None:
+    def _join(self, same: Iterable[tuple[str, str]], place: Place[TensorFacts, SubjectResults]) -> None:
         for old, new in same:
             if old in self.graph_outputs:  # the other way round: the kept value gets the name of the graph output
                 self._rename(new, old)
@@ -190,7 +190,7 @@ class _Rewriting:
         where = Where(f"graph/node[{index}]", "node", node.name, node.operator, self.context.operator_set)
         self.applied.append(rewrite.record(rules, where, replacement.before, replacement.after))
 
-    def _keep(self, site: Site, place: Place[TensorFacts, RuleResults]) -> None:
+    def _keep(self, site: Site, place: Place[TensorFacts, SubjectResults]) -> None:
         node = site.node
         self.nodes.append(node)
         for name, facts in zip(node.outputs, site.outputs, strict=True):

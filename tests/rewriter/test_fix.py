@@ -17,10 +17,10 @@ from onnx.reference import ReferenceEvaluator
 
 from benchmarks import fix as table
 from sonnx.checker.report import Verdict
-from sonnx.checker.selection import every
-from sonnx.executor.executor import asked
+from sonnx.executor.executor import required_inputs
 from sonnx.model.reader import read
 from sonnx.profile import catalogue
+from sonnx.profile.index import every
 from sonnx.rewriter.fix import fix
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.passes import every_rewrite
@@ -139,7 +139,7 @@ def test_another_evaluator_gives_the_same_values(case):
         return  # an evaluator of shapes with symbols has nothing to compare but what is bound
     if "sorted-nodes" in case["rewrites"]:
         return  # the evaluator runs in the order of the file
-    for values in sample_inputs(asked(read(before.SerializeToString())), 3):
+    for values in sample_inputs(required_inputs(read(before.SerializeToString())), 3):
         pair = []
         for model in (before, onnx.ModelProto.FromString(found.model_bytes())):
             names = {value.name for value in model.graph.input}
