@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from typing import NamedTuple
 
@@ -47,6 +48,28 @@ def reads(expression: Expression) -> frozenset[Read]:
 
 
 @cache
+def fields(expression: Expression) -> frozenset[str]:
+    """The names of the fields an expression reads, of any value."""
+    return frozenset(each.attr for each in ast.walk(expression.tree) if isinstance(each, ast.Attribute))
+
+
+@cache
+def functions(expression: Expression) -> frozenset[str]:
+    """The names of the functions an expression calls: built-in functions, loops such as all(...), and questions."""
+    return frozenset(name for name, _ in _calls(expression))
+
+
+@cache
+def computes(expression: Expression) -> bool:
+    """Whether an expression computes numbers or compares their sizes: arithmetic, <, <=, > or >=."""
+    return any(
+        isinstance(each, ast.BinOp)
+        or (isinstance(each, ast.Compare) and any(isinstance(sign, _ORDER) for sign in each.ops))
+        for each in ast.walk(expression.tree)
+    )
+
+
+@cache
 def questions(expression: Expression) -> frozenset[Question]:
     """The facts about names that an expression asks for."""
     return frozenset(
@@ -69,10 +92,9 @@ def arguments_of(expression: Expression, name: str) -> tuple[tuple[Expression, .
 @cache
 def equalities(expression: Expression) -> tuple[Equality, ...]:
     """The equalities an expression demands: itself, or the parts of an outermost `and`."""
-    parts = expression.tree.values if _is_conjunction(expression.tree) else [expression.tree]
     return tuple(
         Equality(parse(ast.unparse(part.left)), parse(ast.unparse(part.comparators[0])))
-        for part in parts
+        for part in _conjuncts(expression.tree)
         if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq)
     )
 
@@ -84,8 +106,25 @@ def strings(expression: Expression) -> frozenset[str]:
     return frozenset(value for value in constants if isinstance(value, str))
 
 
-def _is_conjunction(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
+@cache
+def without_listed_strings(expression: Expression) -> Expression:
+    """The expression with each list of strings emptied: equal for rules that differ only in, say, allowed types."""
+    return parse(ast.unparse(_EmptyStringLists().visit(deepcopy(expression.tree))))
+
+
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+class _EmptyStringLists(ast.NodeTransformer):
+    def visit_List(self, tree: ast.List) -> ast.expr:
+        if all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in tree.elts):
+            return ast.List([], tree.ctx)
+        return self.generic_visit(tree)  # type: ignore[return-value]  # a list stays a list
+
+
+def _conjuncts(tree: ast.expr) -> list[ast.expr]:
+    """The parts of an outermost `and`, else the expression itself."""
+    return tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
 
 
 def _calls(expression: Expression) -> Iterator[tuple[str, list[ast.expr]]]:

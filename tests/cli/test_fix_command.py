@@ -16,7 +16,7 @@ import pytest
 from onnx import helper
 
 from sonnx.cli.main import run
-from sonnx.prover import driver
+from sonnx.proofs import registry
 from sonnx.rewriter import validation
 from sonnx.rewriter.fix import fix
 from sonnx.rewriter.rewrite import every_kind
@@ -296,7 +296,7 @@ def test_no_other_command_loads_it(model, arguments):
 
 
 def test_theorems_that_are_named_exist():
-    known = {theorem.id for theorem in driver.theorems()}
+    known = {theorem.id for theorem in registry.theorems()}
     named = {module.THEOREM for module in every_kind().values() if hasattr(module, "THEOREM")}
     assert named
     assert named <= known

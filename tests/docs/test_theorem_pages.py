@@ -13,10 +13,12 @@ from sonnx.checker.selection import every
 from sonnx.cli.commands import prove as prove_command
 from sonnx.evidence.pages_theorem import pages
 from sonnx.profile import catalogue
+from sonnx.proofs import registry
 from sonnx.prover import dependencies, driver, queries, record
+from sonnx.prover.results import SOLVERS
 
 ROOT = Path(__file__).parent.parent.parent
-THEOREMS = driver.theorems()
+THEOREMS = registry.theorems()
 RECORD = record.read(record.usual_path())
 RECORDED = [theorem for theorem in THEOREMS if theorem.id in RECORD]
 
@@ -60,7 +62,7 @@ def test_an_entry_says_what_the_theorem_states(theorem):
     assert known["status"] == theorem.expected
     assert known["confirmed"] != bool(theorem.reason_single)
     assert known["mutants"] == {each.name: "refuted" for each in theorem.mutants}
-    assert all(who.split()[0] in driver.SOLVERS for who in known["answers"])
+    assert all(who.split()[0] in SOLVERS for who in known["answers"])
     assert known["command"].startswith("sonnx prove ")
 
 

@@ -14,10 +14,10 @@ from sonnx.model.reader import read
 from sonnx.model.writer import write
 from sonnx.profile.catalogue import _operator, editions, operator, operators
 from sonnx.profile.definitions import Operator, Rule
-from sonnx.proofs import derived, independent
-from sonnx.prover.family import Family, families, signatures
+from sonnx.proofs import derived
+from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.theorem import Obligation, Theorem
-from sonnx.prover.witness import find, instance
+from sonnx.prover.witness import find_values, instance
 from tests.support.proved import chosen, of_chosen
 
 THEOREMS = of_chosen(derived.theorems())
@@ -148,7 +148,7 @@ def test_no_rule_follows_from_itself() -> None:
     """Else two rules could each be excused by the other, and neither be broken by any witness."""
     for described in operators():
         for made, edition in signatures(described):
-            family = Family(described, made, edition, ((made.version, edition),))
+            family = SignatureFamily(described, made, edition, ((made.version, edition),))
             open_names = {rule.name: set(family.implied_by(rule)) for rule in made.rules}
             while settled := {name for name, of in open_names.items() if not of & open_names.keys()}:
                 open_names = {name: of for name, of in open_names.items() if name not in settled}
@@ -277,10 +277,10 @@ def test_attributes_of_every_kind() -> None:
     assert {theorem.id: status(theorem.obligations()) for theorem in theorems} == {
         theorem.id: theorem.expected for theorem in theorems
     }
-    family = next(families(_operator(data, "constant.toml"), Family.everything))
-    values = find(family.setting, list(independent.conforming(family)))
+    family = next(families(_operator(data, "constant.toml"), SignatureFamily.conformance))
+    values = find_values(family.variables, list(derived.conforming(family)))
     assert values is not None
-    call = instance(family.made, family.setting.reading.codes, values)
+    call = instance(family.signature, family.variables.interpretation.codes, values)
     written = read(write(call.model())).graph.nodes[0].attributes
     assert [each.name for each in written] == ["value", "alpha", "scales", "mode", "names"]
     assert [(each.kind, each.fields) for each in written] == [(each.kind, each.fields) for each in call.attributes]
