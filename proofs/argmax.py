@@ -1,8 +1,8 @@
 """ArgMax: the scan finds the first or last index of a largest element, for any number of elements.
 
-`place(j)` is the place of element j in the order (its key), any function at all; the step that runs,
-`semantics/order.replaces`, is read.  Claims of all indices are about one arbitrary index `e`, so that no quantifier is
-needed: base and step are separate, and the step uses the claim for the same `e`.
+`place(j)` is the place of element j in the order (its key), an arbitrary function; the step is the one that runs,
+`numerics/order.replaces`.  Claims about all indices are about one arbitrary index `e`, so that no quantifier is needed:
+base and step are separate obligations, and the step uses the claim for the same `e`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Step = Callable[[int, int, int], bool]
 
 
 def selected(i: Term, e: Term, n: Term) -> z3.BoolRef:
-    """Of n elements i is the one: e is not above it, and not equal on the side that is not selected."""
+    """Index i is selected of n elements: e is not above it, and not equal on the side that is not selected."""
     inside = z3.And(e >= 0, e < n)
     side = z3.If(LAST == 1, e > i, e < i)
     equal = z3.Implies(side, PLACE(e) < PLACE(i))
@@ -37,13 +37,13 @@ def selected(i: Term, e: Term, n: Term) -> z3.BoolRef:
 
 
 def scans(step: Step = order.replaces) -> Iterator[Obligation]:
-    """Existence: what the scan holds after n elements is selected among them."""
+    """Existence: the index that the scan has after n elements is selected among them."""
     i, e, n = z3.Ints("i e n")
-    reading = execute(step, PLACE(i), PLACE(n), LAST)
-    yield from reading.obligations(FLAG)
+    execution = execute(step, PLACE(i), PLACE(n), LAST)
+    yield from execution.obligations(FLAG)
     yield Obligation("base", (FLAG,), selected(z3.IntVal(0), e, z3.IntVal(1)))
     hypotheses = (FLAG, n >= 1, selected(i, e, n), selected(i, i, n))
-    yield Obligation("step", hypotheses, selected(z3.If(reading.value, n, i), e, n + 1))
+    yield Obligation("step", hypotheses, selected(z3.If(execution.value, n, i), e, n + 1))
 
 
 def is_unique(choose: Callable[..., z3.BoolRef] = selected) -> Iterator[Obligation]:
@@ -53,15 +53,15 @@ def is_unique(choose: Callable[..., z3.BoolRef] = selected) -> Iterator[Obligati
 
 
 def halves_merge(step: Step = order.replaces) -> Iterator[Obligation]:
-    """The index of the whole from those of two neighbouring parts: j is counted from the start of the second."""
+    """The index of the whole from those of two neighbouring parts; j counts from the start of the second."""
     i, j, e, n, m = z3.Ints("i j e n m")
-    reading = execute(step, PLACE(i), PLACE(j), LAST)
+    execution = execute(step, PLACE(i), PLACE(j), LAST)
     inside = z3.And(e >= n, e < m)
     side = z3.If(LAST == 1, e > j, e < j)
     claim = z3.And(PLACE(e) <= PLACE(j), z3.Implies(side, PLACE(e) < PLACE(j)))
     second = z3.And(j >= n, j < m, z3.Implies(inside, claim))
     hypotheses = (FLAG, n >= 1, selected(i, e, n), second)
-    yield Obligation("merge", hypotheses, selected(z3.If(reading.value, j, i), e, m))
+    yield Obligation("merge", hypotheses, selected(z3.If(execution.value, j, i), e, m))
 
 
 def differs_by_ties(step: Step = order.replaces) -> Iterator[Obligation]:
@@ -69,9 +69,9 @@ def differs_by_ties(step: Step = order.replaces) -> Iterator[Obligation]:
     i, j, n = z3.Ints("i j n")
     first, last = (selected_as(flag, one, other, n) for flag, one, other in ((0, i, j), (1, j, i)))
     yield Obligation("first before last", (first, last), z3.And(i <= j, PLACE(i) == PLACE(j)))
-    reading = execute(step, PLACE(i), PLACE(j), LAST)
+    execution = execute(step, PLACE(i), PLACE(j), LAST)
     tie = (FLAG, PLACE(i) == PLACE(j))
-    yield Obligation("a tie is replaced only for the last", tie, reading.value == (LAST == 1))
+    yield Obligation("a tie is replaced only for the last", tie, execution.value == (LAST == 1))
 
 
 def selected_as(flag: int, i: Term, e: Term, n: Term) -> z3.BoolRef:
@@ -82,7 +82,7 @@ def selected_as(flag: int, i: Term, e: Term, n: Term) -> z3.BoolRef:
 def element_is_maximum(
     f: SymbolicFormat, d: Definitions, *, place: Callable[..., Any] = order.key
 ) -> Iterator[Obligation]:
-    """What the scan holds and what the fold of Max holds are one value after every element."""
+    """The scan and the fold of Max have the same value after every element."""
     best, top, x = f.patterns("best top x")
     last = z3.BitVec("last", f.width + 2) if f.width else LAST
     before, here = f.value(place, best), f.value(place, x)
@@ -94,14 +94,14 @@ def element_is_maximum(
 
 
 def element_bounds(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
-    """What no key exceeds, no value exceeds: the element is a maximum of the slice."""
+    """If no key is above that of an element, no value is above it: it is a maximum of the slice."""
     best, x = f.patterns("best x")
     not_above = f.value(d.key, x) <= f.value(d.key, best)
     yield Obligation("bound", f.hypotheses, not_above == z3.Not(greater(x, best, f)))
 
 
 def usual_element(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
-    """With equal zeros, of two elements: the first index, its element, and the maximum by Max."""
+    """With equal zeros, for two elements: the element at the first index is the maximum by Max."""
     x, y = f.patterns("x y")
     taken = execute(d.replaces, f.value(d.equal_zeros_key, x), f.value(d.equal_zeros_key, y), 0).value
     yield Obligation("element", f.hypotheses, same(z3.If(taken, y, x), largest(f, d, x, y), f))
@@ -118,7 +118,7 @@ def usual_element_but_zeros(f: SymbolicFormat, d: Definitions) -> Iterator[Oblig
 
 
 def show_zeros(found: Counterexample) -> str:
-    """The element ArgMax names and the maximum of the slice, by the functions that run."""
+    """The element at ArgMax and the maximum of the slice, by the functions that run."""
     sign, infinity = found.get("sign", 1 << 15), found.get("infinity", 31 << 10)
     x, y = found["x"], found["y"]
     places = [order.equal_zeros_key(each, sign, infinity) for each in (x, y)]

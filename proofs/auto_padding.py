@@ -1,6 +1,6 @@
-"""Padding that the runtime derives (auto_pad of ONNX Conv and MaxPool), which the profile refuses: what it would be.
+"""Padding derived by the runtime (auto_pad of ONNX Conv and MaxPool), written as pads.
 
-The profile demands NOTSET; these theorems say what exporters may write instead, so that nothing else changes.
+The profile demands NOTSET; by these theorems explicit pads can replace the derived ones without another change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def rounded_up(extent: int, stride: int) -> int:
 
 
 def same_padding(extent: int, width: int, stride: int) -> int:
-    """The padding at both ends together: max((extent of Y - 1) * stride + window - extent, 0)."""
+    """The sum of the padding at both ends: max((extent of Y - 1) * stride + window - extent, 0)."""
     needed = (rounded_up(extent, stride) - 1) * stride + width - extent
     return needed if needed > 0 else 0
 
@@ -57,7 +57,7 @@ def same_extent(function: Callable[..., Any] = same_padding) -> Obligations:
 
 
 def halves(upper: Callable[[int], int] = upper_half) -> Obligations:
-    """Both ends together are the padding, and differ by one at most, the end being the longer."""
+    """Both ends add up to the padding, and the end is equal or longer by one."""
     total = z3.Int("total")
     end = execute(upper, total).value
     start = total - end
@@ -65,7 +65,7 @@ def halves(upper: Callable[[int], int] = upper_half) -> Obligations:
 
 
 def valid_extent(spare: int = 0) -> Obligations:
-    """VALID is no padding: ceil((extent - window + 1) / stride) windows."""
+    """VALID means no padding: ceil((extent - window + 1) / stride) windows."""
     counted = execute(builtins.positions, EXTENT, WIDTH, STRIDE)
     wanted = execute(rounded_up, EXTENT - WIDTH + 1 + spare, STRIDE, assuming=KNOWN).value
     places = (EXTENT - WIDTH) / STRIDE
@@ -93,10 +93,10 @@ def theorems() -> Iterator[Theorem]:
          (rounded_up, builtins.positions)),
     ]  # fmt: skip
     for name, statement, formula, claim, changes, about in stated:
-        changed = tuple(Mutant(title, partial(_asked, claim, change)) for title, change in changes.items())
-        yield Theorem(f"window.{name}", statement, formula, partial(_asked, claim), about, mutants=changed,
+        changed = tuple(Mutant(title, partial(_applied, claim, change)) for title, change in changes.items())
+        yield Theorem(f"window.{name}", statement, formula, partial(_applied, claim), about, mutants=changed,
                       erratum="conv-derived-padding")  # fmt: skip
 
 
-def _asked(claim: Callable[..., Obligations], *about: Any) -> Obligations:
+def _applied(claim: Callable[..., Obligations], *about: Any) -> Obligations:
     return without_divisions(claim(*about))

@@ -1,4 +1,4 @@
-"""Broadcasting on one axis: the join of two extents, and what the texts say of it."""
+"""Broadcasting on one axis: the join of two extents, and the statements of the texts about it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Join = Callable[..., Any]
 
 
 def joined(join: Join, a: Term, b: Term) -> Execution:
-    """The join of two extents as it runs."""
+    """The join of two extents, by the code that runs."""
     return execute(join, a, b)
 
 
 def extents(names: str, least: int = 0) -> tuple[list[Term], z3.BoolRef]:
-    """Arbitrary extents, at least so large."""
+    """Variables for extents with a lower bound."""
     found = z3.Ints(names)
     return found, conjunction(each >= least for each in found)
 
@@ -54,15 +54,15 @@ def is_idempotent(join: Join = builtins.join) -> Iterator[Obligation]:
 def is_flat(join: Join = builtins.join) -> Iterator[Obligation]:
     """The lattice: 1 at the bottom, all other extents side by side, the error on top; 0 is one of the others."""
     (a, b), sizes = extents("a b")
-    reading = joined(join, a, b)
-    yield Obligation("flat", (sizes,), reading.defined == z3.Or(a == 1, b == 1, a == b))
-    yield Obligation("one of them", (sizes, reading.defined), z3.Or(reading.value == a, reading.value == b))
+    execution = joined(join, a, b)
+    yield Obligation("flat", (sizes,), execution.defined == z3.Or(a == 1, b == 1, a == b))
+    yield Obligation("one of them", (sizes, execution.defined), z3.Or(execution.value == a, execution.value == b))
 
 
 def is_maximum(join: Join = builtins.join, least: int = 1) -> Iterator[Obligation]:
     (a, b), sizes = extents("a b", least)
-    reading = joined(join, a, b)
-    yield Obligation("maximum", (sizes, reading.defined), reading.value == z3.If(a > b, a, b))
+    execution = joined(join, a, b)
+    yield Obligation("maximum", (sizes, execution.defined), execution.value == z3.If(a > b, a, b))
 
 
 def show_maximum(found: Counterexample) -> str:
@@ -83,7 +83,7 @@ def agrees(least: int = 1, join: Join = builtins.join) -> Iterator[Obligation]:
 
 
 def show_agrees(found: Counterexample) -> str:
-    """The two meanings of broadcastable on the real words."""
+    """The two definitions of broadcastable, by the functions that run."""
     shapes = [[found["a"]], [found["b"]]]
     profile, onnx = builtins.broadcastable(shapes), builtins.onnx_broadcastable(shapes)
     if profile == onnx:
@@ -99,7 +99,7 @@ def left_aligned(least: int = 1) -> Iterator[Obligation]:
 
 
 def show_left_aligned(found: Counterexample) -> str:
-    """The real word aligns the last axis."""
+    """The function that runs aligns the last axis."""
     a, b, c = found["a"], found["b"], found["c"]
     passes, from_first = builtins.broadcastable([[a], [b, c]]), a in (1, b) or b == 1
     if passes == from_first:

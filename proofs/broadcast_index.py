@@ -27,7 +27,7 @@ def f(i: int, b: int, c: int) -> int:
 
 
 def from_one(i: int, b: int, c: int) -> int:
-    """The same counted from 1, as the first edition does (its next state defines it)."""
+    """The same counted from 1, as the first edition does."""
     if b == c:
         return i
     return 1
@@ -52,7 +52,7 @@ def in_range(function: Map = f) -> Iterator[Obligation]:
 
 
 def composes(function: Map = f) -> Iterator[Obligation]:
-    """In two steps as in one; so it is idempotent."""
+    """Two steps equal one; so the map is idempotent."""
     i, a, b, c = z3.Ints("i A B C")
     inside = (stretches(a, b), stretches(b, c), i >= 0, i < c)
     through = mapped(function, mapped(function, i, b, c), a, b)
@@ -72,13 +72,13 @@ def is_onto(function: Map = f) -> Iterator[Obligation]:
 
 
 def is_onto_with_zero() -> Iterator[Obligation]:
-    """Where 1 is brought to 0, as NumPy and ONNX do, the element of the input is not used."""
+    """Where an extent of 1 is broadcast to 0, as NumPy and ONNX do, the element of the input is not used."""
     e, b, c = z3.Ints("e B C")
     yield Obligation("some index", (stretches(b, c), e >= 0, e < b), c >= 1)
 
 
 def show_unused(found: Counterexample) -> str:
-    """NumPy and ONNX bring the extent to 0."""
+    """NumPy and ONNX broadcast the extent to 0."""
     if builtins.join(found["B"], found["C"]) != 0:
         raise ReplayFailed("the common extent is not 0")
     return f"extent {found['B']} is brought to {found['C']}: element {found['e']} of the input is used by no index"
@@ -97,7 +97,7 @@ def equals_numpy(function: Map = f) -> Iterator[Obligation]:
 
 
 def shifts(function: Map = f) -> Iterator[Obligation]:
-    """Counted from 1 the same element is meant."""
+    """Counted from 1, the map gives the same element."""
     a, b, c = z3.Ints("a B C")
     inside = (stretches(b, c), a >= 1, a <= c)
     yield Obligation("from 1", inside, mapped(from_one, a, b, c) - 1 == mapped(function, a - 1, b, c))

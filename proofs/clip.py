@@ -1,7 +1,8 @@
-"""Clip: what it gives for every element and every pair of bounds, crossed bounds and NaN among them.
+"""Clip for every element and every pair of bounds, crossed bounds and NaN included.
 
-`clipped` is the text of 2026-08 transcribed.  It compares as numbers do, so it is given the places of element and
-bounds in the usual order, which `order.equal_zeros_key` gives (order.usual): both zeros have one, NaN is highest.
+`clipped` transcribes the text of 2026-08.  It compares as numbers do, so its arguments include the places of element
+and bounds in the usual order (theorem order.usual), which `order.equal_zeros_key` computes: both zeros have the same
+place, NaN has the highest.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def least(x: int, y: int, sign: int, infinity: int) -> int:
 
 @cache
 def _template(name: str, function: Function, width: int) -> tuple[list[Term], Execution]:
-    """The function followed once, for arbitrary patterns and places."""
+    """The function executed once, for arbitrary patterns and places."""
     names = [f"clip{i}" for i in range(7)]
     formals = [z3.BitVec(each, width + 2) if width else z3.Int(each) for each in names]
     return formals, execute(function, *formals)
@@ -69,10 +70,10 @@ class Clip:
         self.f, self.patterns = f, f.patterns("x low high")
         self.x, self.low, self.high = self.patterns
         self.at, self.lowest, self.highest = (f.value(order.equal_zeros_key, each) for each in self.patterns)
-        formals, self.reading = _template(f.name, function, f.width)
+        formals, self.execution = _template(f.name, function, f.width)
         infinity = f.infinity if not f.width else z3.BitVecVal(f.infinity, f.width + 2)
         actuals = [*self.patterns, self.at, self.lowest, self.highest, infinity]
-        self.result = z3.substitute(self.reading.value, *zip(formals, actuals, strict=True))
+        self.result = z3.substitute(self.execution.value, *zip(formals, actuals, strict=True))
 
     @property
     def numbers(self) -> list[z3.BoolRef]:
@@ -87,7 +88,7 @@ class Clip:
 
 def is_between(f: SymbolicFormat, d: Definitions, function: Function = clipped) -> Obligations:
     c = Clip(f, function)
-    yield from c.reading.obligations()
+    yield from c.execution.obligations()
     straight, at = (*f.hypotheses, z3.Not(c.crossed)), f.value(order.equal_zeros_key, c.result)
     above = z3.Implies(c.lowest <= f.infinity, at >= c.lowest)
     under = z3.Implies(at <= f.infinity, at <= c.highest)
@@ -116,7 +117,7 @@ def is_minimum_of_maximum(f: SymbolicFormat, d: Definitions, function: Function 
 
 
 def is_ieee(f: SymbolicFormat, d: Definitions, function: Function = clipped) -> Obligations:
-    """The text with the comparisons of the theory of floating point; a bound that is NaN replaced by an infinity."""
+    """The text with the comparisons of the theory of floating point; an infinity replaces a bound that is NaN."""
     c = Clip(f, function)
     x, low, high = (f.number(each) for each in c.patterns)
     lowest, highest = (f.number(z3.BitVecVal(each, f.width + 2)) for each in (f.sign + f.infinity, f.infinity))
@@ -188,13 +189,13 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 
 
 def theorems() -> Iterator[Theorem]:
-    """Clip, in every format at once; that it compares as IEEE 754 does, on bits."""
+    """Clip in every format at once; its comparisons against IEEE 754 on bits."""
     for name, statement, formula, claim, changes, erratum in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
-        yield Theorem(f"value.{name}", f"{statement} In every format at once.", formula, _asked(claim, clipped), ABOUT,
-                      mutants=changed, erratum=erratum, concerns=CONCERNS)  # fmt: skip
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
+        yield Theorem(f"value.{name}", f"{statement} In every format at once.", formula, _applied(claim, clipped),
+                      ABOUT, mutants=changed, erratum=erratum, concerns=CONCERNS)  # fmt: skip
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
-        yield Theorem(f"value.{name}", statement, formula, _asked(refuted), (*ABOUT, order.maximum, least), "refuted",
+        yield Theorem(f"value.{name}", statement, formula, _applied(refuted), (*ABOUT, order.maximum, least), "refuted",
                       replay=replay, erratum=erratum, because=because, concerns=CONCERNS)  # fmt: skip
     yield on_bits(
         "value.Clip-ieee",
@@ -214,5 +215,5 @@ def theorems() -> Iterator[Theorem]:
     )  # fmt: skip
 
 
-def _asked(claim: Callable[..., Obligations], *functions: Function) -> Callable[[], Obligations]:
+def _applied(claim: Callable[..., Obligations], *functions: Function) -> Callable[[], Obligations]:
     return lambda: claim(all_formats(), Definitions(), *functions)

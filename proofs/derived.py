@@ -141,7 +141,7 @@ def _restricts(family: SignatureFamily) -> Theorem:
         sources=family.sources,
         bounds=str(family.bounds),
         mutants=(Mutant("the profile demands nothing", lambda: obligations(demanding=False)),),
-        because="The profile restricts ONNX and never extends it; equal conditions need no proof and say so.",
+        because="The profile restricts ONNX and never extends it; equal conditions are marked and need no proof.",
     )
 
 
@@ -237,8 +237,8 @@ def independent(family: SignatureFamily, rule: Rule) -> Theorem:
         bounds=str(family.bounds),
         reason_single=REASON_SINGLE,
         replay=replay,
-        because="It is false: in each of these versions and editions the counterexample, completed where the rule asks "
-        "nothing, is a model for which the checker reports this rule and no other but those said to follow from it.",
+        because="It is false: in each of these versions and editions the counterexample, completed by facts that the "
+        "rule does not read, is a model for which the checker reports only this rule and those that follow from it.",
     )
 
 

@@ -1,6 +1,7 @@
 """NaN > +Inf > any positive number > +0 > -0 > any negative number > -Inf (SONNX Max, second edition, line 57).
 
-`greater` is that line, transcribed.  The functions of semantics/order.py, which run, are proved to mean it.
+`greater` transcribes that line; theorems prove that the functions of numerics/order.py, which run, agree with it.
+This module also makes theorems for every format at once and on the bits of each format, for other modules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Integers of n bits: sums, differences, products and opposites wrap around; quotients are truncated.
 
 For every width at once the definition is a function of integers, `wrapped`, with `size` = 2^n and `least` the least
-number of the type; on bits of the eight types it is the operation of the machine.
+number of the type; on the bits of the eight types it is the machine's operation.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ TYPE = (SIZE >= 2, LEAST <= 0, LEAST + SIZE >= 1)
 
 
 def of(function: Function, value: Term) -> Term:
-    """The value brought into the type."""
+    """The value wrapped into the type."""
     return execute(function, value, LEAST, SIZE, assuming=(SIZE >= 2,)).value
 
 
 def in_type(*numbers: Term) -> tuple[z3.BoolRef, ...]:
-    """The numbers are of the type."""
+    """The numbers are in the range of the type."""
     return tuple(z3.And(each >= LEAST, each < LEAST + SIZE) for each in numbers)
 
 
@@ -101,7 +101,7 @@ def truncates(function: Function = quotient) -> Obligations:
 
 
 def representable(but_least: bool = True) -> Obligations:
-    """The quotient of two numbers of a signed type is one, but for the least number by -1."""
+    """The quotient of two numbers of a signed type is one, except the least number by -1."""
     half = z3.Int("half")
     q = execute(quotient, A, B, assuming=(B != 0,)).value
     signed = (half >= 1, -half <= A, half > A, -half <= B, half > B, B != 0)
@@ -147,7 +147,7 @@ def _each(names: str, widths: tuple[int, ...] = WIDTHS) -> Iterator[tuple[str, i
 
 
 def truncated_exact(low: int = 0, widths: tuple[int, ...] = WIDTHS) -> Obligations:
-    """The operation of the machine is the exact result in enough bits, its high bits cut off."""
+    """The machine's operation is the exact result in enough bits without its high bits."""
     for name, width, wide, (x, y) in _each("x y", widths):
         parts = []
         for operation, spare in ((operator.add, 1), (operator.sub, 1), (operator.mul, width)):
@@ -167,7 +167,7 @@ def is_ring(plus: Wide = operator.add, widths: tuple[int, ...] = WIDTHS) -> Obli
 
 
 def least_opposes_itself(place: int = 1) -> Obligations:
-    """The least number of a signed type is its own opposite and its own absolute value; no other is, but 0."""
+    """The least number of a signed type is its own opposite and its own absolute value; no other number but 0 is."""
     for name, width, _, (x,) in _each("x"):
         if name.startswith("int"):
             least = 1 << width - place
@@ -218,8 +218,8 @@ BITS: list[tuple[str, str, str, Any, dict[str, Any], str]] = [
 def theorems() -> Iterator[Theorem]:
     """Integers that wrap around."""
     for name, statement, formula, claim, changes, about in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
-        yield Theorem(f"wrap.{name}", statement, formula, _asked(claim), about, mutants=changed, concerns=CONCERNS)
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
+        yield Theorem(f"wrap.{name}", statement, formula, _applied(claim), about, mutants=changed, concerns=CONCERNS)
     for name, statement, formula, claim, changes, bounds in BITS:
         changed = tuple(Mutant(title, partial(claim, *change)) for title, change in changes.items())
         yield Theorem(
@@ -237,7 +237,7 @@ def theorems() -> Iterator[Theorem]:
         "wrap.least-by-minus-one",
         "Every quotient by a divisor other than 0 is of the type.",
         "b ≠ 0 ⇒ a / b of the type",
-        _asked(representable, False),
+        _applied(representable, False),
         (quotient,),
         "refuted",
         replay=show_least,
@@ -247,7 +247,7 @@ def theorems() -> Iterator[Theorem]:
     )
     yield Theorem(
         "wrap.quotient-error", "The integer quotient is off by less than one half, as the page on accuracy says.",
-        "|a / b - q| < 1/2", _asked(error_below_half), (quotient,), "refuted", replay=show_error,
+        "|a / b - q| < 1/2", _applied(error_below_half), (quotient,), "refuted", replay=show_error,
         erratum="div-accuracy-of-integers", because="A truncated quotient is off by less than 1.", concerns=CONCERNS,
     )  # fmt: skip
     yield Theorem(
@@ -265,5 +265,5 @@ def theorems() -> Iterator[Theorem]:
     )
 
 
-def _asked(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
+def _applied(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
     return lambda: without_divisions(claim(*about))

@@ -26,7 +26,7 @@ def unsigned(x: Term, y: Term) -> z3.BoolRef:
 
 
 def value(x: Term, is_signed: bool) -> Term:
-    """The integer a pattern stands for, in one bit more, where both kinds of it are in range."""
+    """The integer a pattern stands for, in one more bit, which holds signed and unsigned ones."""
     return z3.SignExt(1, x) if is_signed else z3.ZeroExt(1, x)
 
 

@@ -1,7 +1,7 @@
-"""The bit formulas of the fast kernels give what the plain definition gives.
+"""The bit formulas of the fast kernels equal the definitions.
 
-The three formulas stand here as functions of integers, numpy arrays and terms alike.  What numpy itself is taken to do
-is a hypothesis of the theorems: `numpy_maximum` is the larger number, the first NaN, and of two zeros either.
+The three formulas are functions of integers, numpy arrays and terms alike.  The behaviour of numpy is an assumption of
+the theorems: `numpy_maximum` is the larger number, the first NaN, and of two zeros either.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Formula = Callable[..., Term]
 
 
 class Raw:
-    """A pattern as a kernel sees it, `bits` of the exact width, and as the definition does, `wide`."""
+    """A pattern as a kernel has it, `bits` of the exact width, and as the definition has it, `wide`."""
 
     def __init__(self, f: SymbolicFormat, name: str) -> None:
         self.bits = z3.BitVec(name, f.width)
@@ -59,7 +59,7 @@ def wide(bits: Term) -> Term:
 
 
 def numpy_maximum(f: SymbolicFormat, x: Term, y: Term, either: z3.BoolRef) -> Term:
-    """What numpy.maximum gives: the larger number, the first NaN, and of equal zeros the one that `either` says."""
+    """The assumed result of numpy.maximum: the larger number, the first NaN, of two zeros the one `either` chooses."""
     a, b = f.number(wide(x)), f.number(wide(y))
     number = z3.If(a > b, x, z3.If(b > a, y, z3.If(either, x, y)))
     return z3.If(z3.fpIsNaN(a), x, z3.If(z3.fpIsNaN(b), y, number))
@@ -91,7 +91,7 @@ def show_zeros(found: Counterexample) -> str:
 
 
 def _invariant(f: SymbolicFormat, formula: Formula, fast: Term, every: Term, best: Term) -> z3.BoolRef:
-    """What holds after each operand: of numpy's fold, of the AND of the operands, and of the defined maximum."""
+    """The invariant after each operand, of numpy's fold, of the AND of the operands, and of the defined maximum."""
     numbers = z3.And(
         z3.Not(nan(wide(fast), f)),
         wide(formula(fast, every, f.sign)) == best,
@@ -102,7 +102,7 @@ def _invariant(f: SymbolicFormat, formula: Formula, fast: Term, every: Term, bes
 
 
 def mends_zeros(f: SymbolicFormat, d: Definitions, formula: Formula = with_common_sign) -> Iterator[Obligation]:
-    """For any number of operands: base and step of the invariant, and what it says at the end."""
+    """For any number of operands: base and step of the invariant, and the claim it gives at the end."""
     fast, every, x, first = (each.bits for each in raw(f, "fast every x first"))
     best, either = f.pattern("best"), z3.Bool("either")
     yield Obligation("base", (), _invariant(f, formula, first, first, wide(first)))
@@ -150,7 +150,7 @@ def by_keys_with_equal_zeros(f: SymbolicFormat, d: Definitions, formula: Formula
 
 
 def zeros_as_integers(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
-    """Where -0 won, no element is NaN or positive: +0, if there is one, is the largest integer."""
+    """If the maximum by numpy is -0, no element is NaN or positive: a +0 is the largest integer."""
     (x,) = raw(f, "x")
     low = f.value(d.key, x.wide) <= 0
     yield Obligation("+0 is the largest", (low,), z3.And(x.bits <= 0, (x.bits == 0) == (x.wide == 0)))

@@ -1,7 +1,8 @@
-"""The maximum of the order: what a fold, a tree, or any order of the operands gives.
+"""The maximum of the order: of two operands, and of a fold, a tree, or any order of many.
 
-The function that runs, `semantics/order.maximum`, is read; of several NaNs it gives the first, so that a claim holds on
-bits or up to the one class of NaN, as stated.  Claims about any number of operands are induction: base and step apart.
+The theorems are about the function that runs, `numerics/order.maximum`.  Of several NaNs it returns the first, so a
+claim holds bit for bit, or up to the class of NaN, as stated.  Claims about any number of operands are inductions with
+separate obligations for base and step.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def absorbs(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
 
 
 def folds(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
-    """For any number of operands; `member` is any operand read before, `best` what the fold had then."""
+    """For any number of operands; `member` is any earlier operand, `best` the value of the fold then."""
     member, best, x = f.patterns("member best x")
     yield Obligation("base: of one operand it is the bound", f.hypotheses, z3.Not(greater(best, best, f)))
     before = (*f.hypotheses, z3.Not(greater(member, best, f)))
@@ -105,7 +106,7 @@ def folds(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
 
 
 def ignores_order(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
-    """Two results that are each an operand and a bound of all operands, so of each other, are one value."""
+    """Two results that are operands and bounds of all operands, so of each other, are equal."""
     one, other = f.patterns("one other")
     mutual = z3.And(z3.Not(d.greater(one, other, f)), z3.Not(d.greater(other, one, f)))
     yield Obligation("unique for any number", (*f.hypotheses, mutual), same(one, other, f))
@@ -165,7 +166,7 @@ STATED: list[tuple[str, str, str, FormatClaim, dict[str, Change]]] = [
 
 
 def theorems() -> Iterator[Theorem]:
-    """The maximum of floating-point values; what is said of any number of operands is said once, of every format."""
+    """The maximum of floating-point values; claims about any number of operands are proved for every format at once."""
     for name, statement, formula, claim, mutants in STATED:
         both = list(in_both_forms(f"max.{name}", statement, formula, claim, mutants, sources=CLAIMS, concerns=CONCERNS))
         yield from both[:1] if claim in (is_unique, folds, ignores_order, merges, extends) else both

@@ -2,8 +2,8 @@
 
     offset' = offset * d + i,    size' = size * d,    starting from 0 and 1,
 
-so each claim is a base and one step.  Products are related by the lemma of `values.py` (values.products), used at the
-places that occur, so that each question is decided at once and by every solver.
+so each claim is a base and one step.  Products are related by the lemma `keeps_order` (theorem values.products) at the
+places that occur, so that every solver decides each question at once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def is_bounded(step: Next = next_offset) -> Iterator[Obligation]:
 
 
 def is_injective(step: Next = next_offset) -> Iterator[Obligation]:
-    """One offset, one index; and offsets are ordered as the indices, first axis first."""
+    """Different indices have different offsets, ordered as the indices from the first axis on."""
     a, b, d, i, j = z3.Ints("a b d i j")
     inside = (a >= 0, b >= 0, i >= 0, i < d, j >= 0, j < d)
     lemma = (keeps_order(a, b + 1, d), keeps_order(b, a + 1, d))
@@ -67,7 +67,7 @@ def is_onto(step: Next = next_offset) -> Iterator[Obligation]:
 
 
 def never_overflows(least: int = 1) -> Iterator[Obligation]:
-    """Where the whole size is within any bound and no extent is 0, so is each product and sum on the way."""
+    """If the size is within a bound and no extent is 0, so is each intermediate product and sum."""
     offset, size, d, i, rest, after, bound = z3.Ints("offset size d i rest after bound")
     known = (after >= least, rest >= least, rest * after <= bound)
     yield Obligation("partial sizes", (*known, keeps_order(rest, z3.IntVal(1), after)), after <= bound)
@@ -83,7 +83,7 @@ def never_overflows_with_zero() -> Iterator[Obligation]:
 
 
 def show_overflow(found: Counterexample) -> str:
-    """A product on the way to 0 that is no 64-bit integer."""
+    """An intermediate product that is not a 64-bit integer, although the size is 0."""
     size, rest = found["size"], found["rest"]
     if size <= LARGEST or size * rest > LARGEST:
         raise ReplayFailed(f"{size} elements, then {rest}")
@@ -99,7 +99,7 @@ def is_sum_of_strides(factor: int = 1) -> Iterator[Obligation]:
 
 
 def carries(carry: int = 1) -> Iterator[Obligation]:
-    """Counting up: the last index that can, and all behind it start again."""
+    """Counting up: the last index that is not at its end grows, and all after it restart at 0."""
     offset, d, i = z3.Ints("offset d i")
     counted = next_offset(offset, d, i) + 1
     yield Obligation("without carry", (i >= 0, i + 1 < d), counted == next_offset(offset, d, i + 1))

@@ -1,4 +1,4 @@
-"""The order is total, antisymmetric up to the one class of NaN, transitive; the key that runs means it.
+"""The order is total, antisymmetric up to the class of NaN, and transitive; the key that runs has this order.
 
 Line 57 as printed has a third zero between +0 and -0: that is refuted.
 """

@@ -1,7 +1,7 @@
-"""Shapes of outputs as the operators' data files state them, with claims in the rule language.
+"""Claims in the rule language about the shapes of outputs in the operators' data files.
 
-Each claim reads the texts that check: the rules of the operator are the hypotheses, `Y` is the shape of its output.
-Ranks are fixed where the rules fix them, else bounded as the theorem says; extents and numbers are arbitrary.
+The hypotheses are the rules of the operator, `Y` is the shape of its output.  Ranks are fixed if the rules fix them,
+else bounded as the theorem states; extents and numbers are arbitrary.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KERNEL, POOL = (*MOVES, "kernel-shape", "kernel-not-empty"), (*MOVES, "kernel-po
 
 @dataclass(frozen=True)
 class Stated:
-    """Claims about the output of an operator; `calls` makes one call for each bounded case, with its name."""
+    """Claims about the output of an operator; `calls` makes one call for each case, with the name of the case."""
 
     name: str
     statement: str
@@ -46,13 +46,13 @@ class Stated:
 
 
 def _joined(case: str, parts: tuple[Obligation, ...]) -> Obligations:
-    """One question for a case of many: the shape exists, and where it does the claims hold."""
+    """One obligation for a case of many: the shape exists, and the claims hold."""
     exists, *others = parts
     yield Obligation(case, exists.hypotheses, conjunction([exists.goal, *(each.goal for each in others)]))
 
 
 def convolution(operator: str, version: int) -> Callable[[ExpressionChange | None], Iterator[tuple[str, SymbolicCall]]]:
-    """Conv and ConvInteger: two letters differ."""
+    """Conv and ConvInteger, whose inputs have different names."""
 
     def calls(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
         call = SymbolicCall(operator, version, change=change)

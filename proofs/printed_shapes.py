@@ -1,7 +1,7 @@
-"""What the pages print of shapes and integers, and is false: each statement is refuted, and stands as an erratum.
+"""False statements of the texts about shapes and integers: each is refuted, and is an erratum.
 
-Where the profile has a rule in its place, the rule is read from the operator's data file; a counterexample is confirmed
-by what a check says of it.
+If the profile has a rule in place of the statement, the theorem uses the rule of the operator's data file; a
+counterexample is confirmed by the verdict of a check.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def _show_pooling(edition: str, bound: str) -> Callable[[Counterexample], str]:
         lists = {name: [found[f"{name}.0"]] for name in ("kernel_shape", "strides", "dilations")}
         pads, shape = [found["pads.0"], found["pads.1"]], (1, 1, found["X.2"])
         facts = {**lists, "pads": pads, "X": _tensor(shape), "auto_pad": "NOTSET"}
-        said = [checker_verdict("MaxPool", 12, edition, rule, **facts) for rule in (bound, "every-window-touches")]
-        if said != ["pass", "fail"]:
-            raise ReplayFailed(f"a check says {said}")
+        verdicts = [checker_verdict("MaxPool", 12, edition, rule, **facts) for rule in (bound, "every-window-touches")]
+        if verdicts != ["pass", "fail"]:
+            raise ReplayFailed(f"the verdicts of a check are {verdicts}")
         listed = ", ".join(f"{name} {value}" for name, value in {**lists, "pads": pads}.items())
         return f"extent {shape[2]}, {listed}: a check passes {bound}, and a window lies on padding only"
 
@@ -90,9 +90,9 @@ def show_reshape_value(found: Counterexample) -> str:
     value = found["S.0"]
     flags = [bool(found.get(name, 0)) for name in ("empty", "minus_one", "zero")]
     facts = {"shape": [value], "allowzero": 1, "X": _tensor((1,)), "written(shape)": True}
-    said = checker_verdict("Reshape", 25, "", "shape-values", **facts)
-    if not printed_value(value, *flags) or said != "fail":
-        raise ReplayFailed(f"a check says {said}")
+    verdict = checker_verdict("Reshape", 25, "", "shape-values", **facts)
+    if not printed_value(value, *flags) or verdict != "fail":
+        raise ReplayFailed(f"the verdict of a check is {verdict}")
     return f"S = [{value}] with allowzero = 1: C3 as printed holds, and a check fails it (shape-values)"
 
 
@@ -126,9 +126,9 @@ def unsqueeze_rank() -> Obligations:
 def show_rank(found: Counterexample) -> str:
     axes = [found["axes.0"], found["axes.1"]]
     facts = {"X": _tensor((2,)), "axes": axes}
-    said = [checker_verdict("Unsqueeze", 25, "", rule, **facts) for rule in ("axes-range", "axes-distinct")]
-    if said != ["pass", "pass"]:
-        raise ReplayFailed(f"a check says {said}")
+    verdicts = [checker_verdict("Unsqueeze", 25, "", rule, **facts) for rule in ("axes-range", "axes-distinct")]
+    if verdicts != ["pass", "pass"]:
+        raise ReplayFailed(f"the verdicts of a check are {verdicts}")
     return f"A = {axes} has rank 1 and two values: the rank of Y grows by 2"
 
 
@@ -170,9 +170,9 @@ def _show_convolving(rule: str, wanted: str) -> Callable[[Counterexample], str]:
         x, w = (tuple(found.get(f"{name}.{k}", 0) for k in range(4)) for name in "XW")
         kernel = tuple(found.get(f"kernel_shape.{k}", w[2 + k]) for k in range(2))
         facts = {"X": _tensor(x), "W": _tensor(w), "kernel_shape": kernel, "group": found.get("group", 1)}
-        said = checker_verdict("Conv", 22, "", rule, **facts)
-        if said != wanted or (rule == "kernel-shape" and kernel == (w[3], w[2])):
-            raise ReplayFailed(f"a check says {said}")
+        verdict = checker_verdict("Conv", 22, "", rule, **facts)
+        if verdict != wanted or (rule == "kernel-shape" and kernel == (w[3], w[2])):
+            raise ReplayFailed(f"the verdict of a check is {verdict}")
         return f"X of shape {x}, W of shape {w}, group {facts['group']}, kernel_shape {kernel}: {rule} is {wanted}"
 
     return show
@@ -295,7 +295,7 @@ PAGES: list[tuple[str, str, str, Any, Any, str, str]] = [
 
 
 def theorems() -> Iterator[Theorem]:
-    """Statements of the pages, refuted."""
+    """Statements of the texts, refuted."""
     for name, statement, bool_term, claim, replay, erratum, because in PAGES:
         yield Theorem(f"printed.{name}", statement, bool_term, claim, (errata()[erratum].place,), "refuted",
                       replay=replay,

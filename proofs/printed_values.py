@@ -1,4 +1,4 @@
-"""What the pages print of floating-point values, and is false: refuted over the theory of floating point.
+"""False statements of the texts about floating-point values, refuted in the theory of floating point.
 
 The counterexamples are patterns of float16, the smallest format of the profile, and are confirmed by numpy.
 """
@@ -19,9 +19,9 @@ from sonnx.prover.symbolic_execution import Term
 from sonnx.prover.theorem import Counterexample, Obligation, ReplayFailed, Theorem
 
 Claim = Callable[[SymbolicFormat], tuple[list[z3.BoolRef], z3.BoolRef]]
-"""Hypotheses and goal; the hypotheses may name an operand with which the statement fails, to find it soon."""
+"""Hypotheses and goal; the hypotheses may fix an operand for which the statement fails, so that it is found fast."""
 Numbers = Callable[..., tuple[bool, str]]
-"""Whether the statement fails of numbers of numpy, and a sentence."""
+"""Whether the statement fails for numbers of numpy, and a sentence that shows it."""
 
 
 def finite(number: Term) -> z3.BoolRef:
@@ -86,7 +86,7 @@ def is_within_one(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
 
 
 def _float(pattern: int) -> tuple[Term, z3.BoolRef]:
-    """A float, e, and that it is this pattern."""
+    """A float `e`, and the condition that it is this pattern."""
     bits = z3.BitVec("e", 32)
     return z3.fpBVToFP(bits, z3.Float32()), bits == pattern
 
@@ -223,16 +223,16 @@ PAGES: list[tuple[str, str, str, Claim, Numbers, str, str]] = [
 
 
 def theorems() -> Iterator[Theorem]:
-    """Statements of the pages about values, refuted."""
+    """Statements of the texts about values, refuted."""
     for name, statement, formula, claim, fails, erratum, because in PAGES:
         yield Theorem(
-            f"printed.{name}", statement, formula, _asked(claim), (errata()[erratum].place,), "refuted",
+            f"printed.{name}", statement, formula, _applied(claim), (errata()[erratum].place,), "refuted",
             "float16", "float",
             replay=_shown(fails), erratum=erratum, because=because,
         )  # fmt: skip
 
 
-def _asked(claim: Claim) -> Callable[[], Iterator[Obligation]]:
+def _applied(claim: Claim) -> Callable[[], Iterator[Obligation]]:
     def obligations() -> Iterator[Obligation]:
         hypotheses, goal = claim(bit_format("float16"))
         yield Obligation("as printed", tuple(hypotheses), goal)

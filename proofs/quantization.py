@@ -1,7 +1,7 @@
-"""QuantizeLinear and DequantizeLinear over the reals: how far a number comes back from where it was.
+"""QuantizeLinear and DequantizeLinear over the reals: the distance of a number from its quantized value.
 
-n is the integer nearest to x / s, of which is known what rounding means: 2 |x - n s| <= |s|.  The scale is an arbitrary
-real other than 0, and x an arbitrary real; that the text divides in binary32 before it rounds is said apart.
+n is the integer nearest to x / s: 2 |x - n s| <= |s|.  The scale is an arbitrary real other than 0, and x an arbitrary
+real; the rounding of the quotient to binary32 is not part of these theorems.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def rounds(steps: int = 2) -> z3.BoolRef:
 
 
 def back(function: Function, number: Term) -> Term:
-    """The multiple of the scale that DequantizeLinear makes of what QuantizeLinear made of n."""
+    """The multiple of the scale after QuantizeLinear and DequantizeLinear of n."""
     return execute(offset, execute(function, number, Z).value, Z).value
 
 
@@ -89,7 +89,7 @@ def nearest(function: Function = saturated) -> Obligations:
 
 
 def returns(function: Function = saturated) -> Obligations:
-    """Quantizing what was dequantized gives the integer back: its quotient is exact."""
+    """Quantizing a dequantized integer returns it: its quotient is exact."""
     y = z3.Int("y")
     known = (y >= 0, y <= LAST, ZERO_POINT, execute(offset, y, Z).value == N)
     yield Obligation("the same integer", known, execute(function, N, Z).value == y)

@@ -2,8 +2,8 @@
 
 The value of a pattern with exponent field E and fraction M of `W` = 2^m values is, in units of the smallest subnormal,
 V(E, M) = M where E = 0, else (W + M) * 2^(E - 1)   (IEEE 754-2019, 3.4).  2^k is a function P with P(0) = 1 and
-P(k + 1) = 2 P(k); what is needed of it is proved by induction first, then used at the places that occur.  Products are
-related by one lemma, used at the places that occur, so that every solver decides each case.
+P(k + 1) = 2 P(k); its properties are proved by induction, then used at the places that occur.  Products are related by
+the lemma `keeps_order` at the places that occur, so that every solver decides each case.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def magnitudes(of: Callable[[Term, Term], Term] = value) -> Iterator[Obligation]
 
 
 def signs(above: Callable[..., z3.BoolRef] = greater) -> Iterator[Obligation]:
-    """With a sign: finite patterns are ordered as their values, and of equal values only the zeros differ."""
+    """With a sign: finite patterns are ordered as their values; only the zeros share a value."""
     f = all_formats()
     size = z3.Function("size", z3.IntSort(), z3.IntSort())
     x, y = f.patterns("x y")
@@ -86,7 +86,7 @@ def signs(above: Callable[..., z3.BoolRef] = greater) -> Iterator[Obligation]:
 
 
 def shares_signs() -> Iterator[Obligation]:
-    """That products and quotients have what is said of them."""
+    """Products and quotients satisfy `result_not_negative`."""
     left, right = z3.Ints("left right")
     yield Obligation("product", (), result_not_negative("product", left, right, left * right))
     yield Obligation("quotient", (), result_not_negative("quotient", left, right, left / right))
@@ -136,7 +136,7 @@ def theorems() -> Iterator[Theorem]:
         "values.not-negative", "Of numbers that are not negative, products and quotients are not negative.",
         "a ≥ 0 ∧ b ≥ 0 ⇒ a b ≥ 0, a ≥ 0 ∧ b > 0 ⇒ a // b ≥ 0", shares_signs, (result_not_negative,),
         mutants=(Mutant("of any numbers", _of_any),),
-        because="Shapes are shown not to be negative from this alone, whatever the quotients are.", concerns=CONCERNS,
+        because="Theorems about shapes use only this about products and quotients.", concerns=CONCERNS,
     )  # fmt: skip
 
 

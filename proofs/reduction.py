@@ -32,14 +32,14 @@ def is_normal(normal: Normal = builtins.normal) -> Iterator[Obligation]:
 
 
 def place(i: int, axis: int) -> int:
-    """Where axis i of X stands in the result without the reduced axis."""
+    """The axis of the result without the reduced axis that is axis i of X."""
     if i > axis:
         return i - 1
     return i
 
 
 def source(j: int, axis: int) -> int:
-    """Which axis of X is axis j of the result without the reduced axis."""
+    """The axis of X that is axis j of the result without the reduced axis."""
     if j >= axis:
         return j + 1
     return j
@@ -80,7 +80,7 @@ def is_same_buffer(extent: int = 1) -> Iterator[Obligation]:
 
 
 def one_after_another(back: int = 1) -> Iterator[Obligation]:
-    """Reducing axis b, then a < b, removes the axes that reducing both at once removes, whatever is done first."""
+    """Reducing axis b, then a < b, removes the axes that reducing both at once removes, in either order."""
     i, a, b, r = z3.Ints("i a b r")
     inside = (a >= 0, a < b, b < r, i >= 0, i < r, i != a, i != b)
     last_first = execute(place, execute(place, i, b).value, a).value

@@ -1,4 +1,4 @@
-"""Why rewrites of models change no value: the arithmetic they compute with, for all sizes."""
+"""The arithmetic of rewrites, for all sizes: rewritten models have the same values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 
 
 def called(function: Function, *arguments: Term) -> Term:
-    """The result of a function on terms, where it is defined."""
+    """The result of a function of terms for arguments for which it returns."""
     return execute(function, *arguments).value
 
 
@@ -34,26 +34,26 @@ def padding_gives_places(padding: Function = shape_arithmetic.padding) -> Iterat
     yield from ceiling_is_quotient(ceiling, extent, stride, p)
     needed = stride * p - stride + width - extent
     exact = (*known, added == z3.If(needed > 0, needed, 0))
-    asked = Obligation("what is needed", (*known, p == QUOTIENT), added == z3.If(needed > 0, needed, 0))
-    yield from without_divisions([asked])
+    needs_division = Obligation("what is needed", (*known, p == QUOTIENT), added == z3.If(needed > 0, needed, 0))
+    yield from without_divisions([needs_division])
     places = execute(builtins.positions, extent + added, width, stride)
     yield Obligation("defined", exact, places.defined)
     yield Obligation("the places", exact, places.value == p)
 
 
 QUOTIENT = z3.Int("quotient.0")
-"""What `without_divisions` calls the quotient of the only division of a question."""
+"""The variable of `without_divisions` for the quotient of the only division of a question."""
 
 
 def ceiling_is_quotient(ceiling: tuple[Term, ...], extent: Term, stride: Term, p: Term) -> Iterator[Obligation]:
-    """(extent + stride - 1) // stride is p; that products keep the order is asked first and then used twice."""
+    """(extent + stride - 1) // stride is p; that products keep the order is proved first and then used twice."""
     a, b, c = z3.Ints("a b c")
     yield Obligation("products keep the order", (a >= 0, c >= 1), a * c >= 0)
     yield Obligation("of neighbours", (b <= a - 1, c >= 1, (a - 1 - b) * c >= 0), b * c <= a * c - c)
     below = z3.Implies(p - 1 >= QUOTIENT, QUOTIENT * stride <= p * stride - stride)
     above = z3.Implies(p <= QUOTIENT - 1, p * stride <= QUOTIENT * stride - stride)
-    asked = Obligation("the quotient", (*ceiling, below, above), (extent + stride - 1) / stride == p)
-    yield from without_divisions([asked])
+    quotient = Obligation("the quotient", (*ceiling, below, above), (extent + stride - 1) / stride == p)
+    yield from without_divisions([quotient])
 
 
 def halves(first: Function = shape_arithmetic.odd_at_end, more: int = 1) -> Iterator[Obligation]:
@@ -78,7 +78,7 @@ def axis_stays(normal: Function = builtins.normal) -> Iterator[Obligation]:
 def bounds_stay(
     start_in_axis: Function = shape_arithmetic.start_in_axis, end_in_axis: Function = shape_arithmetic.end_in_axis
 ) -> Iterator[Obligation]:
-    """Both bounds come to the same place of the axis, for steps of either sign."""
+    """Both bounds give the same place of the axis, for steps of either sign."""
     start, end, extent, step = z3.Ints("start end extent step")
     for sign, known in (("forwards", step > 0), ("backwards", step < 0)):
         here = (extent >= 0, known)
@@ -90,13 +90,13 @@ def bounds_stay(
 
 
 def brought(index: Term, extent: Term, low: Term | int, high: Term) -> Term:
-    """An index brought into an axis, as the word `sliced` does it."""
+    """An index clamped to an axis, as in the function `sliced`."""
     lowest = z3.IntVal(low) if isinstance(low, int) else low
     return called(builtins.clamped, called(builtins.from_first, index, extent), lowest, high)
 
 
 def stored_is_broadcast(function: Function = f) -> Iterator[Obligation]:
-    """Element i of the constant stored in the common shape is the element of the small one that i meant."""
+    """Element i of the constant stored in the common shape is the element that i has in the small one."""
     i, b, c = z3.Ints("i B C")
     inside = (stretches(b, c), i >= 0, i < c)
     stored = mapped(function, i, c, c)
@@ -145,7 +145,7 @@ STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any]
 
 
 def theorems() -> Iterator[Theorem]:
-    """One for each piece of algebra."""
+    """One theorem for each piece of arithmetic."""
     for name, statement, formula, claim, sources, because, mutants, single in STATED:
         changed = tuple(Mutant(title, obligations) for title, obligations in mutants.items())
         yield Theorem(f"rewrite.{name}", statement, formula, claim, sources, reason_single=single, mutants=changed,

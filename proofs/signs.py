@@ -1,7 +1,7 @@
-"""Neg, Abs, Relu, LeakyRelu and Where on bit patterns: what happens to NaN, to the infinities and to both zeros.
+"""Neg, Abs, Relu, LeakyRelu and Where on bit patterns, NaN, infinities and both zeros included.
 
-The functions are the texts, transcribed for patterns of every IEEE 754 format: `sign` is the pattern of -0, `infinity`
-that of +Inf, as in semantics/order.py.  Tests compare them with numpy and the executor over all 16-bit patterns.
+The functions transcribe the texts for patterns of every IEEE 754 format: `sign` is the pattern of -0, `infinity` that
+of +Inf, as in numerics/order.py.  Tests compare them with numpy and the executor over all 16-bit patterns.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def copies(f: SymbolicFormat, d: Definitions, function: Function = chosen) -> Ob
 
 
 def _chosen(function: Function, condition: z3.BoolRef, x: Term, y: Term) -> Term:
-    """Both ways through a function of a condition, as one term."""
+    """Both results of a function of a condition, as one term."""
     return z3.If(condition, function(True, x, y), function(False, x, y))
 
 
@@ -119,7 +119,7 @@ def _chosen(function: Function, condition: z3.BoolRef, x: Term, y: Term) -> Term
 
 
 def plus_zero(f: SymbolicFormat) -> Term:
-    """+0, by its bits: not every solver reads the numeral of every format."""
+    """+0, by its bits: not every solver can read the numeral of every format."""
     return f.number(z3.BitVecVal(0, f.width + 2))
 
 
@@ -150,7 +150,7 @@ def leaky(f: SymbolicFormat, x: Term, alpha: Term) -> Term:
 
 
 def leaks(f: SymbolicFormat, d: Definitions, of: Callable[[SymbolicFormat, Term, Term], Term] = leaky) -> Obligations:
-    """The product itself is not looked into: its class and its sign follow from those of its factors."""
+    """The product itself is not computed: its class and sign follow from those of its factors."""
     x, alpha = f.patterns("x alpha")
     number, a, made = f.number(x), f.number(alpha), of(f, x, alpha)
     zero = plus_zero(f)
@@ -170,7 +170,7 @@ def leaks_no_nan(f: SymbolicFormat, d: Definitions) -> Obligations:
 
 
 def show_leak(found: Counterexample) -> str:
-    """0 times an infinity in numpy."""
+    """The product of 0 and an infinity in numpy."""
     import numpy as np
 
     patterns = np.array([found["x"], found["alpha"]], np.uint16).view(np.float16)

@@ -1,6 +1,7 @@
-"""How many elements Slice takes along an axis, and what the pages of Slice, Shape and their drafts print of it.
+"""The number of elements Slice takes along an axis, and the statements of the texts of Slice and Shape about it.
 
-`sliced`, `steps_over`, `clamped` and `from_first` are read as they run, for any extent, start, end and step.
+The theorems are about the functions that run, `sliced`, `steps_over`, `clamped` and `from_first`, for any extent,
+start, end and step.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ FORWARD, BACKWARD = (EXTENT >= 0, STEP >= 1), (EXTENT >= 0, STEP <= -1)
 
 
 OVER = z3.Function("over", z3.IntSort(), z3.IntSort(), z3.IntSort())
-"""What stands for `steps_over` in questions that need no more of it than the theorem slice.steps says."""
+"""Replaces `steps_over` in questions that need only the theorem slice.steps about it."""
 
 
 def counted(sliced: Callable[..., Any], *known: z3.BoolRef) -> Term:
-    """The word `sliced`, its own code, with `steps_over` by what is proved of it."""
+    """The code of `sliced`, with an uninterpreted function in place of `steps_over`."""
     names = {**sliced.__globals__, "steps_over": lambda d, step: step.wrapped(OVER(step.other(d), step.term))}
     return execute(FunctionType(sliced.__code__, names), EXTENT, START, END, STEP, assuming=known).value
 
 
 def place(index: Term, first: Term, last: Term) -> Term:
-    """An index brought into an axis, as the words do it."""
+    """An index clamped to an axis, as in the built-in functions."""
     return execute(builtins.clamped, execute(builtins.from_first, index, EXTENT).value, first, last).value
 
 
 def counts(over: Term, distance: Term, step: Term, j: Term) -> list[z3.BoolRef]:
-    """What slice.steps says at one place."""
+    """The theorem slice.steps at one place."""
     bound = z3.And(over >= 0, over <= z3.If(distance > 0, distance, 0))
     return [z3.Implies(j >= 0, (j < over) == (j * step < distance)), bound]
 
 
 def steps_count(steps_over: Callable[..., Any]) -> Obligations:
-    """The word `steps_over` counts the multiples of the step that lie before the distance."""
+    """The function `steps_over` counts the multiples of the step that lie before the distance."""
     distance, step, j = z3.Ints("distance step j")
     over = execute(steps_over, distance, step)
     yield from over.obligations()
@@ -57,7 +58,7 @@ def steps_count(steps_over: Callable[..., Any]) -> Obligations:
 
 
 def _directions() -> Iterator[tuple[str, tuple[z3.BoolRef, ...], Term, Term, Term, Term]]:
-    """Forwards and backwards: what is known, start and end in the axis, the distance between them, and its step."""
+    """Forwards and backwards: the hypotheses, start and end in the axis, the distance between them, and its step."""
     start, end = place(START, z3.IntVal(0), EXTENT), place(END, z3.IntVal(0), EXTENT)
     yield "forward", FORWARD, start, end, end - start, STEP
     start, end = place(START, z3.IntVal(0), EXTENT - 1), place(END, z3.IntVal(-1), EXTENT - 1)
@@ -137,7 +138,7 @@ def restrictions_give_an_element() -> Obligations:
 
 
 def show_empty(found: Counterexample) -> str:
-    """The word gives no element."""
+    """The function that runs gives no element."""
     numbers = found["extent"], found["start"], found["end"], found["step"]
     if builtins.sliced(*numbers) > 0:
         raise ReplayFailed(f"{builtins.sliced(*numbers)} elements")
@@ -223,15 +224,15 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Slices along one axis."""
     for name, statement, formula, claim, meant, changes, erratum in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
         yield Theorem(
-            f"slice.{name}", statement, formula, _asked(claim, meant), ABOUT, mutants=changed, erratum=erratum
+            f"slice.{name}", statement, formula, _applied(claim, meant), ABOUT, mutants=changed, erratum=erratum
         )
     pages = (starts_in_axis, ends_in_axis, ends_in_direction, drafted, printed_shape_length)
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
-        yield Theorem(f"slice.{name}", statement, formula, _asked(refuted), pages, "refuted", replay=replay,
+        yield Theorem(f"slice.{name}", statement, formula, _applied(refuted), pages, "refuted", replay=replay,
                       erratum=erratum, because=because)  # fmt: skip
 
 
-def _asked(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
+def _applied(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
     return lambda: without_divisions(claim(*about))

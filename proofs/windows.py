@@ -1,7 +1,7 @@
-"""Windows of Conv, ConvInteger and MaxPool on one axis: where they stand, what they touch, and what the texts print.
+"""Windows of Conv, ConvInteger and MaxPool on one axis: their places and the elements they touch.
 
-The words that check (`window`, `positions`, `touches`) are read as they run.  An axis has `extent` elements, `before`
-and `after` of padding; a kernel of `kernel` taps, `dilation` apart, moves by `stride`.
+The theorems are about the functions that check: `window`, `positions` and `touches`.  An axis has `extent` elements,
+`before` and `after` of padding; a kernel of `kernel` taps, `dilation` apart, moves by `stride`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Obligations = Iterator[Obligation]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis with its window as it runs, or with one word changed."""
+    """One axis with its window, by the functions that run, or with one of them changed."""
 
     window: Callable[..., Any] = builtins.window
     positions: Callable[..., Any] = builtins.positions
@@ -36,7 +36,7 @@ class Axis:
 
     @property
     def known(self) -> tuple[z3.BoolRef, ...]:
-        """The rules on each number."""
+        """The hypotheses about each number."""
         extent, before, after, kernel, dilation, stride, _ = self.numbers
         return (extent >= 0, before >= 0, after >= 0, kernel >= 1, dilation >= 1, stride >= 1)
 
@@ -66,7 +66,7 @@ class Axis:
         return m * self.numbers[5] - self.numbers[1]
 
     def touched(self, m: Term) -> z3.BoolRef:
-        """What the rule every-window-touches says of window m."""
+        """Whether window m touches an element, by the rule every-window-touches."""
         extent, _, _, kernel, dilation, *_ = self.numbers
         return execute(self.touches, extent, self.start(m), kernel, dilation, assuming=(dilation >= 1,)).value
 
@@ -99,11 +99,11 @@ def taps(a: Axis) -> Obligations:
 
 
 def touches_means(a: Axis) -> Obligations:
-    """The word says that there is a tap on an element: it gives one, and any other makes it true."""
+    """`touches` is true exactly if a tap is on an element: it implies one, and any such tap implies it."""
     extent, start, kernel, dilation, h = z3.Ints("extent start kernel dilation h")
     known = (extent >= 0, kernel >= 1, dilation >= 1)
-    said = execute(a.touches, extent, start, kernel, dilation, assuming=(dilation >= 1,))
-    yield from said.obligations(*known)
+    execution = execute(a.touches, extent, start, kernel, dilation, assuming=(dilation >= 1,))
+    yield from execution.obligations(*known)
     first = z3.If(start >= 0, 0, (dilation - 1 - start) / dilation)
     on_element = z3.And(start + first * dilation >= 0, start + first * dilation < extent)
     shown = z3.And(first >= 0, first < kernel, on_element)
@@ -119,13 +119,13 @@ def touches_means(a: Axis) -> Obligations:
         keeps_order(h, z3.IntVal(0), dilation),
         rest == rest,
     ]
-    yield Obligation("a tap on an element", (*known, *lemma, said.value), shown)
+    yield Obligation("a tap on an element", (*known, *lemma, execution.value), shown)
     tap = (h >= 0, h < kernel, start + h * dilation >= 0, start + h * dilation < extent)
-    yield Obligation("any tap on an element", (*known, *lemma, *tap), said.value)
+    yield Obligation("any tap on an element", (*known, *lemma, *tap), execution.value)
 
 
 def chosen_windows_suffice(a: Axis, last: int = 1) -> Obligations:
-    """The rule asks the last window and those that begin in the padding; then every window touches an element."""
+    """The rule tests the last window and those that begin in the padding; then every window touches an element."""
     _, before, _, _, _, stride, m = a.numbers
     window = (*a.known, a.fits, m >= 0, m < a.count)
     begins = (before + stride - 1) / stride
@@ -135,12 +135,12 @@ def chosen_windows_suffice(a: Axis, last: int = 1) -> Obligations:
         keeps_order(a.count - last, m, stride),
     )
     yield Obligation("begins in the padding: asked", (*window, *lemma, a.start(m) < 0), m < begins)
-    asked = a.touched(a.count - last)
-    yield Obligation("begins behind it: as the last", (*window, *lemma, a.start(m) >= 0, asked), a.touched(m))
+    last_touches = a.touched(a.count - last)
+    yield Obligation("begins behind it: as the last", (*window, *lemma, a.start(m) >= 0, last_touches), a.touched(m))
 
 
 def padding_suffices(a: Axis, dilation_bounded: bool = True) -> Obligations:
-    """A bound on the padding that does ensure it."""
+    """A bound on the padding that ensures it."""
     extent, before, after, kernel, dilation, stride, m = a.numbers
     bound = [a.width > before, a.width > after, extent >= 1]
     if dilation_bounded:
@@ -191,7 +191,7 @@ def draft_counts_places(a: Axis) -> Obligations:
 
 
 def _show(found: Counterexample) -> tuple[int, int, int, list[int]]:
-    """Extent, padded axis, window, and the windows that touch no element, each tap looked at."""
+    """Extent, padded axis, window, and the windows that touch no element, tap by tap."""
     values = {"extent": 0, "before": 0, "after": 0, "kernel": 1, "dilation": 1, "stride": 1, **found}
     extent, before, after, kernel, dilation, stride = (
         values[name] for name in ("extent", "before", "after", "kernel", "dilation", "stride")
@@ -280,16 +280,16 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Windows on one axis, of any extent, kernel, dilation, stride and padding."""
     for name, statement, formula, claim, changes, about in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
-        yield Theorem(f"window.{name}", statement, formula, _asked(claim, Axis()), about, mutants=changed)
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
+        yield Theorem(f"window.{name}", statement, formula, _applied(claim, Axis()), about, mutants=changed)
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
         yield Theorem(
-            f"window.{name}", statement, formula, _asked(refuted, Axis()), (printed_extent, printed_window,
+            f"window.{name}", statement, formula, _applied(refuted, Axis()), (printed_extent, printed_window,
             drafted_positions), "refuted", replay=replay, erratum=erratum, because=because,
         )  # fmt: skip
 
 
-def _asked(claim: Callable[[Axis], Obligations], change: Any) -> Callable[[], Obligations]:
+def _applied(claim: Callable[[Axis], Obligations], change: Any) -> Callable[[], Obligations]:
     if isinstance(change, Axis):
         return lambda: without_divisions(claim(change))
     return lambda: without_divisions(change(Axis()))

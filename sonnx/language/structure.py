@@ -7,7 +7,7 @@ another way without switching anything off.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import cache
 from typing import NamedTuple
@@ -40,11 +40,7 @@ class Equality(NamedTuple):
 @cache
 def reads(expression: Expression) -> frozenset[Read]:
     """The fields an expression reads, each with the name it is read of."""
-    loops = dict(_loops(expression.tree))
-    found = (
-        (_root(each.value, loops), each.attr) for each in ast.walk(expression.tree) if isinstance(each, ast.Attribute)
-    )
-    return frozenset(Read(name, field) for name, field in found if name)
+    return frozenset(_reads(expression.tree, {}))
 
 
 @cache
@@ -133,20 +129,29 @@ def _calls(expression: Expression) -> Iterator[tuple[str, list[ast.expr]]]:
             yield each.func.id, each.args
 
 
-def _loops(tree: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Each loop variable with what it ranges over."""
-    for each in ast.walk(tree):
-        if isinstance(each, ast.comprehension) and isinstance(each.target, ast.Name):
-            yield each.target.id, each.iter
+def _reads(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read]:
+    """The fields read in a tree; `owners` are the names whose items the variables of the loops around it are."""
+    if isinstance(tree, ast.Attribute):
+        yield from (Read(name, tree.attr) for name in _owners(tree.value, owners))
+    if isinstance(tree, ast.ListComp | ast.GeneratorExp):
+        for clause in tree.generators:
+            yield from _reads(clause.iter, owners)
+            if isinstance(clause.target, ast.Name):
+                owners = {**owners, clause.target.id: _owners(clause.iter, owners)}
+            for condition in clause.ifs:
+                yield from _reads(condition, owners)
+        yield from _reads(tree.elt, owners)
+    else:
+        for part in ast.iter_child_nodes(tree):
+            yield from _reads(part, owners)
 
 
-def _root(tree: ast.expr, loops: dict[str, ast.expr]) -> str:
-    """The name whose field, or whose items' field, is read; "" where it is not a name's."""
-    while not isinstance(tree, ast.Name) or tree.id in loops:
-        if isinstance(tree, ast.Name):
-            tree = loops[tree.id]
-        elif isinstance(tree, ast.Subscript):
-            tree = tree.value
-        else:
-            return ""
-    return tree.id
+def _owners(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The names of which a value is an item, or an item of a list of which; none if it is computed."""
+    while isinstance(tree, ast.Subscript):
+        tree = tree.value
+    if isinstance(tree, ast.Name):
+        return owners.get(tree.id, frozenset({tree.id}))
+    if isinstance(tree, ast.List):
+        return frozenset[str]().union(*(_owners(item, owners) for item in tree.elts))
+    return frozenset()

@@ -154,10 +154,10 @@ class CallVariables:
         )
         self.tensors[called] = TensorVariables(formal.name, there, record)
         if formal.name in self.may_be_constant:
-            asked: Truth = z3.Bool(f"constant({formal.name})")
+            constant: Truth = z3.Bool(f"constant({formal.name})")
             if formal.name in self.with_values:
-                asked = all_of([asked, readable(record.fields["type"].term)])
-            self.names[f"constant({formal.name})"] = asked
+                constant = all_of([constant, readable(record.fields["type"].term)])
+            self.names[f"constant({formal.name})"] = constant
 
     # Parameters
 

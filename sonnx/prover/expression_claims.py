@@ -129,7 +129,7 @@ def checker_verdict(operator: str, version: int, edition: str, rule: str, **fact
     names = dict(facts)
     for name, text in found.define.items():
         names[name] = text.evaluate(Evaluator(), names)
-    (asked,) = [each for each in found.rules if each.name == rule]
-    demand = demanded(asked, found.text, editions())
+    (stated,) = [each for each in found.rules if each.name == rule]
+    demand = demanded(stated, found.text, editions())
     assert demand is not None  # noqa: S101
-    return str(evaluate_rule(asked, demand, names).verdict)
+    return str(evaluate_rule(stated, demand, names).verdict)

@@ -10,7 +10,7 @@ from functools import cached_property
 from sonnx.prover.results import ObligationResult
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.prover.solvers import CONFIRMING_SOLVER, FRAGMENTS, export, export_hypotheses
-from sonnx.prover.theorem import Obligation, Obligations, Theorem
+from sonnx.prover.theorem import Obligation, ObligationFactory, Theorem
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Question:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def questions(theorem: Theorem, solver: str, obligations: Obligations) -> Iterator[Question]:
+def questions(theorem: Theorem, solver: str, obligations: ObligationFactory) -> Iterator[Question]:
     """Questions for one solver, or with "all" for z3 and the solver that confirms theorems of this sort."""
     asked = ("z3", CONFIRMING_SOLVER[theorem.sort]) if solver == "all" else (solver,)
     if theorem.reason_single and solver != "z3":

@@ -16,7 +16,7 @@ import z3
 from sonnx.checker.rules import ActiveRules
 from sonnx.language.domain import Expression
 from sonnx.language.parser import with_inner, words
-from sonnx.language.structure import computes, fields, functions, strings, without_listed_strings
+from sonnx.language.structure import computes, fields, functions, reads, strings, without_listed_strings
 from sonnx.profile.catalogue import editions
 from sonnx.profile.definitions import Operator, Rule, at
 from sonnx.profile.signature import Signature, demanded, resolve
@@ -143,8 +143,8 @@ class SignatureFamily:
     def readable(self, rule: Rule) -> Iterator[z3.BoolRef]:
         """The conditions under which the inputs whose values a rule reads are constants."""
         demand = self.demand(rule)
-        mentioned = demand.names if demand is not None and "values" in fields(demand) else frozenset[str]()
-        for name in sorted(self.variables.with_values & mentioned):
+        read = {name for name, field in reads(demand) if field == "values"} if demand else set[str]()
+        for name in sorted(self.variables.with_values & read):
             known = readable(self.variables.tensors[name].record.fields["type"].term)
             yield bool_term(self.variables.names.get(f"constant({name})", known))
 

@@ -88,7 +88,7 @@ class _PathRun:
     def __init__(self, assuming: tuple[z3.BoolRef, ...], taken: list[bool]) -> None:
         self.given = len(taken)
         self.taken = taken
-        self.asked = 0
+        self.decided = 0
         self.open: set[int] = set()
         self.conditions: list[z3.BoolRef] = []
         self.exact: list[z3.BoolRef] = []
@@ -128,7 +128,7 @@ class _PathRun:
 
     def decide(self, condition: z3.BoolRef) -> bool:
         """The side taken; a branch with one possible side is not a fork, which the coverage obligation proves."""
-        place, self.asked = self.asked, self.asked + 1
+        place, self.decided = self.decided, self.decided + 1
         if place >= MAX_BRANCHES:
             raise Unsupported(f"a path has more than {MAX_BRANCHES} branches; a loop over terms is not executed")
         if place >= self.given:

@@ -33,16 +33,17 @@ class Obligation:
     goal: z3.BoolRef
 
 
-Obligations = Callable[[], Iterable[Obligation]]
+ObligationFactory = Callable[[], Iterable[Obligation]]
+"""Makes the obligations of a theorem or mutant when they are needed."""
 Claim = Callable[..., Iterable[Obligation]]
-"""Obligations with a parameter for the definition they are about, which mutants change."""
+"""Makes obligations about a definition; mutants give another definition."""
 
 
 class Mutant(NamedTuple):
     """The obligations of a theorem for a changed definition; at least one must be refuted."""
 
     name: str
-    obligations: Obligations
+    obligations: ObligationFactory
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Theorem:
     """One sentence for people."""
     formula: str
     """The same as a formula, in the notation of the standard."""
-    obligations: Obligations
+    obligations: ObligationFactory
     sources: tuple[Callable[..., Any] | str, ...] = ()
     """The functions or expressions the theorem is about; the certificate contains the hash of their source text."""
     expected: Status = "proved"

@@ -104,12 +104,12 @@ def test_a_record_is_kept_and_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 2, "theorems": {}}', "\ud7ff{"])
-def test_what_is_no_record_is_refused(tmp_path, content):
+def test_what_is_not_a_record_is_refused(tmp_path, content):
     path = tmp_path / "record.json"
     path.write_text(content, "utf-8")
-    with pytest.raises(UsageError, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is not a record of theorems"):
         record.read(path)
-    with pytest.raises(UsageError, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is not a record of theorems"):
         record.write(path, [], "", [])
     assert path.read_text("utf-8") == content
 
@@ -129,7 +129,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
         ("model.onnx --record there", "leave out the model"),
         ("--select wrap --pages there", "leave out --select"),
         ("--select wrap --record nowhere/there", "There is no folder nowhere for --record."),
-        ("--select wrap --record text", "text is no record of theorems"),
+        ("--select wrap --record text", "text is not a record of theorems"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_asked(tmp_path, monkeypatch, line, sentence):
