@@ -2,7 +2,7 @@
 
 ONNX Resize-10 to Resize-19; no SONNX text yet.  The place on each axis follows from coordinate_transformation_mode, the
 weights from mode: all for the element nearest to it, or those of a linear or cubic filter, on several axes their
-products.  Places and weights are exact, and the exact sum is rounded once (decision 0043).  An element of weight 0 does
+products.  Places and weights are exact, and the exact sum is rounded once (decision 0007).  An element of weight 0 does
 not enter.  Elements that are no floating-point numbers are moved by nearest only.
 """
 

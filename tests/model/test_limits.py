@@ -25,7 +25,7 @@ from sonnx.model.ir import Tensor
 from sonnx.model.limits import BY_NAME, LIMITS
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import toml_files
-from tests.checker.test_invariants import field, one_sentence
+from tests.support.invariants import field, one_sentence
 
 ROOT = Path(__file__).parent.parent.parent
 
