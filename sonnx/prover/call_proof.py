@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from sonnx.checker.environment import environment
+from sonnx.checker.environment import Stored, environment
 from sonnx.language.evaluator import Cause, Unknown
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Attribute
@@ -94,7 +94,7 @@ class CallProof:
             return RecordValue({
                 "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
                 "holds_sparse": value.holds_sparse,
-                "values": self._value(value.values.read() if hasattr(value.values, "read") else value.values),
+                "values": self._value(value.values.read() if isinstance(value.values, Stored) else value.values),
             })  # fmt: skip
         if isinstance(value, Unknown) and value.symbol:
             return self.symbols.number(value.symbol)
@@ -105,12 +105,12 @@ class CallProof:
             return real(value) if isfinite(value) else Unknown(Cause.NOT_STATED, f"{value} is not a real number")
         return value
 
-    def _shape(self, shape: Any) -> Value:
+    def _shape(self, shape: tuple[int | Unknown, ...] | Unknown) -> Value:
         if isinstance(shape, Unknown):
             return shape
         return listing([self._extent(each) for each in shape])
 
-    def _extent(self, extent: Any) -> int | SymbolicNumber:
+    def _extent(self, extent: int | Unknown) -> int | SymbolicNumber:
         if isinstance(extent, int):
             return extent
         if extent.symbol:

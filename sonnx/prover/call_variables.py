@@ -122,19 +122,28 @@ class CallVariables:
 
     def tensor(self, name: str, rank: int | None = None) -> RecordValue:
         """A tensor of any element type, rank and extents."""
-        kind, length = z3.Int(f"{name}.type"), variable(f"{name}.rank", 0, self.bounds.rank if rank is None else rank)
+        type_code, length = (
+            z3.Int(f"{name}.type"),
+            variable(f"{name}.rank", 0, self.bounds.rank if rank is None else rank),
+        )
         extents = [variable(f"{name}.{axis}", 0, INT64_RANGE[1]) for axis in range(length.high or 0)]
-        self.ranges += [*interval_constraints(length), kind >= 0, kind < len(ELEMENT_TYPES)]
+        self.ranges += [*interval_constraints(length), type_code >= 0, type_code < len(ELEMENT_TYPES)]
         for extent in extents:
             self.ranges += interval_constraints(extent)
         shape = of_length(length, extents)
         values: Value = Unknown(Cause.RUN_TIME, "the value is known at run time only")
         if name in self.with_values:
             value = element(name)
-            self.ranges += ranges(value, kind)
+            self.ranges += ranges(value, type_code)
             values = listed(value, shape)
         return RecordValue(
-            {"type": SymbolicString(kind), "shape": shape, "kind": "tensor", "holds_sparse": False, "values": values}
+            {
+                "type": SymbolicString(type_code),
+                "shape": shape,
+                "kind": "tensor",
+                "holds_sparse": False,
+                "values": values,
+            }
         )
 
     def _variadic(self, formal: Input) -> None:
@@ -167,13 +176,15 @@ class CallVariables:
         there = self.names[f"given({name})"]
         listed = self._listed(name)
         shape = self.tensors[f"{name}_input"].record.fields["shape"]
-        kind = self.tensors[f"{name}_input"].record.fields["type"]
+        element_type = self.tensors[f"{name}_input"].record.fields["type"]
         self.ranges.append(_has_elements(shape, listed.length or 0))
-        self.ranges.append(bool_term(any_of([self.interpretation.equal(kind, each) for each in PARAMETER_TYPES])))
-        for element, bits in PARAMETER_TYPES.items():
+        self.ranges.append(
+            bool_term(any_of([self.interpretation.equal(element_type, each) for each in PARAMETER_TYPES]))
+        )
+        for each, bits in PARAMETER_TYPES.items():
             fits = [bool_term(less(value, 2**bits)) for _, value in listed.items]
             fits += [bool_term(at_most(-(2**bits), value)) for _, value in listed.items]
-            self.ranges.append(bool_term(implies(self.interpretation.equal(kind, element), all_of(fits))))
+            self.ranges.append(bool_term(implies(self.interpretation.equal(element_type, each), all_of(fits))))
         self.names[f"written({name})"] = self.names[f"constant({name})"] = there
         single = not parameter.kind.endswith("s")
         one = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
@@ -341,19 +352,19 @@ def element(name: str) -> SymbolicNumber:
     return variable(f"{name}.value", -INFINITY, INFINITY)
 
 
-def readable(kind: z3.ArithRef) -> z3.BoolRef:
+def readable(type_code: z3.ArithRef) -> z3.BoolRef:
     """Whether a check reads the values of constants of an element type, which is given by its code."""
-    return z3.Or(*[kind == ELEMENT_TYPES.index(name) for name in READABLE])
+    return z3.Or(*[type_code == ELEMENT_TYPES.index(name) for name in READABLE])
 
 
-def ranges(number: SymbolicNumber, kind: z3.ArithRef) -> Iterator[z3.BoolRef]:
+def ranges(number: SymbolicNumber, type_code: z3.ArithRef) -> Iterator[z3.BoolRef]:
     """The range of an element for each element type."""
     value = number.term
     yield from (value >= -INFINITY, value <= INFINITY)
     for name in READABLE:
         finite = [value >= _first(name), value <= _last(name)]
         infinite = [] if "int" in name else [value == INFINITY, value == -INFINITY]
-        yield z3.Implies(kind == ELEMENT_TYPES.index(name), z3.Or(z3.And(*finite), *infinite))
+        yield z3.Implies(type_code == ELEMENT_TYPES.index(name), z3.Or(z3.And(*finite), *infinite))
 
 
 def _first(name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -139,7 +139,7 @@ class Functions(DefinednessObligations):
         known = [self.use(argument) for argument in arguments]
         if any(isinstance(argument, UndefinedValue) for argument in known):
             return False if name in ("all", "any", "distinct") else UNDEFINED
-        return getattr(self, f"_{name}")(*known)
+        return _FUNCTIONS[name](self, *known)
 
     def _range(self, first: int | SymbolicNumber, last: int | SymbolicNumber | None = None) -> Value:
         low, high = (0, first) if last is None else (first, last)
@@ -205,3 +205,17 @@ class Functions(DefinednessObligations):
             best = item if best is UNDEFINED else merge(takes, item, best)
             found = any_of([found, present])
         return best
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
+    "range": Functions._range,
+    "len": Functions._len,
+    "all": Functions._all,
+    "any": Functions._any,
+    "distinct": Functions._distinct,
+    "sum": Functions._sum,
+    "product": Functions._product,
+    "max": Functions._max,
+    "min": Functions._min,
+}
+"""The functions of the rule language, beside `stated`; see `sonnx.language.parser.FUNCTIONS`."""

@@ -148,16 +148,16 @@ class _Reader:
         return facts._replace(values=(value,) * prod(_extents(facts)))
 
     def attribute(self, parameter: Parameter) -> Attribute:
-        name, kind = parameter.name, parameter.kind
-        field = VALUE_FIELD.get(kind, kind)
-        if kind.endswith("s"):
-            parts = [self.item(f"{name}.{index}", kind[:-1]) for index in range(self.number(f"{name}.length"))]
-            return Attribute(name, kind, tuple(parts), fields=(field,) if parts else ())
-        return Attribute(name, kind, self.item(name, kind), fields=(field,))
+        name, type_ = parameter.name, parameter.kind
+        field = VALUE_FIELD.get(type_, type_)
+        if type_.endswith("s"):
+            parts = [self.item(f"{name}.{index}", type_[:-1]) for index in range(self.number(f"{name}.length"))]
+            return Attribute(name, type_, tuple(parts), fields=(field,) if parts else ())
+        return Attribute(name, type_, self.item(name, type_), fields=(field,))
 
-    def item(self, name: str, kind: str) -> int | float | str | Tensor:
+    def item(self, name: str, type_: str) -> int | float | str | Tensor:
         number = self.number(name)
-        match kind:
+        match type_:
             case "int":
                 return number
             case "float":

@@ -18,9 +18,9 @@ from sonnx.proofs import derived
 from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.theorem import Obligation, Theorem
 from sonnx.prover.witness import find_values, instance
-from tests.support.proved import chosen, of_chosen
+from tests.support.proved import chosen_operators, derived_from_chosen
 
-THEOREMS = of_chosen(derived.theorems())
+THEOREMS = derived_from_chosen(derived.theorems())
 
 
 def status(obligations: Iterable[Obligation]) -> str:
@@ -65,7 +65,7 @@ def test_every_mutant_is_refuted() -> None:
 
 
 def test_every_rule_of_every_version_and_edition_has_its_theorems() -> None:
-    for described in chosen():
+    for described in chosen_operators():
         for made, edition in signatures(described):
             for rule in made.rules:
                 kinds = ("implied", "independent")
@@ -92,7 +92,7 @@ def test_ids_and_bounds() -> None:
 
 def test_a_rule_stands_after_those_it_relies_on() -> None:
     """The checker asks rules in their order; one that relies on a later one would be asked although that fails."""
-    for described in chosen():
+    for described in chosen_operators():
         for made, edition in signatures(described):
             names = [rule.name for rule in made.rules]
             for index, rule in enumerate(made.rules):
@@ -291,4 +291,4 @@ def test_attributes_of_every_kind() -> None:
 
 def test_the_catalogue_of_the_tests_is_the_one_that_is_installed() -> None:
     assert folder("restrictions").is_dir()
-    assert editions().default in {edition for each in chosen() for _, edition in signatures(each)}
+    assert editions().default in {edition for each in chosen_operators() for _, edition in signatures(each)}

@@ -23,9 +23,9 @@ from sonnx.prover.smt_lists import of_length
 from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicNumber, SymbolicString, bool_term, variable
 from sonnx.prover.terms import variables_in
 from sonnx.prover.witness import instance
-from tests.support.proved import chosen
+from tests.support.proved import chosen_operators
 
-FAMILIES = [family for each in chosen() for family in families(each, SignatureFamily.conformance)]
+FAMILIES = [family for each in chosen_operators() for family in families(each, SignatureFamily.conformance)]
 
 
 def decided(part: Any, values: Mapping[str, int]) -> Any:

@@ -14,10 +14,10 @@ from sonnx.prover import driver, queries
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.workers.crews import threads
 from sonnx.workers.theorems import prove_all, work
-from tests.support.proved import asked, of_chosen
+from tests.support.proved import derived_from_chosen, tested
 
-THEOREMS = asked(registry.theorems())
-CHOSEN = of_chosen(THEOREMS)
+THEOREMS = tested(registry.theorems())
+CHOSEN = derived_from_chosen(THEOREMS)
 ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata.toml").read_text())["erratum"]}
 
 

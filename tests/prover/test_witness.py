@@ -15,9 +15,9 @@ from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_values import bool_term
 from sonnx.prover.theorem import ReplayFailed
 from sonnx.prover.witness import CallInstance, call_text, confirm_broken, confirm_conforming, find_values, judge
-from tests.support.proved import chosen
+from tests.support.proved import chosen_operators
 
-FAMILIES = [family for each in chosen() for family in families(each, SignatureFamily.conformance)]
+FAMILIES = [family for each in chosen_operators() for family in families(each, SignatureFamily.conformance)]
 DEFAULT = [family for family in FAMILIES if family.edition == editions().default]
 
 
