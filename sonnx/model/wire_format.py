@@ -94,7 +94,7 @@ def cut(buffer: memoryview, message: Layout, allowed: Allowed | None = None) -> 
         enforce(allowed, "structure", size)
     if size >= MAX_MESSAGE_BYTES:
         raise Malformed(
-            f"holds {size} bytes besides its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0
+            f"has {size} bytes without its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0
         )
     return b"".join(pieces)
 
