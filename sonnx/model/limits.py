@@ -99,5 +99,9 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
     """Add the option `--limit`."""
     shown = ", ".join(f"{limit.name}={limit.default}" for limit in LIMITS)
     parser.add_argument(
-        "--limit", action="append", default=[], metavar="NAME=NUMBER", help=f"change a size limit of models (default: {shown})"
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help=f"change a size limit of models (default: {shown})",
     )
