@@ -223,7 +223,12 @@ MISFITS = [
         {},
         "index-depth",
     ),
-    ("ScatterND", [numpy.zeros(2, "f4"), numpy.array([[5]]), numpy.zeros(1, "f4")], {}, r"shape \[2\] has no index \[5\]"),
+    (
+        "ScatterND",
+        [numpy.zeros(2, "f4"), numpy.array([[5]]), numpy.zeros(1, "f4")],
+        {},
+        r"shape \[2\] has no index \[5\]",
+    ),
     ("Cast", [numpy.zeros(3, "f4")], {"to": 17}, "the element type float8e4m3fn, which the executor does not know"),
     ("Cast", [numpy.zeros(3, "f4")], {}, "to is not written"),
     ("Pow", [numpy.ones(2, "i4"), numpy.array([0.5, 1], "f4")], {}, "not a whole number"),
