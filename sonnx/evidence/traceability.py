@@ -75,7 +75,7 @@ def code(rule: Rule) -> tuple[str, ...]:
     texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     used = dict.fromkeys(word for text in (defined(described, texts) if described else texts) for word in text.words)
-    return tuple(f"words.{word}" for word in used)
+    return tuple(f"language.builtins.{name}" for name in used)
 
 
 def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -26,10 +27,10 @@ from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
 from sonnx.report.comparison_result import RUNS, WAYS
 from sonnx.report.proof_result import EVERY_NODE
+from tests.support.paths import ROOT
+from tools.pages.site import generated, written_by_hand
 
-ROOT = Path(__file__).parent.parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
+TEXTS = written_by_hand()
 LANGUAGE = TEXTS["docs/rule-language.md"]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -49,22 +50,39 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", TEXTS)
-def test_links_lead_somewhere(page: str) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose(TEXTS[page])):
+@pytest.fixture(scope="session")
+def site() -> dict[str, str]:
+    """All pages, the generated ones too, by the paths they have or would have in the repository."""
+    return {**TEXTS, **generated()}
+
+
+def broken_links(page: str, site: dict[str, str]) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(site[page])):
         if "://" in target:
             continue
         file, _, place = target.partition("#")
-        path = (ROOT / page).parent / file if file else ROOT / page
-        assert path.exists(), f"{page}: {target}"
-        if place:
-            headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), flags=re.MULTILINE)
-            assert place in map(anchor, headings), f"{page}: {target}"
+        path = os.path.normpath(PurePosixPath(page).parent / file) if file else page
+        if path not in site and not (ROOT / path).exists():
+            yield target
+        elif place:
+            text = site[path] if path in site else (ROOT / path).read_text("utf-8")
+            if place not in map(anchor, re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)):
+                yield target
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page: str, site: dict[str, str]) -> None:
+    assert list(broken_links(page, site)) == []
+
+
+def test_links_of_generated_pages_lead_somewhere(site: dict[str, str]) -> None:
+    broken = {page: found for page in site.keys() - TEXTS.keys() if (found := list(broken_links(page, site)))}
+    assert broken == {}
 
 
 def test_every_page_is_linked() -> None:
     """From the index; a page of a folder with an index of its own from that one."""
-    for path in PAGES:
+    for path in (ROOT / page for page in TEXTS):
         if path.is_relative_to(ROOT / "docs") and path != ROOT / "docs" / "index.md":
             own = path.parent / "index.md"
             index = own if own.exists() and own != path else ROOT / "docs" / "index.md"
@@ -125,7 +143,9 @@ def test_slugs_exist() -> None:
 
 def test_paths_exist() -> None:
     for page, text in TEXTS.items():
-        for path in re.findall(r"`((?:sonnx|restrictions|tests|docs|examples|benchmarks)/[^`<\s]*)`", prose(text)):
+        for path in re.findall(
+            r"`((?:sonnx|restrictions|proofs|tests|docs|examples|benchmarks|tools)/[^`<\s]*)`", prose(text)
+        ):
             assert list(ROOT.glob(path.rstrip("/"))), f"{page}: {path}"
 
 

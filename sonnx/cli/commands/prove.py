@@ -33,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default=SOLVER, help="all: z3, and one that confirms it"
     )
     parser.add_argument("--emit-smt2", type=Path, metavar="DIR", help="write every question in SMT-LIB there")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep what came out there, mutants included")
-    parser.add_argument("--pages", type=Path, metavar="DIR", help="write a page for each topic there, and ask nothing")
     parser.add_argument("--format", choices=(*OWN, *RESULTS), default="text", help="the format of the report")
     parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     parser.add_argument(
@@ -71,22 +69,10 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.list:
         sys.stdout.write(report.listing(found))
         return 0
-    if arguments.pages is not None:
-        if wanted:
-            raise UsageError("--pages writes the pages of all theorems; leave out --select.")
-        write_pages(found, arguments.pages)
-        return 0
-    if arguments.record is not None:
-        _require_record(arguments.record)
     if arguments.emit_smt2 is not None:
         emit(found, arguments.emit_smt2)
     answers = _answers(arguments)
     outcomes, interrupted = _prove(found, arguments, answers)
-    if arguments.record is not None and _complete(outcomes, arguments.record):
-        from sonnx.prover import record
-
-        present = [theorem.id for theorem in driver.theorems()]
-        record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
     code = exit_code(outcomes)
     own = {"text": report.text, "json": report.model_as_json}
     if arguments.format in own:
@@ -100,7 +86,7 @@ def prove_command(arguments: argparse.Namespace) -> int:
     return code
 
 
-THEOREMS = ("--list", "--select", "--emit-smt2", "--record", "--pages", "--no-cache", "--cache",
+THEOREMS = ("--list", "--select", "--emit-smt2", "--no-cache", "--cache",
             "--timeout", "--cluster")  # fmt: skip
 """Options about theorems, which mean nothing for a MODEL."""
 MODELS = ("--edition", "--assume", "--limit")
@@ -120,9 +106,8 @@ def _require_sense(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{option} is about {what}; {reason}.")
     if arguments.model is not None and arguments.solver != SOLVER:
         raise UsageError(f"A model is proved by {SOLVER}; leave out --solver.")
-    for option, made in (("--list", arguments.list), ("--pages", arguments.pages)):
-        if made and (arguments.format != "text" or arguments.output is not None):
-            raise UsageError(f"{option} writes no report; leave out --format and --output.")
+    if arguments.list and (arguments.format != "text" or arguments.output is not None):
+        raise UsageError("--list writes no report; leave out --format and --output.")
 
 
 def _prove(found: Sequence[Any], arguments: argparse.Namespace, answers: Any) -> tuple[Sequence[Any], bool]:
@@ -141,49 +126,6 @@ def _prove(found: Sequence[Any], arguments: argparse.Namespace, answers: Any) ->
         with crew_of(theorems.work(arguments.timeout), arguments.cluster, jobs, len(found)) as crew:
             proofs = theorems.prove_all(found, arguments.solver, answers.folder, crew, line)
     return proofs.outcomes, proofs.interrupted
-
-
-def _complete(outcomes: Sequence[Any], path: Path) -> bool:
-    """Whether every theorem was asked; a record of the others would say too little."""
-    lacking = sum(outcome.unanswered is not None for outcome in outcomes)
-    if lacking:
-        print(f"sonnx: {path} is not written, because {lacking} theorems have no answer", file=sys.stderr)
-    return not lacking
-
-
-def _require_record(path: Path) -> None:
-    """Refuse what could not be written after all questions were asked.
-
-    Raises:
-        Misuse: there is no such folder, or the file there is no record.
-    """
-    from sonnx.prover import record
-
-    if not path.parent.is_dir():
-        raise UsageError(f"There is no folder {path.parent} for --record.")
-    record.read(path)
-
-
-def _command(arguments: argparse.Namespace, wanted: Sequence[str]) -> str:
-    """The command that gave the outcomes, as far as it decides them."""
-    selected = [f"--select {','.join(wanted)}"] if wanted else []
-    return " ".join(["sonnx prove", *selected, "--solver", arguments.solver])
-
-
-def write_pages(found: Sequence[Any], folder: Path) -> None:
-    """The pages of the theorems, by the record that comes with them; of each page all or nothing.
-
-    Raises:
-        Misuse: the record is none.
-        OSError: the folder cannot be written.
-    """
-    from sonnx.evidence.pages_theorem import pages
-    from sonnx.prover import record
-
-    made = pages(found, record.read(record.usual_path()))
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in made.items():
-        write_whole(folder / name, text)
 
 
 def _prove_model(arguments: argparse.Namespace) -> int:
