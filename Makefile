@@ -8,6 +8,7 @@ LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spe
 .PHONY: demo test lint proofs theorems docs node-verdicts bench campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
+	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
