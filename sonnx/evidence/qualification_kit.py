@@ -179,8 +179,9 @@ The kit does not claim conformance to any of them: the project and its authority
 def _mutation(found: MutationRecord) -> Iterator[str]:
     yield "# Strength of the cases"
     yield ""
-    yield "The mutation test changes each condition of each rule in one small way: it reverses a comparison, moves a bound"
-    yield "by one, omits a conjunct, replaces all by any. A case detects the change if the outcome of that rule changes."
+    yield "The mutation test changes each condition of each rule in one small way: it reverses a comparison, moves a"
+    yield "bound by one, omits a conjunct, replaces all by any. A case detects the change if the result of that rule"
+    yield "changes."
     yield ""
     yield "| changed rules | detected by a case | not detected, for a reason |"
     yield "|---|---|---|"

@@ -12,7 +12,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import sha256
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, Report, Verdict
-from sonnx.report.text import SAYS, grouped, place
+from sonnx.report.phrases import VERDICT_PHRASES, grouped, place
 from sonnx.rewriter.fix import FixResult
 from sonnx.rewriter.fix_record import FORMAT
 from sonnx.rewriter.rewrite import Rewrite, every_kind, title
@@ -36,7 +36,7 @@ def headline(fixed: FixResult) -> str:
     """Findings before and after, and the verdict on the new file."""
     before, after = len(fixed.before.roots), len(fixed.after.roots)
     many = "1 rewrite" if len(fixed.rewrites) == 1 else f"{len(fixed.rewrites)} rewrites"
-    said = SAYS[fixed.after.verdict]
+    said = VERDICT_PHRASES[fixed.after.verdict]
     return f"{many}, findings {before} before and {after} after: it {said} (edition {fixed.after.edition})"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import sha256, write_whole
-from sonnx.cli.check_options import amount
+from sonnx.cli.arguments import amount
 from sonnx.model.symbols import bindings
 from sonnx.report.fix import SHOWN
 from sonnx.report.fix import render as as_text

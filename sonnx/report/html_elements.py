@@ -1,4 +1,4 @@
-"""Elements of a page, and the one place where text becomes HTML."""
+"""Elements of a page; only here text becomes HTML, so no name in a model can act as markup."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 class Markup(str):
-    """Text that is HTML already; every other text is escaped where it is put in."""
+    """Text that is HTML already; all other text is escaped when it is inserted."""
 
     __slots__ = ()
 
 
 def safe(text: str) -> Markup:
-    """A text as HTML: what does not print as itself is written as an escape, and nothing is markup."""
+    """A text as HTML: unprintable characters are written as escapes, and nothing acts as markup."""
     return text if isinstance(text, Markup) else Markup(entities(escape(text)))
 
 
 def plain(text: str) -> Markup:
-    """A sentence of the report, escaped before where it quotes a model, as HTML."""
+    """A sentence of the report as HTML; names from a model in it are escaped already."""
     return Markup(entities(text))
 
 
 def join(parts: Iterable[str], between: str = "\n") -> Markup:
-    """Pieces one after the other."""
+    """The pieces in sequence."""
     return Markup(between.join(safe(part) for part in parts))
 
 
 def element(name: str, *parts: str, **attributes: str) -> Markup:
-    """An element; `class_` is the attribute class, and an attribute with an empty value is left out."""
+    """An element; `class_` is the attribute class, and attributes with an empty value are omitted."""
     said = "".join(f' {key.rstrip("_")}="{safe(value)}"' for key, value in attributes.items() if value)
     return Markup(f"<{name}{said}>{join(parts, '')}</{name}>")
 
 
 def code(text: str) -> Markup:
-    """What stands in a file, or a rule text."""
+    """Text of a file, or an expression of a rule."""
     return element("code", text)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str = "") -> Markup:
-    """A table; a column whose head begins with # holds numbers."""
+    """A table; a column whose head begins with # contains numbers."""
     heads = list(head)
     kinds = ["number" if name.startswith("#") else "" for name in heads]
     top = join((element("th", name.lstrip("#"), class_=kind) for name, kind in zip(heads, kinds, strict=True)), "")
@@ -60,12 +60,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str = "") 
 
 
 def terms(pairs: Iterable[tuple[str, str]]) -> Markup:
-    """Terms with what they are; those without a text are left out."""
+    """A list of terms with their texts; terms without a text are omitted."""
     return element("dl", *(join((element("dt", term), element("dd", text)), "") for term, text in pairs if text))
 
 
 def folding(summary: str, *inside: str, class_: str = "", start: bool = False, id_: str = "") -> Markup:
-    """A part that opens and closes without a script."""
+    """A part that can be folded, without a script."""
     shown = element("summary", summary) + element("div", *inside, class_="inside")
     named = "".join(f' {key}="{value}"' for key, value in (("class", class_), ("id", id_)) if value)
     return Markup(f"<details{named}{' open' if start else ''}>{shown}</details>")
@@ -83,8 +83,8 @@ def badge(verdict: Verdict) -> Markup:
     return element("span", verdict.value, class_=f"badge {colour(verdict)}")
 
 
-def document(title: str, body: Iterable[str]) -> str:
-    """A whole page, ASCII only, ending in a line feed: no script, and nothing is loaded."""
+def whole_page(title: str, body: Iterable[str]) -> str:
+    """A whole page, ASCII only, ending in a line feed; it has no script and loads nothing."""
     head = (
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
