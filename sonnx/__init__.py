@@ -48,17 +48,27 @@ def __getattr__(name: str) -> object:
     """Load the types of results that need numpy or a solver when they are first used."""
     match name:
         case "ComparisonReport":
-            from sonnx.report.comparison import ComparisonReport as found
+            from sonnx.report import comparison
+
+            return comparison.ComparisonReport
         case "EvidencePack":
-            from sonnx.evidence.pack import EvidencePack as found
+            from sonnx.evidence import pack
+
+            return pack.EvidencePack
         case "Explanation":
-            from sonnx.report.explain import Explanation as found
+            from sonnx.report import explain
+
+            return explain.Explanation
         case "FixResult":
-            from sonnx.rewriter.fix import FixResult as found
+            from sonnx.rewriter import fix
+
+            return fix.FixResult
         case "ProofReport":
-            from sonnx.report.model_proof import ProofReport as found
+            from sonnx.report import model_proof
+
+            return model_proof.ProofReport
         case "RunReport":
-            from sonnx.report.run import RunReport as found
-        case _:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+            from sonnx.report import run
+
+            return run.RunReport
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

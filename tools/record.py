@@ -14,8 +14,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.progress import Line
 from sonnx.prover import driver, record
 from sonnx.prover.solver_cache import Answers, usual_folder
-from sonnx.workers import theorems
-from sonnx.workers.crews import crew_of
+from sonnx.workers.theorems import prove_theorems
 
 SOLVER = "all"
 
@@ -35,16 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = driver.theorems()
     found = driver.select(known, wanted)
     answers = Answers(None if options.no_cache else usual_folder())
-    with crew_of(theorems.work(None), None, options.jobs, len(found)) as crew, Line() as line:
-        proofs = theorems.prove_all(found, SOLVER, answers.folder, crew, line)
-    lacking = sum(each.unanswered is not None for each in proofs.outcomes)
+    with Line() as line:
+        results, _ = prove_theorems(found, SOLVER, answers.folder, jobs=options.jobs, progress=line)
+    lacking = sum(each.unanswered is not None for each in results)
     if lacking:
         print(f"{options.output} is not written: {lacking} theorems have no result", file=sys.stderr)
         return 3
     selected = [f"--select {','.join(wanted)}"] if wanted else []
     command = " ".join(["sonnx prove", *selected, "--solver", SOLVER])
-    record.write(options.output, proofs.outcomes, command, [each.id for each in known], answers)
-    return int(not all(each.expected for each in proofs.outcomes))
+    record.write(options.output, results, command, [each.id for each in known], answers)
+    return int(not all(each.expected for each in results))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,6 @@ from pathlib import Path
 
 from sonnx.base.errors import UsageError
 
-STANDARD_INPUT = "standard input"
-"""The name of the model that `-` stands for."""
-
 SUFFIX = ".onnx"
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import z3
 
-from sonnx.api import check
 from sonnx.checker.environment import RUN_TIME, environment
 from sonnx.checker.report import Report, Verdict
+from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, Value
@@ -264,7 +264,8 @@ def dependents(made: Signature, name: str) -> frozenset[str]:
 def report(made: Signature, codes: Mapping[str, int], values: Counterexample, edition: str) -> tuple[Instance, Report]:
     """The call as a file, and what the checker says about it."""
     call = instance(made, codes, values)
-    return call, check(write(call.model()), edition)
+    model, _ = open_model(write(call.model()), hashed=False)
+    return call, check_model(model, "", CheckRequest(edition), "model")
 
 
 def conforms(made: Signature, codes: Mapping[str, int], values: Counterexample, edition: str) -> str:

@@ -119,7 +119,7 @@ def _formulas(rule: Rule) -> Iterator[str]:
     if rule.when is not None:
         yield from _wrapped("where", formula(rule.when))
     if rule.onnx is not None and rule.onnx != rule.require:
-        yield from _wrapped("ONNX needs", formula(rule.onnx))
+        yield from _wrapped("in ONNX", formula(rule.onnx))
 
 
 def _versions(rule: Rule) -> Iterator[str]:

@@ -13,7 +13,7 @@ import numpy
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx.cli.commands import run as run_files
+from sonnx.cli.commands import run as run_command
 from sonnx.cli.main import run
 from sonnx.executor import tensor_files
 from sonnx.executor.distance import first_difference
@@ -289,7 +289,7 @@ def test_jobs_come_too_late_where_numpy_is_loaded(capsys):
 
 
 def test_progress_is_shown_on_a_terminal_and_wiped_away(monkeypatch, capsys):
-    monkeypatch.setattr(run_files, "QUIET", -1.0)
+    monkeypatch.setattr(run_command, "QUIET_SECONDS", -1.0)
     order = ["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz"]
     assert run(order) == 0
     assert capsys.readouterr().err == ""

@@ -25,8 +25,8 @@ from sonnx.language.type_checker import TENSOR, Kind, Many, show, type_of
 from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
-from sonnx.report.comparison_result import RUNS, WAYS
-from sonnx.report.proof_result import EVERY_NODE
+from sonnx.report.comparison import RUNS, WAYS
+from sonnx.report.model_proof import EVERY_NODE
 from tests.support.paths import ROOT
 from tools.pages.site import generated, written_by_hand
 

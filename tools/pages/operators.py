@@ -146,7 +146,7 @@ def _formulas(rule: Rule) -> Iterator[str]:
 
     yield from labelled("", rule.require)
     yield from labelled("where      ", rule.when)
-    yield from labelled("ONNX needs ", rule.onnx if rule.onnx != rule.require else None)
+    yield from labelled("in ONNX    ", rule.onnx if rule.onnx != rule.require else None)
 
 
 def named(theorems: Sequence[str]) -> str:

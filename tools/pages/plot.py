@@ -53,9 +53,9 @@ def plot(page: str) -> str:
         if target:
             parts.append(f'<path d="M{x(float(target))} {height - 4:.1f}v8" stroke="{colour}"/>')
     for number, name in enumerate(types):
-        at = LEFT + 84 * number
-        parts.append(f'<circle cx="{at}" cy="{bottom + 30}" r="3" fill="{COLOURS[number % len(COLOURS)]}"/>')
-        parts.append(f'<text x="{at + 8}" y="{bottom + 34}">{escape(name)}</text>')
+        start = LEFT + 84 * number
+        parts.append(f'<circle cx="{start}" cy="{bottom + 30}" r="3" fill="{COLOURS[number % len(COLOURS)]}"/>')
+        parts.append(f'<text x="{start + 8}" y="{bottom + 34}">{escape(name)}</text>')
     label = "time / time of numpy (dots) and targets (bars); less than 1 is faster than numpy"
     parts.append(f'<text x="{LEFT}" y="{bottom + 54}">{label}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"

@@ -28,7 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--verify", type=Path, metavar="DIR", help="rebuild the pack in this folder and compare")
     add_check_arguments(parser)
     parser.add_argument(
-        "--rewrites", type=Path, default=None, metavar="RECORD", help="the record that sonnx fix --report wrote of MODEL"
+        "--rewrites",
+        type=Path,
+        default=None,
+        metavar="RECORD",
+        help="the record of MODEL that sonnx fix --report wrote",
     )
     parser.set_defaults(command=audit_command)
 
@@ -50,7 +54,7 @@ def _verify(options: argparse.Namespace) -> int:
     given = (options.edition, options.tailoring, options.deviations, options.date, options.rewrites)
     if any(each is not None for each in given) or options.bind or options.strict_versions or options.accept_assumptions:
         raise UsageError("--verify takes the options from the pack: leave them out")
-    found, files = list(dict.fromkeys(differences(options.verify, options.model))), 0
+    found = list(dict.fromkeys(differences(options.verify, options.model)))
     name = escape(str(options.verify))
     if not found:
         files = sum(path.is_file() for path in options.verify.rglob("*"))

@@ -14,9 +14,12 @@ from sonnx.base.files import deliver
 from sonnx.checker.report import BatchResult, Unjudged
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names
-from sonnx.cli.model_paths import STANDARD_INPUT, is_one, models_of
+from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
+
+STANDARD_INPUT = "standard input"
+"""The name of the model that `-` stands for."""
 
 HELP = "check models"
 DESCRIPTION = f"Check models. Exit code: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."

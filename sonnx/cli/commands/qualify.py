@@ -11,7 +11,7 @@ HELP = "verify the tool in this environment"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="write the kit to this folder, a new one")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="write the kit to this new folder")
     parser.set_defaults(command=qualify)
 
 

@@ -1,6 +1,6 @@
-"""A report as plain data and back, for what crosses the border of a process or waits in a file.
+"""A report as JSON data and back, for another process or a file.
 
-The data are JSON.  Findings are most of a report and mostly alike, so what several of them share is stored once.
+Most of a report are findings, and many of them are similar, so what several findings share is stored once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from sonnx.model.ir import maker
 from sonnx.profile.definitions import Rule, Tag
 
 Data = Any
-"""What JSON can say."""
+"""A JSON value."""
 
-_KINDS: Mapping[str, Any] = {
+_CLASSES: Mapping[str, Any] = {
     kind.__name__: kind for kind in (Box, Count, Coverage, Outline, Report, Rule, Tag, Verdict)
 }
-"""Everything a report is made of, apart from findings and their places."""
+"""The classes of a report, except findings and their places."""
 
 _OWN = ("where", "actual", "operands")
-"""What of a finding is its own; the rest it shares with others."""
+"""The fields of a finding that are not shared."""
 
 _SHARED = tuple(one.name for one in fields(Finding) if one.name not in _OWN)
 _PLACE = tuple(one.name for one in fields(Where))
@@ -37,7 +37,7 @@ _make_finding, _make_where = maker(Finding), maker(Where)
 
 
 def encode(report: Report) -> Data:
-    """The report as data that `json` writes."""
+    """The report as JSON data."""
     heads: dict[tuple[Any, ...], int] = {}
     rows = [
         (heads.setdefault(_shared(each), len(heads)), *_place(each.where), each.actual, each.operands)
@@ -51,16 +51,16 @@ def decode(data: Data) -> Report:
     """The report `encode` was given.
 
     Raises:
-        ValueError: the data are none that `encode` makes.
+        ValueError: the data are not those of a report.
     """
     enabled = gc.isenabled()
-    gc.disable()  # thousands of findings, and none of them garbage
+    gc.disable()  # thousands of findings, and no garbage
     try:
         heads = [_value(head) for head in data["shared"]]
         rest = {name: _value(value) for name, value in data["report"].items()}
         return Report(**rest, findings=tuple([_finding(heads[head], own) for head, *own in data["findings"]]))
     except (TypeError, KeyError, IndexError, AttributeError) as error:
-        raise ValueError(f"these are no data of a report: {error}") from error
+        raise ValueError(f"these are not the data of a report: {error}") from error
     finally:
         if enabled:
             gc.enable()
@@ -77,7 +77,7 @@ def _finding(head: tuple[Any, ...], own: list[Any]) -> Finding:
 
 
 def _plain(value: Any) -> Data:
-    """A value as JSON: what is no number, text or list is an object with one key that says its kind."""
+    """A value as JSON: numbers, strings and lists as such, all else as an object whose one key is the class."""
     kind = type(value)
     if value is None or kind in (str, int, bool):
         return value
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Data:
         return {"Expression": value.text}
     if kind is Verdict:
         return {"Verdict": str(value)}
-    if kind.__name__ not in _KINDS:
+    if kind.__name__ not in _CLASSES:
         raise TypeError(f"a report cannot be stored with a {kind.__name__}")
     return {kind.__name__: [_plain(getattr(value, one.name)) for one in fields(kind)]}
 
@@ -104,7 +104,7 @@ def _value(data: Data) -> Any:
         return {key: _value(item) for key, item in inner}
     if kind == "Expression":
         return _expression(inner)
-    return Verdict(inner) if kind == "Verdict" else _KINDS[kind](*map(_value, inner))
+    return Verdict(inner) if kind == "Verdict" else _CLASSES[kind](*map(_value, inner))
 
 
 @cache
