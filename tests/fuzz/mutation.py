@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 import onnx
 from google.protobuf.message import EncodeError
-from tests.support.models import HOSTILE
 
 from sonnx.checker.selection import every
 from sonnx.evidence.verification import model_bytes
 from sonnx.language.domain import Expression
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
+from tests.support.models import HOSTILE
 
 T = TypeVar("T")
 Message = Any

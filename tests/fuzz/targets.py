@@ -42,7 +42,10 @@ UNKNOWN = Unknown(Cause.RUN_TIME, "the value is known at run time only")
 KINDS = {"x": TENSOR, "s": SHAPE, "a": "int", "written(a)": "bool", "given(x)": "bool", "constant(x)": "bool"}
 LISTS = ((), (2, 0, -1, UNKNOWN, 2**70), (1,) * 50, (UNKNOWN,), UNKNOWN)
 FACTS = {
-    "x": (TensorFacts("float", (2, UNKNOWN, 0), (1, 2, -3)), TensorFacts(UNKNOWN, UNKNOWN), TensorFacts("int8", (), (0.5, 2**60))),
+    "x": (
+        TensorFacts("float", (2, UNKNOWN, 0), (1, 2, -3)), TensorFacts(UNKNOWN, UNKNOWN),
+        TensorFacts("int8", (), (0.5, 2**60)),
+    ),
     "s": LISTS, "a": (0, -3, 2**64, UNKNOWN),
 }  # fmt: skip
 TRUTHS = (True, False, UNKNOWN)

@@ -15,8 +15,6 @@ import onnx
 import onnx.parser
 import pytest
 from onnx import TensorProto, helper
-from tests.support.models import HOSTILE
-from tests.support.report_pages import COMMAND, Page, outside_code, unescaped
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Where
@@ -33,7 +31,9 @@ from sonnx.report import theorems as theorem_report
 from sonnx.report.document import Document
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render_document
 from sonnx.report.rules import rules_of
+from tests.support.models import HOSTILE
 from tests.support.paths import ROOT
+from tests.support.report_pages import COMMAND, Page, outside_code, unescaped
 from tests.support.sarif import official
 
 SYMBOLIC = str(ROOT / "examples" / "symbolic.onnx")
@@ -259,7 +259,7 @@ def test_html_shows_each_case_loads_nothing_and_has_no_script(theorems: Document
 
 def test_an_open_answer_does_not_look_green(theorems: Document) -> None:
     part = replace(theorems.sections[-1], cases=tuple(c for c in theorems.cases if c.standing in ("pass", "open")))
-    said = render_document("html", replace(theorems, parts=(part,)))
+    said = render_document("html", replace(theorems, sections=(part,)))
     assert re.findall('<div class="banner (\\w+)">', said) == ["open"]
 
 

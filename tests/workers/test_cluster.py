@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.support.models import model_of
 
 from sonnx.base.resources import own_files, own_hash
 from sonnx.checker.report import Why
@@ -28,6 +27,7 @@ from sonnx.workers.processes import ChildProcesses
 from sonnx.workers.tasks import Task, Work
 from tests.support.dask_cluster import ENVIRONMENT, Cluster, cluster_of, needs_dask
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts
+from tests.support.models import model_of
 from tests.support.paths import ROOT
 
 
