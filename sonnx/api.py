@@ -222,8 +222,8 @@ def run(
         arrays=result.values,
         check=CheckReport.of(result.report) if result.report else None,
         assumed=result.report is not None and result.report.verdict is Verdict.ASSUMED,
-        approximated=result.tally.by_operator,
-        outside=result.outside,
+        approximated=result.exact_path_counts.by_operator,
+        outside=result.outside_profile,
         compared=tuple(compared),
     )
 
@@ -276,7 +276,7 @@ def compare(
         NotConforming: the model does not conform; it carries the report.
         Stop: the executor does not support a part of the model, or an input cannot be used.
     """
-    from sonnx.executor.comparison import Broken, compare_source, recorded, source_of
+    from sonnx.executor.comparison import BoundViolation, compare_source, recorded_runtime, source_of
     from sonnx.executor.input_files import outputs_from_files
     from sonnx.executor.runtimes import runtime as load_runtime
     from sonnx.model.symbols import bind as bind_symbols
@@ -294,7 +294,7 @@ def compare(
         if every_node:
             raise UsageError("--every-node runs single nodes; it does not go with --outputs")
         title = f"outputs in {Path(outputs).name or outputs}"
-        used = recorded(outputs_from_files(made.model, outputs), title)
+        used = recorded_runtime(outputs_from_files(made.model, outputs), title)
     else:
         used = load_runtime(runtime) if isinstance(runtime, str) else runtime
     file = _name(found, name)
@@ -307,10 +307,11 @@ def compare(
         report = replace(stop.report, name=file, sha256=digest)
         raise NotConforming(str(stop), CheckReport.of(report)) from None
     compared = replace(compared, sha256=digest)
-    broken = [*compared.broken(max_ulp, no_special_mismatch)]
+    broken = [*compared.violations(max_ulp, no_special_mismatch)]
     if not compared.runs or not any(row.distance is not None for row in compared.rows):
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]
-        broken.insert(0, Broken(f"nothing was compared: {reasons[0] if reasons else 'the model has no values'}"))
+        reason = reasons[0] if reasons else "the model has no values"
+        broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
     return ComparisonReport.of(compared, broken, file)
 
 
@@ -323,11 +324,11 @@ def _comparison_inputs(
     seed: int,
 ) -> tuple[list[Mapping[str, Array]], str]:
     """The inputs of each run, from files or generated, and where they come from."""
-    from sonnx.executor.executor import asked
+    from sonnx.executor.executor import required_inputs
     from sonnx.executor.input_files import inputs_from_files
     from sonnx.executor.probes import KINDS, probe
 
-    given, wanted = inputs_from_files(model, files, test_data), asked(model)
+    given, wanted = inputs_from_files(model, files, test_data), required_inputs(model)
     if given and runs is not None:
         raise UsageError("--random generates inputs; it does not go with --input or --test-data")
     if given or not wanted:
@@ -345,7 +346,7 @@ def fix(
     *,
     bind: Mapping[str, int] | None = None,
     select: Collection[str] = (),
-    options: Collection[str] = (),
+    fold_batch_normalization: bool = False,
     strict_versions: bool = False,
     samples: int | None = None,
     name: str | None = None,
@@ -357,7 +358,8 @@ def fix(
         edition: a name of restrictions/editions.toml; the default edition if None.
         bind: numbers for symbolic dimensions.
         select: make only rewrites for rules with these slugs or tags, or of these operators.
-        options: rewrites that change values and are made only on request: fold_batch_normalization.
+        fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
+            are rounded.
         strict_versions: accept only the operator version that a text specifies.
         samples: how many sets of inputs both models are run on (3 by default).
         name: what the reports call the model; by default the base name of the file.
@@ -366,12 +368,12 @@ def fix(
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that cannot be written.
     """
+    from sonnx.rewriter import DEFAULT_SAMPLES
     from sonnx.rewriter.fix import fix as rewrite
 
-    number = {} if samples is None else {"samples": samples}
     return rewrite(
-        encoded(source), edition, bind=bind, select=select, options=options, strict_versions=strict_versions, name=name,
-        **number,
+        encoded(source), edition, bind=bind, select=select, fold_batch_normalization=fold_batch_normalization,
+        strict_versions=strict_versions, samples=DEFAULT_SAMPLES if samples is None else samples, name=name,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from sonnx.cli.main import run
 from sonnx.profile import catalogue
-from tests.support.models import TEXTS, hostile, model_of
+from tests.support.model_texts import TEXTS, hostile, model_of
 from tests.support.paths import ROOT
 
 settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import Line
+from sonnx.proofs import registry
 from sonnx.prover import driver, record
-from sonnx.prover.solver_cache import Answers, usual_folder
+from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.workers.theorems import prove_theorems
 
 SOLVER = "all"
@@ -31,18 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise UsageError(f"there is no folder {options.output.parent}")
     record.read(options.output)  # refuse a file that is not a record before anything is proved
     wanted = [name for value in options.select for name in value.split(",") if name]
-    known = driver.theorems()
+    known = registry.theorems()
     found = driver.select(known, wanted)
-    answers = Answers(None if options.no_cache else usual_folder())
+    cache = SolverCache(None if options.no_cache else usual_folder())
     with Line() as line:
-        results, _ = prove_theorems(found, SOLVER, answers.folder, jobs=options.jobs, progress=line)
+        results, _ = prove_theorems(found, SOLVER, cache.folder, jobs=options.jobs, progress=line)
     lacking = sum(each.unanswered is not None for each in results)
     if lacking:
         print(f"{options.output} is not written: {lacking} theorems have no result", file=sys.stderr)
         return 3
     selected = [f"--select {','.join(wanted)}"] if wanted else []
     command = " ".join(["sonnx prove", *selected, "--solver", SOLVER])
-    record.write(options.output, results, command, [each.id for each in known], answers)
+    record.write(options.output, results, command, [each.id for each in known], cache)
     return int(not all(each.expected for each in results))
 
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sonnx.checker.graph_rules import decide
-from sonnx.checker.selection import every
 from sonnx.language.parser import with_inner
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Operator, Output, Parameter, Rule
+from sonnx.profile.index import every
 from sonnx.prover.dependencies import bears_on, defined
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Trace:
     theorems: tuple[str, ...]
 
 
-def traces(theorems: Iterable[Any] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
+def traces(theorems: Iterable[Theorem] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
     """Every rule (or those given) by slug, with its code, its cases, and those of the theorems that concern it."""
     rules = every() if rules is None else rules
     concerning: dict[str, list[str]] = {slug: [] for slug in rules}
@@ -75,7 +78,7 @@ def code(rule: Rule) -> tuple[str, ...]:
     return tuple(f"language.builtins.{name}" for name in used)
 
 
-def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
+def concerned(theorem: Theorem, rules: Mapping[str, Rule]) -> list[str]:
     """The slugs of the rules a theorem is about."""
     topic, _, rest = theorem.id.partition(".")
     if topic == "derived":
@@ -85,7 +88,7 @@ def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
     return [slug for slug in bears_on(theorem) if slug in rules]
 
 
-def of_operator(theorem: Any) -> str:
+def of_operator(theorem: Theorem) -> str:
     """The operator from whose file a theorem is derived, or ""."""
     topic, _, rest = theorem.id.partition(".")
     return rest.partition("-")[0] if topic == "derived" else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.executor.executor import asked
+from sonnx.executor.executor import required_inputs
 from sonnx.executor.tensor_files import as_declared, read_file
 from sonnx.model.ir import Model, Value
 from sonnx.numerics.formats import Array
@@ -29,13 +29,13 @@ def inputs_from_files(
         BadInput: a file cannot be used, an input is given twice, or the folder has no inputs.
     """
     declared = {value.name: value.type.element for value in model.graph.inputs}
-    found = dict(_test_data(Path(test_data), "input", asked(model))) if test_data else {}
+    found = dict(_test_data(Path(test_data), "input", required_inputs(model))) if test_data else {}
     for file in files:
         for name, values in _arrays(file).items():
             if name in found:
                 raise BadInput(f"the input {quote(name)} is given twice")
             found[name] = as_declared(values, declared.get(name))
-    if test_data and not found and asked(model):
+    if test_data and not found and required_inputs(model):
         raise BadInput(f"the folder {quote(str(test_data))} has no input_*.pb")
     return found
 
@@ -68,7 +68,7 @@ def outputs_from_files(model: Model, folder: str | os.PathLike[str]) -> dict[str
 
 
 def _test_data(folder: Path, kind: str, values: tuple[Value, ...]) -> dict[str, Array]:
-    """The tensors of a test_data_set folder by name; a tensor without a known name belongs to the value of its number."""
+    """The tensors of a test_data_set folder by name; one without a known name belongs to the value of its number."""
     if not folder.is_dir():
         raise BadInput(f"there is no folder {quote(str(folder))}")
     known = {value.name for value in values}

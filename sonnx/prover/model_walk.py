@@ -1,7 +1,7 @@
 """Proofs about whole models: the rules of every node, for all values of the symbolic dimensions.
 
-One walk, as the checker's: the facts of a value are its declaration, else what the operator computes.  Equal calls on
-equal facts are asked once; constants and equal symbols fold; the solver gets what is left, each question alone.
+The walk is that of the checker: the facts of a value are its declaration, else what the operator computes.  Equal calls
+on equal facts are proved once.  Constants and equal symbols fold; the solver gets the remaining questions one by one.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from sonnx.base.escaping import plural
 from sonnx.checker.environment import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.checker.report import Report, Verdict, Where
 from sonnx.checker.walk import judge_model
 from sonnx.language.evaluator import TensorFacts as Facts
-from sonnx.model.ir import Model, Node
+from sonnx.model.ir import Model, Node, Type
 from sonnx.model.scopes import Scope, scopes, standard
 from sonnx.model.symbols import bind
 from sonnx.profile import catalogue
-from sonnx.profile.signature import Signature, demanded, signature
-from sonnx.prover.call import WAITING, Answered, CallProof
+from sonnx.profile import signature as signatures
+from sonnx.profile.signature import Signature, demanded
+from sonnx.prover.call_proof import NOT_COMPUTED, CallProof, RuleProof
 from sonnx.prover.model_proof import ModelProof, Open, ProofCounts, Refuted
-from sonnx.prover.symbols import Symbols, symbols_of, weakest
+from sonnx.prover.symbols import Symbols, symbols_of
+from sonnx.prover.weakest_condition import weakest_condition
 
-CONFIRMED = 8
-"""Different bindings of the symbols for which the whole model is judged again; calls refuted beyond them are named with
-the values only."""
+MAX_CONFIRMING_CHECKS = 8
+"""Different counterexamples for which the whole model is checked; later ones are reported with their values only."""
 
 
 def prove(model: Model, name: str, edition: str, assume: tuple[str, ...]) -> ModelProof:
@@ -38,12 +38,17 @@ def prove(model: Model, name: str, edition: str, assume: tuple[str, ...]) -> Mod
     return _Results(walk, name).proof()
 
 
-@dataclass(slots=True)
-class _Asked:
-    """One different call: what was answered, where it stands first, and how often."""
+_CallKey = tuple[str, str, str, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[str, int | None], ...]]
+"""What decides the proof of a call: operator, domain, overload, the facts of its inputs and outputs by number, its
+attributes by id (equal attributes of a model are one object), and the operator sets in scope."""
 
-    made: Signature | None
-    answers: tuple[Answered, ...]
+
+@dataclass(slots=True)
+class _ProvedCall:
+    """One different call: the proofs of its rules, its first place, and how many nodes make it."""
+
+    signature: Signature | None
+    proofs: tuple[RuleProof, ...]
     rows: tuple[int, ...]
     where: Where
     nodes: int = 0
@@ -51,19 +56,20 @@ class _Asked:
 
 @dataclass
 class _Walk:
-    """The walk, with the facts it met by row, and the calls it asked."""
+    """The walk, with the different facts by number, and the different calls."""
 
     model: Model
     edition: str
     symbols: Symbols
     rows: dict[Facts, int] = field(default_factory=dict)
     known: list[Facts | None] = field(default_factory=lambda: [None])
-    asked: dict[Any, _Asked] = field(default_factory=dict)
+    calls: dict[_CallKey, _ProvedCall] = field(default_factory=dict)
     types: dict[int, int] = field(default_factory=dict)
+    """The number of the declared facts of a type, by the id of the type: the model keeps its types alive."""
     functions: int = 0
 
     def row(self, facts: Facts) -> int:
-        """A number for facts; 0 is a value left out."""
+        """The number of facts; 0 stands for a value left out."""
         found = self.rows.get(facts)
         if found is None:
             found = self.rows[facts] = len(self.known)
@@ -71,14 +77,14 @@ class _Walk:
         return found
 
     def run(self) -> None:
-        """Every node of every graph; the values of functions have shapes in each call only."""
+        """Every node of every graph, except those of functions: their values have shapes in each call only."""
         for scope in scopes(self.model):
             if scope.function is None:
                 self._scope(scope)
             else:
                 self.functions += len(scope.graph.nodes)
 
-    def _declared(self, type_: Any) -> int:
+    def _declared(self, type_: Type) -> int:
         found = self.types.get(id(type_))
         if found is None:
             found = self.types[id(type_)] = self.row(declared_facts(type_))
@@ -106,9 +112,9 @@ class _Walk:
             outputs = tuple([facts.get(name, nothing) for name in node.outputs])
             attributes = tuple(map(id, node.attributes)) if node.attributes else ()
             key = (node.operator, node.domain, node.overload, inputs, outputs, attributes, imports)
-            found = self.asked.get(key)
+            found = self.calls.get(key)
             if found is None:
-                found = self.asked[key] = self._ask(scope, index, node, inputs, outputs)
+                found = self.calls[key] = self._prove(scope, index, node, inputs, outputs)
             found.nodes += 1
             if found.rows != outputs:
                 facts.update(zip(node.outputs, found.rows, strict=True))
@@ -125,17 +131,19 @@ class _Walk:
             outer = outer.outer
         return self.row(NOTHING_STATED)
 
-    def _ask(self, scope: Scope, index: int, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> _Asked:
+    def _prove(
+        self, scope: Scope, index: int, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]
+    ) -> _ProvedCall:
         operator_set = scope.imports.get(standard(node.domain))
         where = Where(scope.node_place(index), "node", node.name, node.operator, operator_set)
-        made = self._signature(node, operator_set)
-        if made is None:
-            return _Asked(None, (), outputs, where)
-        call = CallProof(made, self.symbols, self.edition)
+        signature = self._signature(node, operator_set)
+        if signature is None:
+            return _ProvedCall(None, (), outputs, where)
+        call = CallProof(signature, self.symbols, self.edition)
         given, named = ([self.known[row] for row in rows] for rows in (inputs, outputs))
-        answers, computed = call.ask(node.attributes, given, named)
+        proofs, computed = call.prove(node.attributes, given, named)
         after = [0 if each is None else self.row(each) for each in computed]
-        return _Asked(made, answers, tuple(after), where)
+        return _ProvedCall(signature, proofs, tuple(after), where)
 
     def _signature(self, node: Node, operator_set: int | None) -> Signature | None:
         calls_function = any(
@@ -146,11 +154,11 @@ class _Walk:
         status = catalogue.editions().editions[self.edition].status(node.operator)
         described = catalogue.operator(node.operator) if status in ("specified", "draft") else None
         version = described.version_at(operator_set) if described else None
-        return None if version is None else signature(node.operator, version, self.edition)
+        return None if version is None else signatures.signature(node.operator, version, self.edition)
 
 
 class _Results:
-    """What the walk found, with the counterexamples judged by the checker."""
+    """The results of the walk, with each counterexample confirmed by the checker."""
 
     def __init__(self, walk: _Walk, name: str) -> None:
         self.walk, self.name = walk, name
@@ -161,97 +169,100 @@ class _Results:
 
     def proof(self) -> ModelProof:
         """The proof as data."""
-        walk, asked = self.walk, list(self.walk.asked.values())
-        judged = [each for each in asked if each.made is not None]
+        walk, calls = self.walk, list(self.walk.calls.values())
+        judged = [each for each in calls if each.signature is not None]
         for each in judged:
-            for answered in each.answers:
-                self._collect(each, answered)
-        outside = {each.where.operator: 0 for each in asked if each.made is None}
-        for each in asked:
-            if each.made is None:
+            for rule_proof in each.proofs:
+                self._collect(each, rule_proof)
+        outside = {each.where.operator: 0 for each in calls if each.signature is None}
+        for each in calls:
+            if each.signature is None:
                 outside[each.where.operator] += each.nodes
         constraint = self._constraint()
         return ModelProof(
             name=self.name,
             edition=walk.edition,
             symbols=walk.symbols.names,
-            assumptions=walk.symbols.said,
-            nodes=sum(each.nodes for each in asked) + walk.functions,
+            assumptions=walk.symbols.assumptions,
+            nodes=sum(each.nodes for each in calls) + walk.functions,
             nodes_judged=sum(each.nodes for each in judged),
-            conditions=sum(each.nodes * len(each.answers) for each in judged),
-            proved=sum(each.nodes * sum(a.verdict == "proved" for a in each.answers) for each in judged),
+            conditions=sum(each.nodes * len(each.proofs) for each in judged),
+            proved=sum(each.nodes * sum(a.verdict == "proved" for a in each.proofs) for each in judged),
             distinct=len(judged),
             queries=walk.symbols.queries,
             refuted=tuple(self.refuted),
             open=tuple(self.open),
             constraint=constraint,
             notes=tuple(_notes(outside, walk.functions, self.waiting.total())),
-            rules=tuple(self._tallies(judged)),
+            rules=tuple(self._counts(judged)),
         )
 
-    def _tallies(self, judged: list[_Asked]) -> Iterator[ProofCounts]:
-        """What holds by rule, and what waits: for a shape, or for a rule of the same node that it relies on."""
+    def _counts(self, judged: list[_ProvedCall]) -> Iterator[ProofCounts]:
+        """By rule: at how many nodes it is proved, and at how many it waits for a shape or for another rule."""
         proved: Counter[str] = Counter()
         waiting = Counter(self.waiting)
         for each in judged:
-            verdicts = {answered.rule.slug: answered.verdict for answered in each.answers}
-            for slug in _in_force(each.made):
+            verdicts = {proof.rule.slug: proof.verdict for proof in each.proofs}
+            for slug in _in_force(each.signature):
                 proved[slug] += each.nodes * (verdicts.get(slug) == "proved")
                 waiting[slug] += each.nodes * (slug not in verdicts)
         yield from (ProofCounts(slug, proved[slug], waiting[slug]) for slug in sorted(proved))
 
-    def _collect(self, asked: _Asked, answered: Answered) -> None:
-        where = asked.where
-        if answered.reason == WAITING.reason and self.refuted:
-            self.waiting[answered.rule.slug] += asked.nodes
-        elif answered.verdict == "open":
-            self.open.append(Open(answered.rule.slug, where, asked.nodes, answered.reason))
-        if answered.verdict != "refuted":
+    def _collect(self, call: _ProvedCall, proof: RuleProof) -> None:
+        where = call.where
+        if proof.reason == NOT_COMPUTED.reason and self.refuted:
+            self.waiting[proof.rule.slug] += call.nodes
+        elif proof.verdict == "open":
+            self.open.append(Open(proof.rule.slug, where, call.nodes, proof.reason))
+        if proof.verdict != "refuted":
             return
-        numbers = tuple(answered.numbers.items())
-        actual = self._confirmed(answered, where, numbers)
+        numbers = tuple(proof.counterexample.items())
+        actual = self._confirmed(proof, where, numbers)
         if actual is None:
-            reason = "the check does not confirm the counterexample the solver found: a defect of this tool"
-            self.open.append(Open(answered.rule.slug, where, asked.nodes, reason))
+            reason = "a check does not confirm the counterexample of the solver: this is a defect of sonnx"
+            self.open.append(Open(proof.rule.slug, where, call.nodes, reason))
             return
-        always = self.walk.symbols.always(answered.fails)
-        said = "" if always else weakest(answered.holds, self.walk.symbols)
-        text = answered.text
-        self.refuted.append(Refuted(answered.rule.slug, where, asked.nodes, text, numbers, actual, said, always))
+        always = self.walk.symbols.always(proof.fails)
+        constraint = "" if always else weakest_condition(proof.holds, self.walk.symbols)
+        slug, nodes, demand = proof.rule.slug, call.nodes, proof.demand
+        self.refuted.append(Refuted(slug, where, nodes, demand, numbers, actual, constraint, always))
 
-    def _confirmed(self, answered: Answered, where: Where, numbers: tuple[tuple[str, int], ...]) -> str | None:
-        """What the checker says of the rule when the symbols have these values; None where it does not fail."""
+    def _confirmed(self, proof: RuleProof, where: Where, numbers: tuple[tuple[str, int], ...]) -> str | None:
+        """The facts with which the rule fails in a check with these values of the symbols; None if it does not fail."""
         report = self.reports.get(numbers)
         if report is None:
-            if len(self.reports) >= CONFIRMED:
-                return "not judged again: the model was judged for the first counterexamples only"
+            if len(self.reports) >= MAX_CONFIRMING_CHECKS:
+                return "not confirmed by a check: only the first counterexamples are"
             bound = bind(self.walk.model, dict(numbers)) if numbers else self.walk.model
             report = self.reports[numbers] = judge_model(bound, self.name, self.walk.edition)
         for finding in report.findings:
-            if (finding.rule, finding.where.place) == (answered.rule.slug, where.place):
+            if (finding.rule, finding.where.place) == (proof.rule.slug, where.place):
                 return finding.actual if finding.verdict is Verdict.FAIL else None
         return None
 
     def _constraint(self) -> str:
-        """Everything refuted, together; "" where a part could not be stated."""
-        said = dict.fromkeys(each.constraint for each in self.refuted)
-        if not said or "" in said:
-            return "" if not any(each.always for each in self.refuted) else "no values of the symbols help"
-        parts = [f"({each})" if " or " in each and len(said) > 1 else each for each in said]
+        """The conjunction of all constraints, "" if one has no short text."""
+        constraints = dict.fromkeys(each.constraint for each in self.refuted)
+        if not constraints or "" in constraints:
+            return (
+                "" if not any(each.always for each in self.refuted) else "no choice of sizes satisfies all conditions"
+            )
+        parts = [f"({each})" if " or " in each and len(constraints) > 1 else each for each in constraints]
         return " and ".join(parts)
 
 
-def _in_force(made: Signature | None) -> Iterator[str]:
+def _in_force(signature: Signature | None) -> Iterator[str]:
     known = catalogue.editions()
-    yield from (rule.slug for rule in made.rules if demanded(rule, made.text, known)) if made else ()
+    if signature is not None:
+        yield from (rule.slug for rule in signature.rules if demanded(rule, signature.text, known))
 
 
 def _notes(outside: dict[str, int], functions: int, waiting: int) -> Iterator[str]:
     if waiting:
-        yield f"{plural(waiting, 'condition waits', 'conditions wait')} for the shape of a node refuted above"
+        yield f"{plural(waiting, 'condition waits', 'conditions wait')} for the shape of a node that is refuted above"
     for operator, nodes in sorted(outside.items()):
-        many = plural(nodes, f"node of {operator} was", f"nodes of {operator} were")
-        yield f"{many} not asked: the edition has no rules of this operator here"
+        skipped = plural(nodes, f"{operator} node was", f"{operator} nodes were")
+        yield f"{skipped} skipped: the edition has no rules for {operator} here"
     if functions:
-        many = plural(functions, "node of model-local functions was", "nodes of model-local functions were")
-        yield f"{many} not asked: their values have shapes in each call only"
+        skipped = plural(functions, "node of model-local functions was", "nodes of model-local functions were")
+        yield f"{skipped} skipped: their values have shapes in each call only"

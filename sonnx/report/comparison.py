@@ -12,7 +12,7 @@ from typing import Any
 from sonnx.base.escaping import escape, plural, printable
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Where
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import render_document
@@ -28,12 +28,12 @@ HEADS = ("value", "elements", "identical", "ulp, largest", "mean", "absolute, la
 class ComparisonReport(Comparison):
     """A comparison of a runtime with the exact values, the bounds it breaks, and its renderings."""
 
-    broken_bounds: tuple[Broken, ...] = ()
+    broken_bounds: tuple[BoundViolation, ...] = ()
     file: str = ""
     """The model file as it was named."""
 
     @classmethod
-    def of(cls, found: Comparison, broken_bounds: Sequence[Broken], file: str) -> ComparisonReport:
+    def of(cls, found: Comparison, broken_bounds: Sequence[BoundViolation], file: str) -> ComparisonReport:
         """A comparison with its renderings."""
         known = {field.name: getattr(found, field.name) for field in fields(Comparison)}
         return cls(**known, broken_bounds=tuple(broken_bounds), file=file)
@@ -315,7 +315,7 @@ RUNS = "exact-values"
 RUN = "The model has exact values for the inputs of a run, and values of the runtime can be compared with them."
 
 
-def document_of(found: Comparison, broken: Sequence[Broken], code: int, file: str) -> Document:
+def document_of(found: Comparison, broken: Sequence[BoundViolation], code: int, file: str) -> Document:
     """The comparison as a document: a section for each way to compare, and one for runs with problems."""
     name = escape(found.model)
     sections = [
@@ -339,7 +339,7 @@ def document_of(found: Comparison, broken: Sequence[Broken], code: int, file: st
     )
 
 
-def _broken_of(broken: Sequence[Broken], row: Row | None) -> list[str]:
+def _broken_of(broken: Sequence[BoundViolation], row: Row | None) -> list[str]:
     return [each.sentence for each in broken if each.row is row]
 
 

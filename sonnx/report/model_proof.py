@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -198,7 +198,7 @@ def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
         yield "needs", printable(proof.constraint or TOO_LONG)
 
 
-def _refuted_case(proof: ModelProof) -> Any:
+def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:
     def case(refuted: Refuted) -> CaseResult:
         return CaseResult(
             refuted.rule, refuted.rule, "refuted", Standing.BAD,

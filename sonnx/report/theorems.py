@@ -6,24 +6,25 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape, plural, printable
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Why
 from sonnx.prover.dependencies import functions, page_of
-from sonnx.prover.driver import SOLVERS, TheoremResult
+from sonnx.prover.results import SOLVERS, ObligationResult, TheoremResult
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import render_document
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
 
 FORMAT = 1
 STATUSES = ("proved", "refuted", "undecided", "vacuous")
 ANSWER = ("solver", "version", "result", "effort", "steps", "trusted")
 MAX_LISTED = 24
 """More witness models or unanswered theorems than this are counted, not listed one by one."""
-Theorem = Any
-"""A theorem of proofs/."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _unanswered(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
         yield f"{', '.join(names[:MAX_LISTED])}{more}: {escape(reason)}"
 
 
-def disagreement(judged: Any) -> str:
+def disagreement(judged: ObligationResult) -> str:
     """The answer of each solver to an obligation."""
     found = {answer.solver: answer.result for answer in judged.answers}
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
@@ -246,7 +247,7 @@ def _section(page: str, members: Sequence[TheoremResult]) -> Section:
     return Section(page, f"docs/theorems/{page}.md", tuple(_case(outcome, shared) for outcome in members), note)
 
 
-def _criterion(theorem: Any) -> Criterion:
+def _criterion(theorem: Theorem) -> Criterion:
     about = ", ".join(functions(theorem))
     tags = tuple(filter(None, (theorem.id.partition(".")[0], theorem.erratum)))
     return Criterion(theorem.statement, "theorem", theorem.because, "", f"about {about}" if about else "", tags)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from typing import Any
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import bar
 from sonnx.checker.report import Unjudged, Why
-from sonnx.prover import driver, solvers
-from sonnx.prover.driver import TheoremResult
-from sonnx.prover.queries import Checked
-from sonnx.prover.solver_cache import Answers
+from sonnx.proofs import registry
+from sonnx.prover import driver
+from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
+from sonnx.prover.solver_cache import SolverCache
+from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers, counted, open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
@@ -25,11 +26,11 @@ from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
 def proof_work(timeout: float | None) -> Work:
     """The work of proving theorems, each within a number of seconds; solvers are also limited by their steps."""
-    return Work("sonnx.workers.theorems", "decided", tuple(solvers.PACKAGES.values()), Bounds(timeout))
+    return Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), Bounds(timeout))
 
 
 def prove_theorems(
-    found: Sequence[Any],
+    found: Sequence[Theorem],
     solver: str,
     cache: Path | None,
     *,
@@ -78,7 +79,7 @@ def prove_theorems(
     return tuple((made | rest)[theorem.id] for theorem in found), interrupted
 
 
-def _result(theorem: Any, answer: Answer) -> TheoremResult:
+def _result(theorem: Theorem, answer: Answer) -> TheoremResult:
     if "misuse" in answer:
         raise UsageError(answer["misuse"])
     if "why" in answer:
@@ -98,32 +99,39 @@ def prepare() -> None:
 def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     """The result for a theorem, as JSON without the theorem."""
     theorem = _registered()[request["theorem"]]
-    return encode(driver.outcome(theorem, request["solver"], _answers(request["cache"])))
+    return encode(driver.prove_theorem(theorem, request["solver"], _answers(request["cache"])))
 
 
 @cache
-def _registered() -> dict[str, Any]:
-    return {theorem.id: theorem for theorem in driver.theorems()}
+def _registered() -> dict[str, Theorem]:
+    return {theorem.id: theorem for theorem in registry.theorems()}
 
 
 @cache
-def _answers(folder: str | None) -> Answers:
-    return Answers(None if folder is None else Path(folder))
+def _answers(folder: str | None) -> SolverCache:
+    return SolverCache(None if folder is None else Path(folder))
 
 
 def encode(result: TheoremResult) -> Answer:
     """A result as JSON, without its theorem."""
-    plain = asdict(replace(result, theorem=None))
-    del plain["theorem"], plain["unanswered"]
-    return plain
+    return {
+        "obligations": [asdict(each) for each in result.obligations],
+        "source": result.source,
+        "counterexample": result.counterexample,
+        "replayed": result.replayed,
+        "unconfirmed": result.unconfirmed,
+    }
 
 
-def decode(theorem: Any, data: Answer) -> TheoremResult:
+def decode(theorem: Theorem, data: Answer) -> TheoremResult:
     """The result from which `encode` made the data."""
     obligations = []
     for each in data["obligations"]:
-        given = tuple(solvers.Answer(*answer)._replace(values=_pairs(answer[4])) for answer in each["answers"])
-        obligations.append(Checked(each["name"], each["hash"], given, each["vacuous"]))
+        given = tuple(
+            SolverAnswer(solver, version, result, effort, _pairs(values), steps, trusted)
+            for solver, version, result, effort, values, steps, trusted in each["answers"]
+        )
+        obligations.append(ObligationResult(each["name"], each["hash"], given, each["vacuous"]))
     rest = {**data, "obligations": tuple(obligations), "counterexample": _pairs(data["counterexample"])}
     return TheoremResult(theorem=theorem, **rest)
 

@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
@@ -15,16 +16,17 @@ import pytest
 from sonnx.checker.environment import NO_SHAPE, RUN_TIME, dimension
 from sonnx.checker.report import Verdict
 from sonnx.checker.rules import evaluate_rule
-from sonnx.checker.selection import every
 from sonnx.cli import main
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Evaluator, TensorFacts
 from sonnx.language.parser import parse
 from sonnx.language.printer import formula
-from sonnx.language.type_checker import TENSOR, Kind, Many, show, type_of
+from sonnx.language.type_checker import TENSOR, ListType, RuleType, show_type, type_of
 from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
+from sonnx.profile.index import every
+from sonnx.profile.index import every
 from sonnx.report.comparison import RUNS, WAYS
 from sonnx.report.model_proof import EVERY_NODE
 from tests.support.paths import ROOT
@@ -149,18 +151,18 @@ def test_paths_exist() -> None:
             assert list(ROOT.glob(path.rstrip("/"))), f"{page}: {path}"
 
 
-def test_every_module_is_in_the_map() -> None:
-    guide = TEXTS["docs/reading-guide.md"]
-    listed = set(re.findall(r"^\| `([\w/]+(?:\.py|/))`", guide, flags=re.MULTILINE))
-    package = ROOT / "sonnx"
-    modules = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        if path.name != "__init__.py" or path.parent == package
-    }
-    folders = tuple(name for name in listed if name.endswith("/"))
-    assert {name for name in modules if not name.startswith(folders)} == listed - set(folders)
-    assert all((package / name).is_dir() for name in folders)
+def test_the_guide_has_the_layers_of_the_contract() -> None:
+    """Every package stands in the contract, and the guide lists them in the same order."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    [layers] = [each["layers"] for each in contracts if each["type"] == "layers"]
+    packages = [path.name for path in (ROOT / "sonnx").iterdir() if (path / "__init__.py").exists()]
+    ordered = [[name.removeprefix("sonnx.") for name in layer.split(" | ")] for layer in layers]
+    assert {name for layer in ordered for name in layer} == {*packages, "__main__", "api"}
+    drawing = TEXTS["docs/reading-guide.md"].partition("## Layers")[2].partition("```\n")[2].partition("```")[0]
+    drawn = [re.match(r"  (\w+(?: \| \w+)*)", line) for line in drawing.splitlines()]
+    assert [found[1].split(" | ") for found in drawn if found] == [
+        kept for layer in ordered if (kept := [name for name in layer if name in packages])
+    ]
 
 
 def test_every_file_of_the_profile_is_in_the_format() -> None:
@@ -177,8 +179,8 @@ def test_rule_texts_are_rules(text: str) -> None:
     assert parse(text).text == text
 
 
-REFUSED_NAMES: dict[str, Kind] = {
-    "X": Many(TENSOR), "Y": TENSOR, "axis": "int", "axes": Many("int"), "auto_pad": "string",
+REFUSED_NAMES: dict[str, RuleType] = {
+    "X": ListType(TENSOR), "Y": TENSOR, "axis": "int", "axes": ListType("int"), "auto_pad": "string",
 }  # fmt: skip
 REFUSED = [
     (text, sentence.strip())
@@ -213,10 +215,10 @@ def tensor(shape: list[int | str] | None) -> TensorFacts:
     return TensorFacts("float", NO_SHAPE if shape is None else tuple(dimension(d, i) for i, d in enumerate(shape)))
 
 
-def kind(value: Any) -> Kind:
+def kind(value: Any) -> RuleType:
     if isinstance(value, TensorFacts):
         return TENSOR
-    return Many(kind(value[0]) if value else "int") if isinstance(value, tuple) else "int"
+    return ListType(kind(value[0]) if value else "int") if isinstance(value, tuple) else "int"
 
 
 @pytest.mark.parametrize("block", blocks(LANGUAGE, "reading"), ids=lambda block: block.splitlines()[0])
@@ -240,6 +242,6 @@ def test_readings_are_as_stated(block: str) -> None:
             kinds[name] = type_of(defined, kinds)
         answer = evaluate_rule(EMPTY, expression, names)
         assert (answer.verdict, answer.actual) == (verdict, actual or ""), facts
-    assert f"kind     {show(type_of(expression, kinds))}" in lines
+    assert f"kind     {show_type(type_of(expression, kinds))}" in lines
     assert f"formula  {formula(expression)}" in lines
     assert len(cases) + len(defines) + 2 == len(lines)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sonnx.checker.selection import every, labels, named
 from sonnx.evidence.traceability import concerned, errata_named, of_operator, traces, words_used
 from sonnx.language.parser import words
 from sonnx.profile import catalogue
-from sonnx.prover.driver import theorems
+from sonnx.profile.index import every, labels, named
+from sonnx.proofs.registry import theorems
 
 
 def test_every_theorem_about_one_rule_finds_it() -> None:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.checker.selection import every
 from sonnx.profile.cases import cases
+from sonnx.profile.index import every
 from tests.support.paths import ROOT
 
 TELL = """
 import json, sonnx
 from sonnx.profile.cases import cases
-from sonnx.checker.selection import every
 print(json.dumps([sonnx.__file__, sorted(every()), sorted(case.id for case in cases())]))
 """
 

@@ -18,11 +18,12 @@ from onnx import TensorProto, helper
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Where
-from sonnx.checker.selection import every
 from sonnx.cli.main import run
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
-from sonnx.executor.distance import Distance, Special
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
+from sonnx.executor.distance import Distance, SpecialMismatch
 from sonnx.profile import catalogue
+from sonnx.profile.index import every
+from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.model_proof import prove_model
 from sonnx.report import comparison as comparison_report
@@ -31,7 +32,7 @@ from sonnx.report import theorems as theorem_report
 from sonnx.report.document import Document
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render_document
 from sonnx.report.rules import rules_of
-from tests.support.models import HOSTILE
+from tests.support.model_texts import HOSTILE
 from tests.support.paths import ROOT
 from tests.support.report_pages import COMMAND, Page, outside_code, unescaped
 from tests.support.sarif import official
@@ -46,7 +47,7 @@ LEVELS = {"fail": "error", "open": "none", "notApplicable": "none"}
 def theorems() -> Document:
     """Proved, refuted as stated, refuted otherwise, undecided."""
     wanted = ["word.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
-    found = {each.theorem.id: each for each in driver.prove(driver.select(driver.theorems(), wanted))}
+    found = {each.theorem.id: each for each in driver.prove(driver.select(registry.theorems(), wanted))}
     first = found["word.clamped"]
     turned = replace(first, theorem=replace(first.theorem, id="word.turned", expected="refuted"))
     open_ = replace(first, theorem=replace(first.theorem, id="word.open"), obligations=())
@@ -63,11 +64,13 @@ def proof() -> Document:
     return proof_report.document_of(prove_model(model.SerializeToString(), name=HOSTILE, hashed=True))
 
 
-def distance(elements: int, identical: int, ulp: int | None = 0, specials: tuple[Special, ...] = ()) -> Distance:
+def distance(
+    elements: int, identical: int, ulp: int | None = 0, specials: tuple[SpecialMismatch, ...] = ()
+) -> Distance:
     return Distance(elements, identical, elements, ulp, 0.0, 0.5, 0.5, (0, 1), "1.0", "1.5", specials)
 
 
-ZERO = Special("sign of zero", 2, (3,), "0.0", "-0.0")
+ZERO = SpecialMismatch("sign of zero", 2, (3,), "0.0", "-0.0")
 ROWS = (
     Row(OUTPUT, "same", type="float", distance=distance(4, 4), where=Where("graph/output[0]", "value", "same")),
     Row(OUTPUT, HOSTILE, type="float", distance=distance(4, 1, 7), where=Where("graph/output[1]", "value", HOSTILE)),
@@ -75,7 +78,10 @@ ROWS = (
     Row(EQUAL, "gone", "Max", failures=("run 1: no kernel", "run 2: no kernel")),
     Row(ACCUMULATED, "whole", "Add", distance=distance(4, 2, None)),
 )
-BROKEN = [Broken("far (on equal inputs) is up to 9 ulp away, more than 8", ROWS[2]), Broken("nothing was compared: x")]
+BROKEN = [
+    BoundViolation("far (on equal inputs) is up to 9 ulp away, more than 8", ROWS[2]),
+    BoundViolation("nothing was compared: x"),
+]
 
 
 @pytest.fixture(scope="module")

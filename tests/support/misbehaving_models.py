@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from tests.support.models import TEXTS
+from tests.support.model_texts import TEXTS
 
 FINE, OPEN = TEXTS["fine"], TEXTS["run_time"]
 WRONG = FINE.replace("float[2] y", "float[3] y")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sonnx.profile import catalogue
+from sonnx.proofs.registry import theorems
 from sonnx.prover import record
-from sonnx.prover.driver import theorems
 from tests.support.paths import DOCS, ROOT
 from tools.pages import theorems as theorem_pages
 from tools.pages.plot import plot

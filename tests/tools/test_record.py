@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.selection import every
 from sonnx.profile import catalogue
+from sonnx.profile.index import every
+from sonnx.proofs import registry
 from sonnx.prover import dependencies, driver, queries, record
+from sonnx.prover.results import SOLVERS
 from sonnx.workers import theorems
 from tools.record import main
 
-THEOREMS = driver.theorems()
+THEOREMS = registry.theorems()
 RECORD = record.read(record.usual_path())
 RECORDED = [theorem for theorem in THEOREMS if theorem.id in RECORD]
 
@@ -44,7 +46,7 @@ def test_an_entry_says_what_the_theorem_states(theorem):
     assert known["status"] == theorem.expected
     assert known["confirmed"] != bool(theorem.reason_single)
     assert known["mutants"] == {each.name: "refuted" for each in theorem.mutants}
-    assert all(who.split()[0] in driver.SOLVERS for who in known["answers"])
+    assert all(who.split()[0] in SOLVERS for who in known["answers"])
     assert known["command"].startswith("sonnx prove ")
 
 
@@ -86,12 +88,12 @@ def test_a_record_is_kept_and_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 2, "theorems": {}}', "\ud7ff{"])
-def test_what_is_no_record_is_refused(tmp_path, content):
+def test_what_is_not_a_record_is_refused(tmp_path, content):
     path = tmp_path / "record.json"
     path.write_text(content, "utf-8")
-    with pytest.raises(UsageError, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is not a record of theorems"):
         record.read(path)
-    with pytest.raises(UsageError, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is not a record of theorems"):
         record.write(path, [], "", [])
     assert path.read_text("utf-8") == content
 
@@ -108,7 +110,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
     ("line", "sentence"),
     [
         ("--select wrap --output nowhere/there", "there is no folder nowhere"),
-        ("--select wrap --output text", "text is no record of theorems"),
+        ("--select wrap --output text", "text is not a record of theorems"),
     ],
 )
 def test_a_record_that_cannot_be_written_is_refused_before_anything_is_proved(tmp_path, monkeypatch, line, sentence):

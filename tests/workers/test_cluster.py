@@ -27,7 +27,7 @@ from sonnx.workers.processes import ChildProcesses
 from sonnx.workers.tasks import Task, Work
 from tests.support.dask_cluster import ENVIRONMENT, Cluster, cluster_of, needs_dask
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts
-from tests.support.models import model_of
+from tests.support.model_texts import model_of
 from tests.support.paths import ROOT
 
 

@@ -19,7 +19,7 @@ from sonnx.report.check import CheckReport
 from sonnx.report.formats import FORMATS, render
 from sonnx.workers.report_data import decode, encode
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, OPEN, SAID, WRONG, heed_interrupts
-from tests.support.models import model_of
+from tests.support.model_texts import model_of
 from tests.support.paths import ROOT
 
 

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from sonnx.evidence.traceability import of_operator, traces
 from sonnx.profile import catalogue
+from sonnx.proofs.registry import theorems
 from sonnx.prover import record
-from sonnx.prover.driver import theorems
 from tools.pages import operators, traceability
 from tools.pages import theorems as theorem_pages
 from tools.pages.plot import plot

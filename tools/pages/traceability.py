@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-from sonnx.checker.selection import labels
 from sonnx.evidence.traceability import Trace, concerned, errata_named, of_operator, words_used
 from sonnx.language.parser import words
 from sonnx.profile import catalogue
+from sonnx.profile.index import labels
+from sonnx.prover.theorem import Theorem
 from tools.pages.operators import GENERATED, table, tags_of
 
 INTRODUCTION = """\
@@ -16,7 +16,7 @@ From a label of a text to the rules it states, from a rule to the code that deci
 back. The pages of the [operators](operators/index.md) describe each rule in full."""
 
 
-def page(traced: Mapping[str, Trace], theorems: Iterable[Any]) -> str:
+def page(traced: Mapping[str, Trace], theorems: Iterable[Theorem]) -> str:
     """The page as Markdown."""
     proved = list(theorems)
     lines = [GENERATED, "", "# Traceability", "", INTRODUCTION, "", "## Labels of the texts", "", *_labels(), ""]
@@ -69,7 +69,7 @@ def _files(ids: Iterable[str]) -> str:
     return " + ".join(f"{number} in {file}" for file, number in by_file.items()) or "none"
 
 
-def _theorems(proved: Iterable[Any], traced: Mapping[str, Trace]) -> Iterator[str]:
+def _theorems(proved: Iterable[Theorem], traced: Mapping[str, Trace]) -> Iterator[str]:
     rules = {slug: trace.rule for slug, trace in traced.items()}
     yield from table("theorem", "rules it concerns", "erratum")
     for theorem in proved:
@@ -78,7 +78,7 @@ def _theorems(proved: Iterable[Any], traced: Mapping[str, Trace]) -> Iterator[st
             yield f"| {theorem.id} | {', '.join(said)} | {theorem.erratum} |"
 
 
-def _orphans(traced: Mapping[str, Trace], proved: Iterable[Any]) -> Iterator[str]:
+def _orphans(traced: Mapping[str, Trace], proved: Iterable[Theorem]) -> Iterator[str]:
     rules = {slug: trace.rule for slug, trace in traced.items()}
     beyond = [theorem.id for theorem in proved if not of_operator(theorem) and not concerned(theorem, rules)]
     unproved = [slug for slug, trace in traced.items() if not trace.theorems]

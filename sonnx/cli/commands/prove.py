@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sonnx.api import prove
 from sonnx.base.errors import UsageError
@@ -16,7 +16,8 @@ from sonnx.cli.arguments import add_limit_argument, amount, names
 from sonnx.model.limits import limits_of
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # these load z3
+    from sonnx.prover.theorem import Theorem
     from sonnx.report.theorems import TheoremReport
 
 SOLVER = "z3"
@@ -90,10 +91,11 @@ def _prove_model(options: argparse.Namespace) -> int:
 
 
 def _prove_theorems(options: argparse.Namespace) -> int:
+    from sonnx.proofs import registry
     from sonnx.prover import driver
     from sonnx.report.theorems import listing
 
-    found = driver.select(driver.theorems(), names(options.select))
+    found = driver.select(registry.theorems(), names(options.select))
     if options.list:
         sys.stdout.write(listing(found))
         return 0
@@ -106,15 +108,15 @@ def _prove_theorems(options: argparse.Namespace) -> int:
     return report.exit_code
 
 
-def _results(found: Sequence[Any], options: argparse.Namespace) -> TheoremReport:
+def _results(found: Sequence[Theorem], options: argparse.Namespace) -> TheoremReport:
     """The results, from child processes unless there is nothing to gain by them."""
-    from sonnx.prover.solver_cache import Answers, usual_folder
+    from sonnx.prover.solver_cache import SolverCache, usual_folder
     from sonnx.report.theorems import TheoremReport
 
     jobs, required = options.jobs, [name for name in ("timeout", "cluster") if getattr(options, name) is not None]
     if jobs == 0 and required:
         raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
-    cache = Answers(None if options.no_cache else options.cache or usual_folder())
+    cache = SolverCache(None if options.no_cache else options.cache or usual_folder())
     with Line() as line:
         if jobs == 0 or (len(found) < 2 and not required):
             from sonnx.prover import driver
@@ -129,7 +131,7 @@ def _results(found: Sequence[Any], options: argparse.Namespace) -> TheoremReport
         return TheoremReport(results, interrupted)
 
 
-def emit(found: Sequence[Any], folder: Path) -> None:
+def emit(found: Sequence[Theorem], folder: Path) -> None:
     """Write every query, and whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
 
     Raises:
