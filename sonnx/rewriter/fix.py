@@ -21,7 +21,7 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import named
-from sonnx.report.text import grouped
+from sonnx.report.phrases import grouped
 from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite
