@@ -14,9 +14,9 @@ from typing import Any
 
 import z3
 
-from sonnx.graph.environment import RUN_TIME, environment
 from sonnx.checker.report import Report, Verdict
 from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.graph.environment import RUN_TIME, environment
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, Value

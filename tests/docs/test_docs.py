@@ -26,7 +26,6 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import every
-from sonnx.profile.index import every
 from sonnx.report.comparison import RUNS, WAYS
 from sonnx.report.model_proof import EVERY_NODE
 from tests.support.paths import ROOT
