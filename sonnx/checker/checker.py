@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
-from sonnx.checker.report import Report, Verdict, Violation, Where
+from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, notes
 from sonnx.checker.rules import ActiveRules, SubjectResults, evaluate_rule, subject_results
+from sonnx.checker.verdicts import Verdict, Violation, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Count, Coverage, Finding, Report, Verdict, Where, applicable_and_evaluated, overall
+from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
 from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults, subject_results
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import imports_of, scopes
 from sonnx.profile import catalogue

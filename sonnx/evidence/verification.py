@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import EXIT_CODES, TOOL_FAILED
-from sonnx.checker.report import Report, Verdict
+from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.checker.verdicts import Verdict
 from sonnx.language.evaluator import frozen
 from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile.cases import Case, cases

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.report.phrases import place
 from sonnx.report.rules import tags_until

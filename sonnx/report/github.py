@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from sonnx.base.escaping import escape, plural
-from sonnx.checker.report import Finding, Report, Verdict, why
+from sonnx.checker.report import Finding, Report, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.report.document import Document, Standing
 from sonnx.report.phrases import grouped, headline, justifications, place, project_files, verdict_counts
 

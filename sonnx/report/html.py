@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape, plural
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Count, Finding, Report, Verdict, why
+from sonnx.checker.report import Count, Finding, Report, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import show_tags
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, worst_standing
 from sonnx.report.graph_drawing import anchors, drawing

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as entities
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Count, Finding, Report, Verdict, overall, why
+from sonnx.checker.report import Count, Finding, Report, overall, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.report.document import CaseResult, Document, Section, Standing, worst_standing
 from sonnx.report.phrases import headline, place, project_files
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report, Verdict, why
+from sonnx.checker.report import Finding, Report, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import show_tags
 from sonnx.report.document import CaseResult, Document, Section, Standing
 from sonnx.report.phrases import grouped, justifications, meaning, place, project_files, verdict_counts, verdict_phrase

@@ -12,7 +12,8 @@ from urllib.parse import quote as percent
 
 from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report, Verdict, Where
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.report import json as json_report

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Finding, Report, Verdict, Why, why
+from sonnx.checker.report import Finding, Report, Why, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.report.phrases import grouped, headline, justifications, meaning, place, project_files, verdict_counts
 
