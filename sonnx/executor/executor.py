@@ -51,6 +51,11 @@ class RunResult:
     """Operators of the model that the edition does not specify; they ran by their ONNX text."""
 
 
+def element_type(values: Array) -> str:
+    """The ONNX name of the element type of an array."""
+    return NAMES[values.dtype]
+
+
 def run(
     source: str | os.PathLike[str] | bytes,
     inputs: Mapping[str, Array],

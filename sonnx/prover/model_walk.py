@@ -1,6 +1,6 @@
 """Proofs about whole models: the rules of every node, for all values of the symbolic dimensions.
 
-The interpreter walks the model, with facts whose dimensions may be symbols.  Equal calls on equal facts are proved once.
+The interpreter walks the model with facts whose dimensions may be symbols.  Equal calls on equal facts are proved once.
 Constants and equal symbols fold; the solver gets the remaining questions one by one.
 """
 
