@@ -32,7 +32,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What cases are judged by: a rule of the profile, a theorem, a way to compare values."""
+    """What a case is checked against: a rule of the profile, a theorem, a way to compare values."""
 
     statement: str
     kind: str
