@@ -98,7 +98,7 @@ def check(
         raise UsageError(WHOLE_MODEL)
     request = CheckRequest(
         edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, read_tailoring(tailoring), limits
-    ).checked()
+    )
     found = encoded(source)
     model, digest = open_model(found, hashed or deviations is not None, limits)
     report = check_model(model, digest, request, _name(found, name))
@@ -422,7 +422,7 @@ def audit(
     found = encoded(source)
     request = CheckRequest(
         edition, dict(bind or {}), strict_versions=strict_versions, tailoring=read_tailoring(tailoring), limits=limits
-    ).checked()
+    )
     return pack(
         PackRequest(
             found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,

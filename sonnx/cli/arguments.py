@@ -77,7 +77,7 @@ def check_request(options: argparse.Namespace, select: Sequence[str] = (), ignor
         options.strict_versions,
         read_tailoring(options.tailoring),
         limits.limits_of(options.limit),
-    ).checked()
+    )
 
 
 def deviations_of(options: argparse.Namespace) -> tuple[Deviations, date] | None:

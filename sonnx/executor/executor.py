@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.base.errors import BadInput, NotExecutable, UsageError
+from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.checker.checker import judge_model
 from sonnx.checker.report import NotConforming, Report
@@ -118,10 +118,7 @@ def active_rules(edition: str | None) -> ActiveRules:
     Raises:
         UsageError: an unknown edition.
     """
-    known = catalogue.editions()
-    if edition is not None and edition not in known.editions:
-        raise UsageError(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
-    return ActiveRules(known.editions[edition or known.default])
+    return ActiveRules(catalogue.edition_named(edition))
 
 
 def require_conforming(report: Report) -> None:

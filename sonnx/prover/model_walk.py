@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from sonnx.base.errors import UsageError
 from sonnx.base.escaping import plural
 from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Report
@@ -203,10 +202,7 @@ def prove_model(
         UsageError: an unknown edition.
         Unprovable: an assumption does not parse, names no symbol of the model, or cannot hold.
     """
-    editions = catalogue.editions()
-    chosen = edition or editions.default
-    if chosen not in editions.editions:
-        raise UsageError(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
+    chosen = catalogue.edition_named(edition).name
     model, digest = open_model(source, hashed, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     return replace(prove(model, called, chosen, tuple(assume)), sha256=digest)

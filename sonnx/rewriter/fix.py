@@ -72,10 +72,7 @@ def fix(
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
-    editions = catalogue.editions()
-    chosen = edition or editions.default
-    if chosen not in editions.editions:
-        raise UsageError(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
+    chosen = catalogue.edition_named(edition).name
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     original = read(source)
     _require_no_external_data(original)
@@ -83,7 +80,7 @@ def fix(
     _require_writable(original, before, strict_versions)
     bound, bindings = _bound(original, before, bind or {}, strict_versions)
     context = RewriteContext(
-        ActiveRules(editions.editions[chosen], strict_versions),
+        ActiveRules(catalogue.edition_named(chosen), strict_versions),
         imports_of(original.imports).get(""),
         {function_key(function): function for function in original.functions},
         named(select) if select else None,
