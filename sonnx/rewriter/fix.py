@@ -21,6 +21,7 @@ from sonnx.model.symbols import bind as bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.index import named
+from sonnx.report.check import CheckReport
 from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite
@@ -76,7 +77,7 @@ def fix(
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     original = read(source)
     _require_no_external_data(original)
-    before = judge_model(original, called, chosen, strict_versions=strict_versions)
+    before = CheckReport.of(judge_model(original, called, chosen, strict_versions=strict_versions))
     _require_writable(original, before, strict_versions)
     bound, bindings = _bound(original, before, bind or {}, strict_versions)
     context = RewriteContext(
@@ -88,7 +89,7 @@ def fix(
     )
     result = _rewritten(bound, context)
     data = _file_of(result.model)
-    after = judge_model(read(data), called, chosen, strict_versions=strict_versions)
+    after = CheckReport.of(judge_model(read(data), called, chosen, strict_versions=strict_versions))
     validation = _validated(bound, result, context, before, after, samples)
     digest = sha256(source if isinstance(source, bytes) else Path(source))
     return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)

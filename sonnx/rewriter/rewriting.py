@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sonnx.checker.report import Finding, Report
+from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Rule
+from sonnx.report.check import CheckReport
 from sonnx.report.phrases import grouped
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.validation import Validation
@@ -35,8 +36,8 @@ class Rewriting:
     `validation` is what was compared between both models.
     """
 
-    before: Report
-    after: Report
+    before: CheckReport
+    after: CheckReport
     rewrites: tuple[AppliedRewrite, ...]
     unknown_shapes: Mapping[str, str]
     validation: Validation
