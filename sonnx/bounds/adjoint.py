@@ -21,7 +21,7 @@ from math import prod
 import numpy as np
 
 from sonnx.bounds.enclosure import UNIT, accumulated, grown, magnitude
-from sonnx.bounds.values import Linear, Lines, Transfer, Value
+from sonnx.bounds.values import Linear, Lines, Transfer, Value, spread
 from sonnx.numerics.formats import Array
 
 BLOCK_ELEMENTS = 1 << 23
@@ -60,7 +60,7 @@ class _Pending:
 def _against(rows: Array, values: Array) -> Array:
     """Σ |rows| values for each row, rounded up."""
     flat = np.abs(rows).reshape(len(rows), -1)
-    return grown(flat @ np.broadcast_to(values, rows.shape[1:]).reshape(-1), flat.shape[1] + 2)
+    return grown(flat @ spread(values, rows.shape[1:]).reshape(-1), flat.shape[1] + 2)
 
 
 def errors(target: Value, rows: Array) -> Array:
@@ -99,6 +99,20 @@ def contributions(target: Value, row: Array) -> dict[str, float]:
     return made
 
 
+def sensitivity(target: Value, row: Array) -> dict[str, Array]:
+    """The magnitude of the row over each input of the model, by the maps C_k: an estimate, for choosing what to halve."""
+    pending, made = _Pending(), dict[str, Array]()
+    pending.add(target, row)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        if value.transfer is None:
+            made[value.name] = np.abs(g[0])
+            continue
+        for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+            pending.add(each, pull(g))
+    return made
+
+
 def ranges(target: Value, rows: Array) -> tuple[Array, Array]:
     """The range of row · x for the ideal values x of a tensor, one for each row of shape (m, *value)."""
     high = _upper(target, np.concatenate([rows, -rows]))
@@ -112,7 +126,7 @@ def _upper(target: Value, rows: Array) -> Array:
     def ends(g: Array, low: Array, high: Array) -> None:
         nonlocal total, size, steps
         flat = g.reshape(len(g), -1)
-        low, high = (np.broadcast_to(each, g.shape[1:]).reshape(-1) for each in (low, high))
+        low, high = (spread(each, g.shape[1:]).reshape(-1) for each in (low, high))
         total = total + (np.maximum(flat, 0) @ high + np.minimum(flat, 0) @ low)
         size = size + np.abs(flat) @ magnitude(low, high) * (flat.shape[1] + 4)
         steps += 1

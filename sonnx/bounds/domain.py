@@ -22,7 +22,7 @@ from sonnx.bounds import adjoint
 from sonnx.bounds.enclosure import FORMATS
 from sonnx.bounds.hypotheses import Hypotheses
 from sonnx.bounds.registry import TRANSFERS
-from sonnx.bounds.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing
+from sonnx.bounds.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
 from sonnx.graph.interpreter import Transferred
@@ -160,13 +160,13 @@ class BoundsDomain:
     def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
         error = np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50)
         shape = made.low.shape
-        error = np.broadcast_to(error, shape)
+        error = spread(error, shape)
         if not why and not (np.isfinite(made.low).all() and np.isfinite(made.high).all() and np.isfinite(error).all()):
             why = f"{node}: the range or the error explodes"
         facts = TensorFacts(element, shape, place.facts.values)
         return replace(
             place, facts=facts, low=made.low, high=made.high, error=error, transfer=made, unbounded=why,
-            introduced=np.broadcast_to(made.introduced, shape),
+            introduced=spread(made.introduced, shape),
         )  # fmt: skip
 
     def _exact(

@@ -16,7 +16,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.bounds.enclosure import FORMATS, TINY, UNIT, above, accumulated, below, centre, grown, magnitude
 from sonnx.bounds.patches import Patches
-from sonnx.bounds.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing
+from sonnx.bounds.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
 from sonnx.language.builtins import window
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
@@ -96,7 +96,7 @@ def total(arrays: Sequence[Array], shape: Sequence[int]) -> Array:
     made = arrays[0]
     for each in arrays[1:]:
         made = made + each
-    return np.broadcast_to(made, shape)
+    return spread(made, shape)
 
 
 def _depth(records: Sequence[SumRecord]) -> float:
@@ -170,7 +170,7 @@ def _ends(parts: Sequence[tuple[Value, float]], shape: Sequence[int]) -> tuple[A
         if index:
             low, high = below(low + least), above(high + most)
         else:
-            low, high = np.broadcast_to(least, shape), np.broadcast_to(most, shape)
+            low, high = spread(least, shape), spread(most, shape)
     return low, high
 
 
@@ -283,7 +283,7 @@ def _with(
         C_error, size = grown(C_error * abs(scale), 1), grown(size * abs(scale), 1)
     part = SumRecord(size, 1, 0, 0, 1.0, 0.0, C_error, nothing(size.shape))
     fixed = (C_low, C_high) if added.is_point else (nothing(low.shape), nothing(low.shape))
-    fixed = np.broadcast_to(fixed[0], low.shape), np.broadcast_to(fixed[1], low.shape)
+    fixed = spread(fixed[0], low.shape), spread(fixed[1], low.shape)
     return below(low + C_low), above(high + C_high), part, fixed, grown(error + C_error, 1)
 
 
@@ -440,8 +440,8 @@ def scaled(
     size = above(np.abs(ck) + rk)
     corners = [each * k for each in (X.low, X.high) for k in (factor_low, factor_high)]
     low, high = below(np.minimum.reduce(corners)), above(np.maximum.reduce(corners))
-    propagated = grown(np.broadcast_to(X.error * size, shape), 1)
-    residual = grown(np.broadcast_to(X.error * rk, shape), 1) if rk.any() else 0.0
+    propagated = grown(spread(X.error * size, shape), 1)
+    residual = grown(spread(X.error * rk, shape), 1) if rk.any() else 0.0
     widest = max(1.0, float(size.max(initial=0.0)))
     part = SumRecord(
         grown(record.absolute * size, 1), record.terms, record.scalings, record.depth,
@@ -452,12 +452,12 @@ def scaled(
     fixed_low, fixed_high = nothing(shape), nothing(shape)
     if added is not None and added_size is not None:
         low, high = below(low + added[0]), above(high + added[1])
-        fixed_low, fixed_high = np.broadcast_to(added[0], shape), np.broadcast_to(added[1], shape)
+        fixed_low, fixed_high = spread(added[0], shape), spread(added[1], shape)
         parts.append(SumRecord(added_size, 1, 0, 0, 1.0, 0.0, nothing(added_size.shape), nothing(added_size.shape)))
         terms += added_terms
     relaxed = None
     if X.magnitude.size:
-        wide = grown(np.broadcast_to(X.magnitude * rk, shape), 1)
+        wide = grown(spread(X.magnitude * rk, shape), 1)
         relaxed = Linear(below(fixed_low - wide), above(fixed_high + wide)) if rk.any() else Linear(fixed_low, fixed_high)
     made = Sum(
         low, high, parts, terms, record.scalings + roundings, _depth(parts) + added_terms, (X,),
@@ -492,7 +492,7 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     propagated: Array | float = 0.0
     residual: Array | float = error
     if not A.is_point:
-        values, pulls = [A], [unbroadcast(A.shape, np.broadcast_to(inverse, shape))]
+        values, pulls = [A], [unbroadcast(A.shape, spread(inverse, shape))]
         propagated = grown(np.abs(inverse) * A.error, 1)
         # da / b^ - inverse da: |1/b^ - inverse| <= |1/b^ - 1/b| + spread
         residual = grown((B.error / away / least + spread) * A.error + quotient * B.error / least, 6)
@@ -502,8 +502,8 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         introduced = introduced + grown(2 * FORMATS[context.element].normal * (1 + quotient) / least, 3)
     finite(context, computed, computed, introduced, 1)
     return [
-        Transfer(low, high, np.broadcast_to(introduced, shape), tuple(values), tuple(pulls),
-                 repeats(A.shape, shape) + 1, np.broadcast_to(propagated, shape), np.broadcast_to(residual, shape))
+        Transfer(low, high, spread(introduced, shape), tuple(values), tuple(pulls),
+                 repeats(A.shape, shape) + 1, spread(propagated, shape), spread(residual, shape))
     ]  # fmt: skip
 
 
@@ -579,7 +579,7 @@ def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transf
 
     def pull(rows: Array) -> Array:
         shares = (rows / number).reshape(len(rows), *lead, 1, prod(patches.places))
-        return patches.scattered(np.broadcast_to(shares, (len(rows), *lead, n, prod(patches.places))))
+        return patches.scattered(spread(shares, (len(rows), *lead, n, prod(patches.places))))
 
     middle, radius = centre(X.low, X.high)
     size = np.abs(middle)
@@ -621,7 +621,7 @@ def reduce_mean_or_sum(mean: bool) -> Callable[[Context, Sequence[Value | None]]
 
         def pull(rows: Array) -> Array:
             whole = (rows / share).reshape(len(rows), *kept)
-            return np.broadcast_to(whole, (len(rows), *X.shape))
+            return spread(whole, (len(rows), *X.shape))
 
         middle, radius = centre(X.low, X.high)
         wide = grown(sums(radius), n + 2)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from math import inf
 from typing import Any, Protocol
@@ -223,7 +223,18 @@ def facts_of(array: Array) -> TensorFacts:
 
 def nothing(shape: Sequence[int]) -> Array:
     """An error of 0 everywhere, without memory."""
+    return _nothing(tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _nothing(shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.float64(0), shape)
+
+
+def spread(array: Array | float, shape: tuple[int, ...]) -> Array:
+    """An array broadcast to a shape."""
+    made = np.asarray(array)
+    return made if made.shape == shape else np.broadcast_to(made, shape)
 
 
 def constant(name: str, array: Array) -> Value:
