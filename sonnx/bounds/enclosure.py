@@ -59,6 +59,11 @@ def grown(bound: Any, roundings: int) -> Array:
     return made
 
 
+def times(factor: Any, error: Array) -> Array:
+    """At least factor · error, and 0 where the error is 0."""
+    return np.where(error == 0, 0.0, grown(factor * error, 1))
+
+
 def below(values: Any) -> Array:
     """At most the exact result of one operation that float64 rounded to `values`."""
     made: Array = np.nextafter(values, -inf)

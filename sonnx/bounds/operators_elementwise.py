@@ -26,6 +26,7 @@ from sonnx.bounds.enclosure import (
     function_below,
     grown,
     magnitude,
+    times,
 )
 from sonnx.bounds.values import Context, Lines, Transfer, Value
 from sonnx.numerics.formats import Array
@@ -73,10 +74,10 @@ def transfer(function: Function) -> TransferFunction:
             limit = function.modulus(X.error)
             steep = ~(s_high * X.error < limit)
             c, r = np.where(steep, 0.0, c), np.where(steep, 0.0, r)
-            residual = np.where(steep, limit, grown(r * X.error, 1))
+            residual = np.where(steep, limit, times(r, X.error))
         else:
-            residual = grown(r * X.error, 1)
-        propagated = grown(np.abs(c) * X.error, 1)
+            residual = times(r, X.error)
+        propagated = times(np.abs(c), X.error)
         value = grown(magnitude(low, high) + propagated + residual, 2)
         introduced = np.zeros(X.shape) if function.exact else context.hypotheses.function(
             function.name, context.element, value
@@ -269,7 +270,7 @@ def _rectified(context: Context, X: Value | None, alpha: float, *, exact: bool) 
     positive, negative = low >= error, high <= -error
     c = np.where(positive, 1.0, np.where(negative, alpha, 0.5 + 0.5 * alpha))
     r = np.where(positive | negative, 0.0, 0.5 - 0.5 * alpha + 2.0**-50)
-    propagated, residual = grown(np.abs(c) * error, 1), grown(r * error, 1)
+    propagated, residual = times(np.abs(c), error), times(r, error)
     introduced = np.zeros(X.shape)
     if not exact:
         size = np.where(positive, 0.0, abs(alpha) * np.maximum(np.abs(low) + error, 0.0))
@@ -338,6 +339,6 @@ def _between(context: Context, X: Value, least: float, most: float) -> list[Tran
         slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1])
     )
     return [
-        Transfer(*image, np.zeros(X.shape), (X,), (lambda rows: rows * c,), 1, np.abs(c) * error, r * error, lines)
+        Transfer(*image, np.zeros(X.shape), (X,), (lambda rows: rows * c,), 1, times(np.abs(c), error), times(r, error), lines)
     ]
 

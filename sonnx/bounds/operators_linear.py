@@ -486,7 +486,7 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     quotient = magnitude(low, high)
     error = grown((A.error + quotient * B.error) / least, 4)
     inverse_low, inverse_high = below(np.minimum(1 / B.low, 1 / B.high)), above(np.maximum(1 / B.low, 1 / B.high))
-    inverse, spread = centre(inverse_low, inverse_high)
+    inverse, reach = centre(inverse_low, inverse_high)
     values: list[Value] = []
     pulls: list[Pull] = []
     propagated: Array | float = 0.0
@@ -494,8 +494,8 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     if not A.is_point:
         values, pulls = [A], [unbroadcast(A.shape, spread(inverse, shape))]
         propagated = grown(np.abs(inverse) * A.error, 1)
-        # da / b^ - inverse da: |1/b^ - inverse| <= |1/b^ - 1/b| + spread
-        residual = grown((B.error / away / least + spread) * A.error + quotient * B.error / least, 6)
+        # da / b^ - inverse da: |1/b^ - inverse| <= |1/b^ - 1/b| + reach
+        residual = grown((B.error / away / least + reach) * A.error + quotient * B.error / least, 6)
     computed = grown(quotient + error, 1)
     introduced = context.hypotheses.sum(context.element, 1, 1, computed, computed, operands=A.largest)
     if context.hypotheses.flush:
