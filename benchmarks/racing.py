@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sonnx.executor.executor import BUFFER
+from sonnx.executor.executor import NUMPY_BUFFER_ELEMENTS
 
 PEERS = ("numpy", "reference", "onnxruntime")
 TURN = 1.5
@@ -73,7 +73,7 @@ def _timed(action: Action, repeats: int) -> float:
 
 def buffered(name: str) -> int:
     """Elements of numpy's buffers: for this project's kernels what the executor sets, for the peers what numpy has."""
-    return BUFFER if name == "ours" else USUAL
+    return NUMPY_BUFFER_ELEMENTS if name == "ours" else USUAL
 
 
 def _repeats(action: Action) -> int:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
-from sonnx.checker.graph_rules.defect import Defect
-from sonnx.checker.report import Report, Verdict, Where
+from sonnx.checker.report import Report, Verdict, Violation, Where
 from sonnx.checker.report_builder import ReportBuilder, notes
-from sonnx.checker.rules import ActiveRules, RuleResults, evaluate_rule, outcome
+from sonnx.checker.rules import ActiveRules, SubjectResults, evaluate_rule, subject_results
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
@@ -28,7 +27,7 @@ from sonnx.profile.signature import Signature
 if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
 
-Facts = Interpretation[TensorFacts, RuleResults]
+Facts = Interpretation[TensorFacts, SubjectResults]
 """A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
 
 SPARSE = Type("sparse tensor", None, None, True)
@@ -58,10 +57,10 @@ class _Check:
 
     def __init__(self, facts: Facts, rules: ActiveRules) -> None:
         self.facts, self.model, self.rules = facts, facts.model, rules
-        self.report = ReportBuilder(rules)
+        self.builder = ReportBuilder(rules)
         self.domain = FactsDomain(rules)
-        self.of_values: dict[TensorFacts, RuleResults] = {}
-        self.of_numbers: dict[int, RuleResults] = {}
+        self.of_values: dict[TensorFacts, SubjectResults] = {}
+        self.of_numbers: dict[int, SubjectResults] = {}
 
     def run(self, name: str) -> Report:
         for rule in self.rules.deciding("model"):
@@ -77,8 +76,8 @@ class _Check:
         domains = {visit.node.domain for visit in nodes}
         signatures = self._signatures()
         for text in notes(self.model, domains, signatures, self.rules.edition):
-            self.report.note(text)
-        return self.report.report(name, len(nodes), signatures)
+            self.builder.add_note(text)
+        return self.builder.report(name, len(nodes), signatures)
 
     def _signatures(self) -> list[Signature]:
         """The signatures that occur, in the order of their first call."""
@@ -87,14 +86,14 @@ class _Check:
 
     def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
         """Decide a rule of graph.toml: one pass for the subject, or one failure for each defect."""
-        found: Defect | None = None
+        found: Violation | None = None
         for found in self.rules.decide(rule)(*subject):
             place = "/".join(filter(None, (where.place, found.place))) or "model"
             kind = "node" if found.operator else "value" if found.name else where.kind
             name = found.name or ("" if found.operator else where.name)
-            self.report.fail(rule, found.actual, Where(place, kind, name, found.operator))
+            self.builder.add_failure(rule, found.actual, Where(place, kind, name, found.operator))
         if found is None:
-            self.report.succeed(rule)
+            self.builder.add_pass(rule)
 
     def _function(self, function: Function, place: str) -> None:
         where = Where(place, "function", function.name)
@@ -103,19 +102,19 @@ class _Check:
         for attribute in function.defaults:
             self._attribute(attribute, place)
 
-    def _scope(self, found: ScopeResult[TensorFacts, RuleResults]) -> None:
+    def _scope(self, found: ScopeResult[TensorFacts, SubjectResults]) -> None:
         scope = found.scope
         where = Where(scope.place, "graph", scope.graph.name)
         for rule in self.rules.deciding("graph"):
             self._decide(rule, where, scope)
         self._values(scope, found.declared)
         self._default_inputs(scope)
-        uses = self.report.uses
+        uses = self.builder.uses
         for visit in found.visits:
-            if visit.result.loud:
+            if visit.result.reported:
                 node, call = visit.node, visit.call
                 place = Where(scope.node_place(visit.position), "node", node.name, node.operator, call.operator_set)
-                self.report.use(visit.result, place, node, call.signature)
+                self.builder.add(visit.result, place, node, call.signature)
             else:
                 uses[visit.result] += 1
 
@@ -155,7 +154,7 @@ class _Check:
         if scope.function is not None:
             self._function_values(scope, len(seen) - 1)
 
-    def _of_number(self, number: int) -> RuleResults:
+    def _of_number(self, number: int) -> SubjectResults:
         """The results of the rules about values, for the value of a number."""
         results = self.of_numbers.get(number)
         if results is None:
@@ -163,47 +162,47 @@ class _Check:
             results = self.of_numbers[number] = self._of_facts(facts or NOTHING_STATED)
         return results
 
-    def _of_type(self, type_: Type) -> RuleResults:
+    def _of_type(self, type_: Type) -> SubjectResults:
         return self._of_facts(self.domain.declared(type_))
 
-    def _of_facts(self, facts: TensorFacts) -> RuleResults:
+    def _of_facts(self, facts: TensorFacts) -> SubjectResults:
         results = self.of_values.get(facts)
         if results is None:
             names = {"value": facts, "element_types": self.rules.edition.element_types}
             listed = [evaluate_rule(rule, demand, names) for rule, demand in self.rules.about("value")]
-            results = self.of_values[facts] = outcome(listed)
+            results = self.of_values[facts] = subject_results(listed)
         return results
 
     @cached_property
-    def of_sparse(self) -> RuleResults:
+    def of_sparse(self) -> SubjectResults:
         """The result for an attribute that holds a sparse tensor: it is not a value, so no other rule is about it."""
         results = self._of_type(SPARSE)
-        return outcome([result for result in results.loud if result.rule.slug == "no-sparse-tensor"])
+        return subject_results([result for result in results.reported if result.rule.slug == "no-sparse-tensor"])
 
     def _value(
-        self, scope: Scope, results: RuleResults, kind: str, index: int, name: str, *, sparse: bool = False
+        self, scope: Scope, results: SubjectResults, kind: str, index: int, name: str, *, sparse: bool = False
     ) -> None:
         """Keep the results for one value; those of a function are checked together, sparse ones apart."""
         if scope.function is not None and not sparse:
             return
-        if results.loud:
-            self.report.use(results, Where(f"{scope.place}/{kind}[{index}]", "value", name))
+        if results.reported:
+            self.builder.add(results, Where(f"{scope.place}/{kind}[{index}]", "value", name))
         else:
-            self.report.uses[results] += 1
+            self.builder.uses[results] += 1
 
     def _function_values(self, scope: Scope, number: int) -> None:
         text = f"{number} values of the function have the types and shapes of each call"
         where = Where(scope.place, "function", scope.graph.name)
-        for result in self._of_type(NOT_STATED).loud:
+        for result in self._of_type(NOT_STATED).reported:
             if result.verdict is Verdict.FAIL:
-                self.report.fail(result.rule, text, where)
+                self.builder.add_failure(result.rule, text, where)
             else:
-                self.report.use(outcome([result]), where)
+                self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
         if is_sparse(attribute):
-            self.report.use(self.of_sparse, here)
+            self.builder.add(self.of_sparse, here)
         for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
             if isinstance(value, Tensor):
                 self._tensor(value, here.place)
@@ -212,17 +211,17 @@ class _Check:
         for rule in self.rules.deciding("tensor"):
             self._decide(rule, Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
-            self.report.note("values that stand outside the file are not read; their descriptions are judged")
+            self.builder.add_note("values that stand outside the file are not read; their descriptions are judged")
 
     def _default_inputs(self, scope: Scope) -> None:
         """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""
         both = [tensor.name for tensor in scope.graph.initializers if tensor.name in scope.graph_inputs]
         if both and (self.model.ir_version or 0) < 4:
-            self.report.note("graph inputs with an initializer are constants, because the IR version is below 4")
+            self.builder.add_note("graph inputs with an initializer are constants, because the IR version is below 4")
             return
         for name in both:
             for rule, demand in self.rules.about("parameter"):
                 result = evaluate_rule(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
                 if result.verdict is Verdict.FAIL:
                     text = f"the graph input {quote(name)} has an initializer as its default"
-                    self.report.fail(result.rule, text, Where(f"{scope.place}/initializer", "value", name))
+                    self.builder.add_failure(result.rule, text, Where(f"{scope.place}/initializer", "value", name))

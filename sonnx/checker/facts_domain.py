@@ -11,7 +11,7 @@ from typing import Any
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Verdict
-from sonnx.checker.rules import ActiveRules, RuleResult, RuleResults, evaluate_rule, outcome, relying
+from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults, evaluate_rule, relying, subject_results
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
     NOTHING_STATED,
@@ -23,7 +23,7 @@ from sonnx.graph.environment import (
 )
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, demands, members, output_facts
-from sonnx.language.domain import Expression
+from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.explainer import show
 from sonnx.language.structure import Read, reads
@@ -33,7 +33,7 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
-PLANNED = "the operator is planned: until a text specifies it, only what ONNX demands is asked"
+PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
 class FactsDomain:
@@ -58,13 +58,13 @@ class FactsDomain:
         """What a sparse initializer states."""
         return declared_facts(Type("sparse tensor", tensor.element, tensor.dims, True))
 
-    def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, RuleResults]:
+    def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
         found = self._of_calls.get(call)
         if found is None:
             found = self._of_calls[call] = without_facts(call, self.rules)
         more, after = with_facts(call, inputs, outputs, self.rules)
-        return Transferred(after, outcome([*found, *more]))
+        return Transferred(after, subject_results([*found, *more]))
 
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
@@ -100,7 +100,7 @@ def with_facts(
 
 def _graph_result(rule: Rule, call: Call, rules: ActiveRules) -> RuleResult:
     if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
-        text = f"the rules of {escape(call.operator)} are not written yet: nothing else is said about the node"
+        text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
         return RuleResult(rule, Verdict.NOT_CHECKED, text)
     defects = [defect.actual for defect in rules.decide(rule)(call)]
     if not defects:
@@ -127,7 +127,7 @@ def _parameter_results(
 
 
 def _meaning(absent: Expression | None, names: Mapping[str, Any]) -> str:
-    """What an absence means: the value, or the formula where the model does not determine it."""
+    """What an absence means: the value, or the expression where the model does not determine the value."""
     if absent is None:
         return "nothing"
     value = evaluate(absent, Evaluator(), names)
@@ -170,7 +170,7 @@ def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
         return result
     for index in range(len(formals) - 1, -1, -1):
         actual = actual.replace(f"group[{index}]", formals[index])
-    return replace(result, actual=actual, letters=tuple(formal for formal in formals if formal in actual))
+    return replace(result, actual=actual, names=tuple(formal for formal in formals if formal in actual))
 
 
 def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) -> Iterator[RuleResult]:
@@ -180,7 +180,7 @@ def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) 
         cause = next((causes[name] for name in rule.relies if name in causes), "")
         result = relying(rule, cause) if cause or demand is None else evaluate_rule(rule, demand, names)
         if result.verdict is Verdict.ASSUMED and demand is not None:
-            result = replace(result, letters=_at_run_time(made, (demand, rule.when), names))
+            result = replace(result, names=_at_run_time(made, (demand, rule.when), names))
         if result.verdict in OPEN:
             is_active = result.cause in rules.slugs or "." in result.cause
             causes[rule.name] = result.cause if is_active else rule.slug
@@ -199,18 +199,18 @@ def _at_run_time(made: Signature, conditions: Iterable[Expression | None], names
             if name in made.define and made.define[name].text not in found
         ]
     used = {name for expression in found.values() for name in expression.names}
-    tensors = {each.name: names.get(f"{each.name}_input", names[each.name]) for each in made.inputs}
+    tensors = {each.name: names.get(input_key(each.name), names[each.name]) for each in made.inputs}
     return tuple(
         name
         for name, tensor in tensors.items()
         if name in used and isinstance(tensor, TensorFacts) and isinstance(tensor.values, Unknown)
-        if f"{name}_input" in names or any(Read(name, "values") in reads(each) for each in found.values())
+        if input_key(name) in names or any(Read(name, "values") in reads(each) for each in found.values())
     )
 
 
 def _stating(result: RuleResult, actual: str) -> RuleResult:
     """A failure with what the model states in other words; other results as they are."""
-    return replace(result, actual=actual, letters=()) if result.verdict is Verdict.FAIL else result
+    return replace(result, actual=actual, names=()) if result.verdict is Verdict.FAIL else result
 
 
 def _with_tags(result: RuleResult, tags: tuple[Tag, ...]) -> RuleResult:

@@ -1,4 +1,4 @@
-"""The outline of a graph, for drawing it: its nodes, and which of them use the output of which."""
+"""The outline of a graph, for drawing it: its nodes, and the edges between them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ INPUT, OUTPUT = "input", "output"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What is drawn: a node with its place, or an input or output of the graph.
+    """A box of the drawing: a node with its place, or an input or output of the graph.
 
-    `inner` are the places of nodes that compute from constants only and are drawn as a part of their first user.
+    `inner` are the places of nodes that compute from constants only; they are drawn as part of their first user.
     """
 
     place: str
@@ -21,14 +21,14 @@ class Box:
     operator: str
     inner: tuple[str, ...] = ()
     nested: bool = False
-    """It holds graphs, which are not drawn."""
+    """Whether the node has subgraphs, which are not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
     """Boxes in the order of the file, and edges between their indices, each from an earlier to a later box.
 
-    `backward` counts the uses of a value before it is computed, which are no edges.
+    `backward` counts the uses of a value before it is computed, which are not drawn.
     """
 
     boxes: tuple[Box, ...]
@@ -70,7 +70,7 @@ def outline(model: Model) -> Outline:
 
 
 def _first_users(graph: Graph) -> dict[int, int]:
-    """The nodes that compute from constants only, each with the first later node that uses it."""
+    """The nodes that compute from constants only, each with its first user, which comes later."""
     moving = {value.name for value in graph.inputs} - {tensor.name for tensor in graph.initializers}
     produced = {name for node in graph.nodes for name in node.outputs if name}
     user_of: dict[str, int] = {}
@@ -93,7 +93,7 @@ def _first_users(graph: Graph) -> dict[int, int]:
 
 
 def _drawn(index: int, users: dict[int, int]) -> int:
-    """The node that is drawn for one that may itself be a part of another."""
+    """The node whose box contains a node: its first user, or the first user of that, and so on."""
     while index in users:
         index = users[index]
     return index

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sonnx.checker.selection import labels
 from sonnx.evidence.pages_operator import MADE, cell, table, tags_of
 from sonnx.evidence.traceability import Trace, concerned, errata_named, of_operator, words_used
 from sonnx.profile import catalogue
+from sonnx.profile.index import labels
 
 INTRODUCTION = """\
 From a label of a text to the rules it demands, from a rule to the code that decides it, the cases that show it and the

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonnx.checker.graph_rules import decide
-from sonnx.checker.selection import every
 from sonnx.language.parser import with_inner
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Operator, Output, Parameter, Rule
+from sonnx.profile.index import every
 from sonnx.prover.dependencies import bears_on, defined
 
 

@@ -18,10 +18,10 @@ from typing import Any
 from sonnx.api import check
 from sonnx.base.errors import EXIT_CODES, TOOL_FAILED
 from sonnx.checker.report import Report, Verdict
-from sonnx.checker.selection import every
 from sonnx.language.evaluator import frozen
 from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile.cases import Case, cases
+from sonnx.profile.index import every
 
 DATA = Path(__file__).with_name("procedures.toml")
 

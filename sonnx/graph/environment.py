@@ -1,4 +1,4 @@
-"""From a node to the names its rules speak of: inputs, outputs, parameters and what is defined from them."""
+"""The environment of a node's rules: facts by name, of inputs, outputs, parameters and definitions."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sonnx.base.escaping import quote
-from sonnx.language.domain import Expression
-from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, TensorFacts, Unknown
+from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
+from sonnx.language.evaluator import TOO_LONG, Cause, Evaluator, OutOfFuel, TensorFacts, Unknown
 from sonnx.model.ir import Attribute, Dimension, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Formal, Parameter
 from sonnx.profile.signature import Signature
 
 LARGEST = 4096
-"""Elements of a constant that rules read; a larger one is not a parameter of any operator."""
+"""Elements of the largest constant that a parameter is read from."""
 
-MOST = 1 << 18
-"""Elements of a constant that a rule about its values reads."""
+MAX_RULE_ELEMENTS = 1 << 18
+"""Elements of the largest constant whose values a rule reads."""
 
 RUN_TIME = Unknown(Cause.RUN_TIME, "the value is known at run time only")
 NO_TYPE = Unknown(Cause.NOT_STATED, "the element type is not declared", because="explicit-type")
 NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="explicit-shape")
-NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is no tensor", because="tensor-values-only")
+NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is not a tensor", because="tensor-values-only")
 NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
-NO_WHOLE_NUMBERS = Unknown(Cause.NOT_STATED, "the values are no whole numbers")
+NO_WHOLE_NUMBERS = Unknown(Cause.NOT_STATED, "the values are not integers")
 NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
 SPARSE = Unknown(Cause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
 NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
@@ -41,7 +41,7 @@ def dimension(value: Dimension, index: int) -> int | Unknown:
 
 
 def declared_facts(type_: Type) -> TensorFacts:
-    """What a declaration states of a tensor."""
+    """The facts in a declaration."""
     if type_.kind not in ("tensor", "sparse tensor", "not stated"):
         return TensorFacts(NO_TENSOR, NO_TENSOR, RUN_TIME, type_.kind, type_.holds_sparse)
     element = NO_TYPE if type_.element is None else type_.element
@@ -50,7 +50,7 @@ def declared_facts(type_: Type) -> TensorFacts:
 
 
 def constant_facts(tensor: Tensor) -> TensorFacts:
-    """What a constant states: its type, its dimensions, and its values where they are few whole numbers."""
+    """The facts of a constant: its type, its shape and its values."""
     element = NO_TYPE if tensor.element is None else tensor.element
     return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), _values(tensor))
 
@@ -61,14 +61,14 @@ def replaceable_facts(tensor: Tensor) -> TensorFacts:
 
 
 def sparse_facts(tensor: SparseTensor) -> TensorFacts:
-    """What a sparse constant states: its type and its dimensions."""
+    """The facts of a sparse constant: its type and its shape."""
     element = NO_TYPE if tensor.element is None else tensor.element
     dims = tuple([dimension(each, index) for index, each in enumerate(tensor.dims)])
     return TensorFacts(element, dims, SPARSE, "sparse tensor", True)
 
 
 def _values(tensor: Tensor) -> Any:
-    """Short lists of whole numbers by value, so that equal ones are judged once; all others when asked."""
+    """Short lists of integers by value, so that calls with equal ones are evaluated once; others are read on demand."""
     short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= LARGEST * 8
     return whole_numbers(tensor) if short or tensor.external is not None else Stored(tensor)
 
@@ -89,7 +89,7 @@ _FLOATS = {"float": "f", "double": "d", "float16": "e"}
 
 
 class Stored:
-    """The numbers of a constant, read when a rule asks for them; two constants are never the same one."""
+    """The numbers of a constant, read when a rule needs them; objects of equal constants are not equal."""
 
     __slots__ = ("tensor",)
 
@@ -97,29 +97,29 @@ class Stored:
         self.tensor = tensor
 
     def read(self) -> tuple[int | float, ...] | Unknown:
-        """The numbers in row-major order, unknown where they stand elsewhere, are too many, or of another type."""
+        """The numbers in row-major order; unknown where they are external data, too many, or of another type."""
         return numbers(self.tensor)
 
 
 def numbers(tensor: Tensor) -> tuple[int | float, ...] | Unknown:
-    """The values of a constant of whole numbers or of floating-point numbers that Python has exactly."""
+    """The values of a constant of integers, or of floating-point numbers that Python represents exactly."""
     if tensor.element == "bool":
-        return Unknown(Cause.NOT_STATED, "the value is no list of numbers")
-    return _unpacked(tensor, {**_CODES, **_FLOATS}, MOST)
+        return Unknown(Cause.NOT_STATED, "the value is not a list of numbers")
+    return _unpacked(tensor, {**_CODES, **_FLOATS}, MAX_RULE_ELEMENTS)
 
 
 def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
-    """The values of a short integer constant: what parameters are read from."""
+    """The values of an integer constant that is small enough for a parameter."""
     return _unpacked(tensor, _CODES, LARGEST)
 
 
 def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any, ...] | Unknown:
     code = codes.get(tensor.element or "")
     if tensor.external is not None:
-        return Unknown(Cause.NOT_STATED, "the value stands outside the file and is not read")
+        return Unknown(Cause.NOT_STATED, "the value is in another file, which is not read")
     if code is None or tensor.data is None:
         empty = code is not None and 0 in tensor.dims
-        return () if empty else Unknown(Cause.NOT_STATED, "the value is no list of numbers that rules read")
+        return () if empty else Unknown(Cause.NOT_STATED, "the value is not a list of numbers that rules can read")
     count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
     if rest or count > most:
         return Unknown(
@@ -150,7 +150,7 @@ def environment(
     inputs: Sequence[TensorFacts | None],
     outputs: Sequence[TensorFacts | None],
 ) -> dict[str, Any]:
-    """Every name the rules of a signature may use; None among inputs and outputs is one left out."""
+    """Every name that the rules of a signature may use; None stands for an omitted input or output."""
     names = written_names(signature, attributes, inputs, outputs)
     facts = Evaluator()
     for name, expression in following(signature, names):
@@ -164,7 +164,7 @@ def written_names(
     inputs: Sequence[TensorFacts | None],
     outputs: Sequence[TensorFacts | None],
 ) -> dict[str, Any]:
-    """The names a node gives a value itself, and whether it gives one to the others."""
+    """The names that the node itself gives a value, and whether each input, output and parameter is present."""
     names: dict[str, Any] = {}
     _name_tensors(names, signature.inputs, inputs)
     _name_tensors(names, signature.outputs, outputs)
@@ -173,11 +173,11 @@ def written_names(
 
 
 def following(signature: Signature, names: Mapping[str, Any]) -> list[tuple[str, Expression]]:
-    """The names that follow from those: what an absence means, then what the file defines, in this order."""
+    """The derived names in order: parameters whose absence means a value, then the definitions of the operator."""
     absent = [
         (parameter.name, expression)
         for parameter in signature.parameters
-        if not names[f"written({parameter.name})"] and (expression := signature.absent[parameter.name]) is not None
+        if not names[written_key(parameter.name)] and (expression := signature.absent[parameter.name]) is not None
     ]
     return [*absent, *signature.define.items()]
 
@@ -189,8 +189,8 @@ def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Seq
             continue
         actual = actuals[index] if index < len(actuals) else None
         names[formal.name] = NOT_CONNECTED if actual is None else actual
-        names[f"given({formal.name})"] = actual is not None
-        names[f"constant({formal.name})"] = actual is not None and not _at_run_time(actual.values)
+        names[given_key(formal.name)] = actual is not None
+        names[constant_key(formal.name)] = actual is not None and not _at_run_time(actual.values)
 
 
 def _at_run_time(values: Any) -> bool:
@@ -198,42 +198,42 @@ def _at_run_time(values: Any) -> bool:
 
 
 def evaluate(expression: Any, facts: Evaluator, names: Mapping[str, Any]) -> Any:
-    """The value of an expression, unknown where it would visit too much."""
+    """The value of an expression, unknown where the evaluator runs out of fuel."""
     try:
         return expression.evaluate(facts, names)
     except OutOfFuel:
-        return Unknown(Cause.NOT_STATED, "the lists are too long to be judged")
+        return Unknown(Cause.NOT_STATED, TOO_LONG)
 
 
 def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequence[Attribute]) -> None:
     written = {attribute.name: attribute for attribute in attributes}
     for parameter in signature.values:
-        tensor, given = names.pop(parameter.name), names[f"given({parameter.name})"]
-        names[f"written({parameter.name})"] = given
-        names[f"{parameter.name}_input"] = tensor
-        names[f"constant({parameter.name})"] = given and not isinstance(tensor.values, Unknown)
+        tensor, given = names.pop(parameter.name), names[given_key(parameter.name)]
+        names[written_key(parameter.name)] = given
+        names[input_key(parameter.name)] = tensor
+        names[constant_key(parameter.name)] = given and not isinstance(tensor.values, Unknown)
         if given:
             names[parameter.name] = _read_value(tensor, parameter.kind)
     for parameter in signature.attributes:
         attribute = written.get(parameter.name)
-        names[f"written({parameter.name})"] = attribute is not None
+        names[written_key(parameter.name)] = attribute is not None
         if attribute is not None:
             names[parameter.name] = _of_kind(attribute, parameter.kind)
     for parameter in signature.parameters:
-        if not names[f"written({parameter.name})"] and signature.absent[parameter.name] is None:
-            nothing, because = f"{parameter.name} is not written", _demanding(parameter, signature)
-            names[parameter.name] = Unknown(Cause.UNDEFINED, nothing, because=because)
+        if not names[written_key(parameter.name)] and signature.absent[parameter.name] is None:
+            reason, because = f"{parameter.name} is not written", _rule_demanding(parameter, signature)
+            names[parameter.name] = Unknown(Cause.UNDEFINED, reason, because=because)
 
 
-def _demanding(parameter: Parameter, signature: Signature) -> str:
-    """The rule that fails where a parameter that must be there is not, "" for the others."""
+def _rule_demanding(parameter: Parameter, signature: Signature) -> str:
+    """The rule that fails where a required parameter is missing, "" for the others."""
     if not parameter.required_at(signature.version):
         return ""
     return "input-count" if parameter in signature.values else "required-attribute"
 
 
 def _of_kind(attribute: Attribute, kind: str) -> Any:
-    """The value, unknown where the attribute is of another kind: then its own rule fails."""
+    """The value, unknown where the attribute has another kind: then attribute-kind fails."""
     if attribute.reference or attribute.kind == kind:
         return attribute_fact(attribute)
     return Unknown(
@@ -242,7 +242,7 @@ def _of_kind(attribute: Attribute, kind: str) -> Any:
 
 
 def _read_value(tensor: TensorFacts, kind: str) -> Any:
-    """The value of a parameter that is an input: a list for a kind in the plural, else its only element."""
+    """The value of a parameter that is an input: a list for kinds such as ints, else the only element."""
     values = tensor.values.read() if isinstance(tensor.values, Stored) else tensor.values
     if kind in ("int", "ints") and not isinstance(values, Unknown) and not all(type(each) is int for each in values):
         return NO_WHOLE_NUMBERS
@@ -253,15 +253,11 @@ def _read_value(tensor: TensorFacts, kind: str) -> Any:
         return values
     if isinstance(values, Unknown):
         return values
-    return (
-        values[0]
-        if len(values) == 1
-        else Unknown(Cause.UNDEFINED, f"{len(values)} values stand where one is asked for")
-    )
+    return values[0] if len(values) == 1 else Unknown(Cause.UNDEFINED, f"there are {len(values)} values instead of one")
 
 
 def is_sparse(attribute: Attribute) -> bool:
-    """Whether the attribute holds a sparse tensor or a type of one."""
+    """Whether the attribute holds a sparse tensor, or the type of one."""
     values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
     fields = ("sparse_tensor", "sparse_tensors")
     return any(field in fields for field in attribute.fields) or any(

@@ -143,6 +143,10 @@ class Place(Generic[ValueT, ResultT]):
         """The value of a name, None where it has none yet."""
         return self._run.values[self._result.values.get(name, OMITTED)]
 
+    def declared(self, name: str) -> ValueT | None:
+        """The value that a name is declared to have, None where it is not declared."""
+        return self._run.values[self._result.declared.get(name, OMITTED)]
+
     def define(self, name: str, value: ValueT) -> None:
         """Give a name a value."""
         self._result.values[name] = self._run.values.number(value)
@@ -216,13 +220,15 @@ class _Run(Generic[ValueT, ResultT]):
         while waiting:
             index, node = waiting.popleft()
             node = self.transformer.before(node)
-            before = {name: values[name] for name in node.outputs if name in values}
+            before = {name: values.get(name, self.undeclared) for name in node.outputs}
             [visit] = self.visits(found, [(index, node)])
+            values.update(before)  # the transformer may give these names other values
             instead = self.transformer.after(visit, place)
             if instead is None:
+                stay = zip(node.outputs, visit.outputs, strict=True)
+                values.update((name, number) for name, number in stay if values[name] == before[name])
                 yield visit
             else:
-                values.update(before)
                 waiting.extendleft((index, each) for each in reversed(instead))
 
     def declarations(self, scope: Scope) -> dict[str, int]:

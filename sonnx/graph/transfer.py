@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from sonnx.graph.environment import NOTHING_STATED, evaluate
-from sonnx.language.domain import Expression
+from sonnx.language.domain import Expression, given_key, input_key
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown
 from sonnx.profile.definitions import Editions, Output, Rule, at
 from sonnx.profile.signature import Signature, demanded
@@ -112,8 +112,8 @@ def filled(stated: Any, computed: Any, is_open: Callable[[Any], bool]) -> Any:
 def present(group: Iterable[str], names: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The formals of a group that a call has, each with its name among the facts."""
     for formal in group:
-        name = f"{formal}_input" if f"{formal}_input" in names else formal
-        if not isinstance(names[name], TensorFacts) or names.get(f"given({formal})", True):
+        name = input_key(formal) if input_key(formal) in names else formal
+        if not isinstance(names[name], TensorFacts) or names.get(given_key(formal), True):
             yield formal, name
 
 

@@ -8,23 +8,23 @@ zero point is taken off, which differs from runtimes unless the zero point is 0;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.numerics import integer_products, pooling
-from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import Array
+from sonnx.numerics.matrix_products import integer_product_into
 from sonnx.numerics.patches import Patches
+from sonnx.numerics.windows import explicit_padding
 from sonnx.operators.conv import windows_of
+from sonnx.operators.operator import Operator
 
-OPERATOR = "ConvInteger"
-RAISES = ("ConvInteger.padding-without-zero-point",)
-written_out = pooling.written_out
+PADDING_WITHOUT_ZERO_POINT = "ConvInteger.padding-without-zero-point"
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of type int32.
 
     Raises:
@@ -55,16 +55,12 @@ def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[
     off = 0 if w_zero_point is None else w_zero_point
     zero, pads = 0 if x_zero_point is None else int(x_zero_point), application.names["pads"]
     if zero and any(pads):
-        raise NoValue(RAISES[0], f"x_zero_point is {zero} and pads is {list(pads)}")
+        raise NoValue(PADDING_WITHOUT_ZERO_POINT, f"x_zero_point is {zero} and pads is {list(pads)}")
     return X, W, zero, np.broadcast_to(off, W.shape[:1])
 
 
-# ------------------------------------------------------------------
-# ConvInteger, fast: the patches of Conv less the zero point, in float64, and a matrix product exact below 2^53.
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+def kernel(application: Application) -> Kernel:
+    """The patches of Conv less the zero point, in float64, and a matrix product of integers."""
 
     def conv_integer(inputs: Sequence[Array], out: Array) -> Array:
         X, W, x_zero_point, w_zero_point = operands(application, inputs)
@@ -78,7 +74,16 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
                 np.subtract(columns, x_zero_point, out=columns)
                 place = made[:, :, part]
                 place = place.reshape(*kernels.shape[:2], columns.shape[2])
-                integer_products.product_into(kernels, columns, place)
+                integer_product_into(kernels, columns, place)
         return out
 
     return conv_integer
+
+
+OPERATOR = Operator(
+    name="ConvInteger",
+    define=define,
+    kernel=kernel,
+    explicit_attributes=explicit_padding,
+    error_conditions=(PADDING_WITHOUT_ZERO_POINT,),
+)

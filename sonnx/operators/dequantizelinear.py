@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
-from sonnx.numerics.certified_rounding import BLOCK, one_nan
-from sonnx.numerics.correctly_rounded import array, nearest, number
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.blocks import BLOCK_ELEMENTS
+from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
-from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
-from sonnx.operators.quantizelinear import of_elements
+from sonnx.numerics.rounding import canonicalize_nans
+from sonnx.operators.operator import Operator
+from sonnx.operators.quantizelinear import spread_values
 
-OPERATOR = "DequantizeLinear"
-ROUNDS = ("difference",)
+MAX_EXACT_BYTES = 2
+"""Bytes of an element of X up to which its differences are exact in float, and rounded once from there."""
 
 TYPES = {0: None, 1: "float", 10: "float16", 16: "bfloat16"}
 """ONNX's numbers of the element types of Y; 0 is the type of x_scale."""
@@ -37,17 +38,17 @@ def result_type(names: Mapping[str, Any]) -> str:
     """
     wanted = names.get("output_dtype", 0)
     if wanted not in TYPES:
-        raise NotExecutable(f"output_dtype is {wanted}, which is no floating-point type")
+        raise NotExecutable(f"output_dtype is {wanted}, which is not a floating-point type")
     return TYPES[wanted] or str(names["x_scale"].type)
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the shape of X and the type of x_scale."""
     X, scale, zero_point = spread(application, inputs)
-    kind, middle = ELEMENTS[result_type(application.names)], nearest(scale.dtype)
-    once = nearest(kind)
+    kind, middle = ELEMENTS[result_type(application.names)], rounding_context(scale.dtype)
+    once = rounding_context(kind)
     rows = zip(elements(X), elements(scale), elements(zero_point), strict=True)
-    return (array([once.mul(middle.plus(number(x - z)), s) for x, s, z in rows], kind, X.shape),)
+    return (from_mpfr([once.mul(middle.plus(to_mpfr(x - z)), s) for x, s, z in rows], kind, X.shape),)
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
@@ -62,34 +63,31 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
         raise NotExecutable("it dequantizes integers only")
     if zero_point is None:
         zero_point = np.zeros(scale.shape, X.dtype)
-    return [X, *(of_elements(application, X.shape, each) for each in (scale, zero_point))]
-
-
-# ------------------------------------------------------------------
-# DequantizeLinear, fast: the difference in int64, its one rounding, and the processor's product.
-
-
-EXACT = 2
-"""Bytes of X up to which its differences are exact in float, and rounded once from there."""
+    return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
 
 
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """The difference in int64, its one rounding, and the processor's product."""
 
     def dequantize(inputs: Sequence[Any], out: Array) -> Array:
         X, scale, zero_point = spread(application, inputs)
-        direct = scale.dtype in (ELEMENTS["float"], ELEMENTS["double"]) or X.itemsize <= EXACT
+        direct = scale.dtype in (ELEMENTS["float"], ELEMENTS["double"]) or X.itemsize <= MAX_EXACT_BYTES
         if scale.dtype != out.dtype or not direct or not arithmetic_is_ieee(out.dtype):
-            np.copyto(out, evaluate(application, inputs)[0])
+            np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
             return out
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
-        for start in range(0, flat.size, BLOCK):
-            x, s, z = (each[start : start + BLOCK] for each in pieces)
+        for start in range(0, flat.size, BLOCK_ELEMENTS):
+            x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
             difference = x.astype(np.int64) - z
-            y = flat[start : start + BLOCK]
+            y = flat[start : start + BLOCK_ELEMENTS]
             np.multiply(difference.astype(scale.dtype), s, out=y)
-            one_nan(y)
+            canonicalize_nans(y)
         return out
 
     return dequantize
+
+
+OPERATOR = Operator(
+    name="DequantizeLinear", define=define, kernel=kernel, rounding_points=("difference",), result_type=result_type
+)

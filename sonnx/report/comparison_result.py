@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sonnx.base.escaping import escape, plural, printable
 from sonnx.checker.report import Where
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance
 from sonnx.report.comparison import label, standing, summary
 from sonnx.report.result import Case, Declared, Part, Result, Standing
@@ -25,7 +25,7 @@ RUNS = "exact-values"
 RUN = "The model has exact values for the inputs of a run, and values of the runtime can be compared with them."
 
 
-def of_comparison(found: Comparison, broken: Sequence[Broken], code: int, file: str) -> Result:
+def of_comparison(found: Comparison, broken: Sequence[BoundViolation], code: int, file: str) -> Result:
     """A part for each way to compare, and one for the runs where they are worth a word."""
     name = escape(found.model)
     parts = [
@@ -53,7 +53,7 @@ def of_comparison(found: Comparison, broken: Sequence[Broken], code: int, file: 
     )
 
 
-def _of(broken: Sequence[Broken], row: Row | None) -> list[str]:
+def _of(broken: Sequence[BoundViolation], row: Row | None) -> list[str]:
     return [each.sentence for each in broken if each.row is row]
 
 

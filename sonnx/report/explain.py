@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.checker.deviations import RULES
-from sonnx.checker.selection import Label, every, labels, matches_rule, matches_tag
 from sonnx.language.parser import words
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Edition, Erratum, Operator, Rule
+from sonnx.profile.index import Label, every, labels, matches_rule, matches_tag
 from sonnx.profile.signature import demanded, every_rule, signature
 
 WIDTH = 100

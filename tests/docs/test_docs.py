@@ -13,7 +13,6 @@ import pytest
 
 from sonnx.checker.report import Verdict
 from sonnx.checker.rules import evaluate_rule
-from sonnx.checker.selection import every
 from sonnx.cli import main
 from sonnx.graph.environment import NO_SHAPE, RUN_TIME, dimension
 from sonnx.language.domain import RuleError
@@ -24,6 +23,7 @@ from sonnx.language.type_checker import TENSOR, Kind, Many, show, type_of
 from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
+from sonnx.profile.index import every
 from sonnx.report.comparison_result import RUNS, WAYS
 from sonnx.report.proof_result import EVERY_NODE
 

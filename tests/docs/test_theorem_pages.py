@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.selection import every
 from sonnx.cli.commands import prove as prove_command
 from sonnx.evidence.pages_theorem import pages
 from sonnx.profile import catalogue
+from sonnx.profile.index import every
 from sonnx.prover import dependencies, driver, queries, record
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,7 +15,7 @@ import numpy as np
 import sonnx
 from sonnx.base.errors import UsageError
 from sonnx.checker.rules import evaluate_rule
-from sonnx.executor.executor import asked
+from sonnx.executor.executor import required_inputs
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Cause, TensorFacts, Unknown
 from sonnx.language.parser import parse as parse_rule
@@ -93,7 +93,7 @@ def run(data: bytes) -> None:
     source = model(data)
     try:
         read_model = read(source)
-        given = {value.name: _array(value.type, Draw(data[::-1])) for value in asked(read_model)}
+        given = {value.name: _array(value.type, Draw(data[::-1])) for value in required_inputs(read_model)}
         values = sonnx.run(source, given, unchecked=bool(data[:1] < b"\xd0"))
     except (*REFUSALS, sonnx.Stop) as error:
         harmless(str(error))

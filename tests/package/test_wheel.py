@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.checker.selection import every
 from sonnx.profile.cases import cases
+from sonnx.profile.index import every
 
 ROOT = Path(__file__).parent.parent.parent
 TELL = """
 import json, sonnx
 from sonnx.profile.cases import cases
-from sonnx.checker.selection import every
+from sonnx.profile.index import every
 print(json.dumps([sonnx.__file__, sorted(every()), sorted(case.id for case in cases())]))
 """
 

@@ -18,11 +18,11 @@ from onnx import TensorProto, helper
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Where
-from sonnx.checker.selection import every
 from sonnx.cli.main import run
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Broken, Comparison, Row
-from sonnx.executor.distance import Distance, Special
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
+from sonnx.executor.distance import Distance, SpecialMismatch
 from sonnx.profile import catalogue
+from sonnx.profile.index import every
 from sonnx.prover import driver
 from sonnx.prover.model_proof import prove_model
 from sonnx.report.comparison_result import of_comparison
@@ -61,11 +61,13 @@ def proof() -> Result:
     return of_model(prove_model(model.SerializeToString(), name=HOSTILE, hashed=True))
 
 
-def distance(elements: int, identical: int, ulp: int | None = 0, specials: tuple[Special, ...] = ()) -> Distance:
+def distance(
+    elements: int, identical: int, ulp: int | None = 0, specials: tuple[SpecialMismatch, ...] = ()
+) -> Distance:
     return Distance(elements, identical, elements, ulp, 0.0, 0.5, 0.5, (0, 1), "1.0", "1.5", specials)
 
 
-ZERO = Special("sign of zero", 2, (3,), "0.0", "-0.0")
+ZERO = SpecialMismatch("sign of zero", 2, (3,), "0.0", "-0.0")
 ROWS = (
     Row(OUTPUT, "same", type="float", distance=distance(4, 4), where=Where("graph/output[0]", "value", "same")),
     Row(OUTPUT, HOSTILE, type="float", distance=distance(4, 1, 7), where=Where("graph/output[1]", "value", HOSTILE)),
@@ -73,7 +75,10 @@ ROWS = (
     Row(EQUAL, "gone", "Max", failures=("run 1: no kernel", "run 2: no kernel")),
     Row(ACCUMULATED, "whole", "Add", distance=distance(4, 2, None)),
 )
-BROKEN = [Broken("far (on equal inputs) is up to 9 ulp away, more than 8", ROWS[2]), Broken("nothing was compared: x")]
+BROKEN = [
+    BoundViolation("far (on equal inputs) is up to 9 ulp away, more than 8", ROWS[2]),
+    BoundViolation("nothing was compared: x"),
+]
 
 
 @pytest.fixture(scope="module")

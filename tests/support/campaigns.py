@@ -1,7 +1,9 @@
-"""The campaigns: tests marked `campaign`, each in a child process, several at a time: `python -m tests.support.campaigns`.
+"""The campaigns: tests marked `campaign`, each in a child process: `python -m tests.support.campaigns`.
 
-A test that hangs or takes its process along costs itself only; an interrupt leaves what is done, and --resume goes on.
+A test that hangs or crashes fails alone; an interrupt keeps the finished tests, and --resume continues.
 """
+
+from __future__ import annotations
 
 import argparse
 import contextlib
@@ -9,8 +11,10 @@ import hashlib
 import io
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,69 +22,72 @@ from sonnx.base.errors import UsageError
 from sonnx.base.progress import Line, bar
 from sonnx.checker.report import Why
 from sonnx.cli.check_options import amount
-from sonnx.workers.crews import answers, counted, crew_of
+from sonnx.workers.crews import Crew, answers, counted, crew_of
 from sonnx.workers.journal import Journal
 from sonnx.workers.tasks import Bounds, Task, Work
 
 TESTS = Path(__file__).parent.parent
 PACKAGES = ("onnx", "numpy", "ml_dtypes", "gmpy2", "z3-solver", "onnxruntime", "pytest")
-SHOWN = 4000
+MAX_SHOWN_CHARACTERS = 4000
 """Characters of what a failed test printed."""
 
 
 class Reports:
-    """What pytest found and what came out."""
+    """The tests that pytest collected, and their outcomes."""
 
-    def __init__(self):
-        self.items, self.outcomes = [], Counter()
+    def __init__(self) -> None:
+        self.items: list[str] = []
+        self.outcomes: Counter[str] = Counter()
 
-    def pytest_collection_finish(self, session):
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """A hook of pytest."""
         self.items += [item.nodeid for item in session.items]
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A hook of pytest."""
         if report.when == "call" or report.outcome != "passed":
             self.outcomes[report.outcome] += 1
 
 
-def pytest_on(folder, *arguments):
-    """The exit code of pytest in a folder of tests, what came out, and what it printed."""
-    said, reports = io.StringIO(), Reports()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+def pytest_on(folder: str | Path, *arguments: str) -> tuple[int, Reports, str]:
+    """The exit code of pytest in a folder of tests, the outcomes, and the output."""
+    printed, reports = io.StringIO(), Reports()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         usual = ["-q", "-p", "no:cacheprovider", "-m", "campaign", "--rootdir", str(folder)]
         code = pytest.main([*usual, *arguments], plugins=[reports])
-    return int(code), reports, said.getvalue()
+    return int(code), reports, printed.getvalue()
 
 
-# ------------------------------------------------------------------ in a child
+# In a child process
 
 
-def prepare():
-    """Nothing: a test loads what it needs."""
+def prepare() -> None:
+    """Does nothing: a test loads what it needs."""
 
 
-def answer(request, content):
-    """What became of one test."""
-    code, reports, said = pytest_on(request["folder"], f"{request['folder']}/{request['test']}")
+def answer(request: Mapping[str, Any], content: object) -> dict[str, Any]:
+    """The outcome of one test."""
+    code, reports, printed = pytest_on(request["folder"], f"{request['folder']}/{request['test']}")
     if code or set(reports.outcomes) - {"passed", "skipped"} or not reports.outcomes:
-        return {"sentence": f"failed\n{said[-SHOWN:]}", "why": Why.FAILED}
+        return {"sentence": f"failed\n{printed[-MAX_SHOWN_CHARACTERS:]}", "why": Why.FAILED}
     return {"outcome": "skipped" if reports.outcomes["skipped"] else "passed"}
 
 
-# ------------------------------------------------------------------ in the parent
+# In the parent
 
 
-def tasks_of(select, folder):
+def tasks_of(select: str, folder: Path) -> list[Task]:
     """A task for each test whose name has the text."""
     files = [path for path in sorted(folder.rglob("test_*.py")) if "mark.campaign" in path.read_text("utf-8")]
-    code, reports, said = pytest_on(folder, "--collect-only", *map(str, files))
+    code, reports, printed = pytest_on(folder, "--collect-only", *map(str, files))
     if code:
-        sys.exit(said)
+        sys.exit(printed)
     found = [Task(name, {"folder": str(folder), "test": name}) for name in reports.items if select in name]
     return found or sys.exit(f"no campaign has {select!r} in its name")
 
 
-def hash_of(folder):
-    """The hash of all tests, by which answers to others are told."""
+def hash_of(folder: Path) -> str:
+    """The hash of all tests: results of other tests are not resumed."""
     made = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".py", ".toml", ".md", ".txt"):
@@ -88,9 +95,9 @@ def hash_of(folder):
     return made.hexdigest()
 
 
-def run(tasks, crew, journal, line):
-    """The answers to all tests; whether the run was interrupted."""
-    made = {} if journal is None else journal.answers(tasks)
+def run(tasks: Sequence[Task], crew: Crew, journal: Journal | None, line: Line) -> tuple[dict[str, Any], bool]:
+    """The results of all tests; whether the run was interrupted."""
+    made: dict[str, Any] = {} if journal is None else journal.answers(tasks)
     words = Counter(map(word, made.values()))
     with closing(answers([task for task in tasks if task.name not in made], crew)) as coming:
         try:
@@ -105,12 +112,12 @@ def run(tasks, crew, journal, line):
     return made, False
 
 
-def word(each):
-    """What an answer is called."""
+def word(each: Mapping[str, Any]) -> str:
+    """The name of an outcome."""
     return each["outcome"] if "outcome" in each else Why(each["why"]).word
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaigns; 0 if all passed, 1 where one failed, 3 where one was not finished, 130 interrupted."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--select", default="", metavar="TEXT", help="only the tests whose name has this text")

@@ -16,8 +16,8 @@ from sonnx.checker.report import NotConforming
 from sonnx.checker.request import open_model
 from sonnx.cli.check_options import amount
 from sonnx.cli.commands.run import expected_outputs, given_inputs
-from sonnx.executor.comparison import Broken, Comparison, Source, compare_source, recorded, source_of
-from sonnx.executor.executor import asked
+from sonnx.executor.comparison import BoundViolation, Comparison, Source, compare_source, recorded_runtime, source_of
+from sonnx.executor.executor import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.executor.runtimes import Runtime, runtime
 from sonnx.model.ir import Model
@@ -100,13 +100,13 @@ def compare_files(options: argparse.Namespace) -> int:
         print(f"sonnx: {escape(str(stop))}; --unchecked compares it all the same", file=sys.stderr)
         return stop.exit_code
     found = replace(found, sha256=digest)
-    broken = [*_unusable(found), *found.broken(options.max_ulp, options.no_special_mismatch)]
+    broken = [*_unusable(found), *found.violations(options.max_ulp, options.no_special_mismatch)]
     code = BROKEN if broken else 0
     deliver(_document(options, found, broken, code), options.output)
     return code
 
 
-def _document(options: argparse.Namespace, found: Comparison, broken: Sequence[Broken], code: int) -> str:
+def _document(options: argparse.Namespace, found: Comparison, broken: Sequence[BoundViolation], code: int) -> str:
     if options.format in report.FORMATS:
         return report.render(options.format, found, [each.sentence for each in broken])
     from sonnx.report.comparison_result import of_comparison  # most comparisons are read as text
@@ -114,19 +114,19 @@ def _document(options: argparse.Namespace, found: Comparison, broken: Sequence[B
     return render_result(options.format, of_comparison(found, broken, code, options.model))
 
 
-def _unusable(found: Comparison) -> list[Broken]:
+def _unusable(found: Comparison) -> list[BoundViolation]:
     """A comparison that compared nothing is no success."""
     if found.runs and any(row.distance is not None for row in found.rows):
         return []
     reasons = [*found.skipped, *(failure for row in found.rows for failure in row.failures)]
-    return [Broken(f"nothing was compared: {reasons[0] if reasons else 'the model has no values'}")]
+    return [BoundViolation(f"nothing was compared: {reasons[0] if reasons else 'the model has no values'}")]
 
 
 def _runs(model: Model, options: argparse.Namespace) -> tuple[list[Mapping[str, Array]], str]:
     given = given_inputs(model, options.input, options.test_data)
     if given and options.random is not None:
         raise UsageError("--random generates inputs; it does not go with --input or --test-data")
-    wanted = asked(model)
+    wanted = required_inputs(model)
     if given or not wanted:
         return [given], "from files" if given else "none asked for"
     if options.outputs is not None:
@@ -144,4 +144,4 @@ def _runtime(source: Source, options: argparse.Namespace) -> Runtime:
     if options.every_node:
         raise UsageError("--every-node runs single nodes; it does not go with --outputs")
     title = f"outputs in {Path(options.outputs).name or options.outputs}"
-    return recorded(expected_outputs(source.model, options.outputs), title)
+    return recorded_runtime(expected_outputs(source.model, options.outputs), title)

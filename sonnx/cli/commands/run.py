@@ -17,7 +17,7 @@ from sonnx.base.progress import Line
 from sonnx.checker.report import NotConforming, Verdict
 from sonnx.cli.check_options import amount
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import Watch, asked, run_model
+from sonnx.executor.executor import Watch, required_inputs, run_model
 from sonnx.executor.tensor_files import as_declared, read_file, write_folder
 from sonnx.model import limits
 from sonnx.model.ir import Model, Value
@@ -123,8 +123,8 @@ def _run(options: argparse.Namespace) -> int:
         Path(options.model).name,
         report.edition if report else None,
         report is not None and report.verdict is Verdict.ASSUMED,
-        outcome.tally.by_operator,
-        outcome.outside,
+        outcome.exact_path_counts.by_operator,
+        outcome.outside_profile,
     )
     if options.output is not None:
         summary.written += [str(options.output / file) for file in write_folder(options.output, values, options.format)]
@@ -158,13 +158,13 @@ def given_inputs(model: Model, texts: Sequence[str], test_data: Path | None) -> 
         BadInput: a text or a file is not what it should be, or gives an input twice; the folder has none.
     """
     declared = {value.name: value.type.element for value in model.graph.inputs}
-    found = dict(_test_data(test_data, "input", asked(model))) if test_data else {}
+    found = dict(_test_data(test_data, "input", required_inputs(model))) if test_data else {}
     for text in texts:
         for name, values in _one(text).items():
             if name in found:
                 raise BadInput(f"the input {quote(name)} is given twice")
             found[name] = as_declared(values, declared.get(name))
-    if test_data and not found and asked(model):
+    if test_data and not found and required_inputs(model):
         raise BadInput(f"the folder {quote(str(test_data))} has no input_*.pb")
     return found
 
