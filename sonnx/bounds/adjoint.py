@@ -20,8 +20,8 @@ from math import prod
 
 import numpy as np
 
-from sonnx.bounds.enclosure import UNIT, accumulated, grown, magnitude
-from sonnx.bounds.values import Linear, Lines, Transfer, Value, spread
+from sonnx.enclosures.arithmetic import UNIT, accumulated, grown, magnitude
+from sonnx.enclosures.values import Linear, Lines, Transfer, Value, spread
 from sonnx.numerics.formats import Array
 
 BLOCK_ELEMENTS = 1 << 23

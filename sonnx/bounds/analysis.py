@@ -15,11 +15,11 @@ from sonnx.bounds import adjoint
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.box import box as make_box
 from sonnx.bounds.domain import BoundsDomain, Memory, empty
-from sonnx.bounds.hypotheses import DEFAULT, Hypotheses
-from sonnx.bounds.hypotheses import hypotheses as named_hypotheses
 from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.bounds.values import Condition, NotBounded, Value, nothing
 from sonnx.checker.checker import judge_model
+from sonnx.enclosures.hypotheses import DEFAULT, Hypotheses
+from sonnx.enclosures.hypotheses import hypotheses as named_hypotheses
+from sonnx.enclosures.values import Condition, NotBounded, Value, nothing
 from sonnx.executor.executor import require_conforming
 from sonnx.executor.plan import place_of
 from sonnx.graph.call import Calls
@@ -98,9 +98,7 @@ class Analyser:
         Raises:
             NotBounded: a node has no transfer function.
         """
-        domain = BoundsDomain(
-            self.hypotheses, self.folder, self.memory, tighten=self.tighten, relax=self.relax
-        )
+        domain = BoundsDomain(self.hypotheses, self.folder, self.memory, tighten=self.tighten, relax=self.relax)
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
         given = {name: _input(name, elements[name], each) for name, each in box.items()}
         with np.errstate(all="ignore"):

@@ -16,7 +16,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.bounds.enclosure import FORMATS
+from sonnx.enclosures.arithmetic import FORMATS
 from sonnx.model.ir import Model, Value
 from sonnx.numerics.formats import ELEMENTS, Array
 
@@ -86,7 +86,9 @@ def _ends(name: str, text: str, value: Value, read: ReadArray) -> tuple[Array, A
         if not 0 <= radius < np.inf:
             raise BadInput(f"the radius of the input {quote(name)} is {radius_text}, not a finite number of at least 0")
         wide = middle.astype(np.float64)
-        return np.nextafter(wide - radius, -np.inf) if radius else wide, np.nextafter(wide + radius, np.inf) if radius else wide
+        return np.nextafter(wide - radius, -np.inf) if radius else wide, np.nextafter(
+            wide + radius, np.inf
+        ) if radius else wide
     low_file, colon, high_file = text.partition(":")
     if colon:
         return read(low_file).astype(np.float64), read(high_file).astype(np.float64)
@@ -111,7 +113,9 @@ def box(model: Model, ends: Mapping[str, Array | tuple[Array, Array]]) -> Box:
     missing = [value.name for value in inputs if value.name not in ends]
     extra = [name for name in ends if name not in {value.name for value in inputs}]
     if missing or extra:
-        problem = f"lacks the input {quote(missing[0])}" if missing else f"names {quote(extra[0])}, not an input of the model"
+        problem = (
+            f"lacks the input {quote(missing[0])}" if missing else f"names {quote(extra[0])}, not an input of the model"
+        )
         raise BadInput(f"the box {problem}")
     symbols: dict[str, int] = {}
     return {value.name: _interval(value, ends[value.name], symbols) for value in inputs}

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sonnx import operators
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint
-from sonnx.bounds.enclosure import FORMATS
-from sonnx.bounds.hypotheses import Hypotheses
-from sonnx.bounds.registry import TRANSFERS
-from sonnx.bounds.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
+from sonnx.enclosures.arithmetic import FORMATS
+from sonnx.enclosures.hypotheses import Hypotheses
+from sonnx.enclosures.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
 from sonnx.graph.interpreter import Transferred
@@ -31,7 +28,7 @@ from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
-from sonnx.operators.registry import modules
+from sonnx.operators.registry import find_operator
 
 MAX_ROWS = 8192
 """Elements of one value that get rows of their own in the adjoint pass; of more, only this many."""
@@ -130,7 +127,8 @@ class BoundsDomain:
             all(each.is_point for each in present) and _stays_exact(call.operator, present)
         ):
             return self._exact(application, inputs, outputs)
-        function = TRANSFERS.get(call.operator)
+        operator = find_operator(call.operator)
+        function = operator.bound if operator is not None else None
         varying = next((each for each in present if not each.is_point), present[0] if present else None)
         if function is None or varying is None:
             raise NotBounded(f"{node}: the operator {quote(call.operator)} has no bounds yet")
@@ -172,9 +170,12 @@ class BoundsDomain:
     def _exact(
         self, application: Application, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
     ) -> list[Value | None]:
-        given = [None if each is None else np.zeros(each.shape) if each.exact is None else each.exact for each in inputs]
-        module = import_module(modules(operators.__name__)[application.operator.lower()])
-        results = module.evaluate(application, given)
+        given = [
+            None if each is None else np.zeros(each.shape) if each.exact is None else each.exact for each in inputs
+        ]
+        operator = find_operator(application.operator)
+        assert operator is not None  # noqa: S101  the caller asks
+        results = operator.define(application, given)
         return [
             place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
             for place, array in zip(outputs, results, strict=True)
@@ -182,7 +183,10 @@ class BoundsDomain:
 
     def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
         """The parameters of the call on inputs of these shapes and constants."""
-        key = (call, tuple(None if each is None else id(each.exact) if each.is_point else each.shape for each in inputs))
+        key = (
+            call,
+            tuple(None if each is None else id(each.exact) if each.is_point else each.shape for each in inputs),
+        )
         found = self.memory.applications.get(key)
         if found is not None:
             return found
@@ -192,12 +196,12 @@ class BoundsDomain:
         if made is not None:
             version = made.version
             names = environment(made, call.attributes, facts, [NOTHING_STATED] * outputs)
-            module = modules(operators.__name__).get(call.operator.lower())
-            written_out = getattr(import_module(module), "written_out", None) if module else None
-            if written_out is not None:
+            operator = find_operator(call.operator)
+            explicit = operator.explicit_attributes if operator is not None else None
+            if explicit is not None:
                 first = names[made.inputs[0].name].shape
                 if first_unknown((first, *[names[parameter.name] for parameter in made.parameters])) is None:
-                    attributes |= {each.name: each for each in written_out(names)}
+                    attributes |= {each.name: each for each in explicit(names)}
                     names = environment(made, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
         if "broadcast" in attributes or (version < 7 and "axis" in attributes and call.operator in BROADCASTING):
             raise NotExecutable("broadcasting along an axis, as before operator set 7, has no bounds")
@@ -210,7 +214,7 @@ class BoundsDomain:
     # ------------------------------------------------------------------ better bounds where they matter
 
     def _refine(self, value: Value, wanted: Callable[[Value], Array]) -> Value:
-        """See `sonnx.bounds.values.Refine`: the adjoint pass and the relaxation for the elements marked."""
+        """See `sonnx.enclosures.values.Refine`: the adjoint pass and the relaxation for the elements marked."""
         value = self.refined.get(value.serial, value)
         if value.is_point or value.transfer is None or not self.tighten:
             return value
@@ -255,14 +259,26 @@ BROADCASTING = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Equal", "Less",
 
 def _stays_exact(operator: str, inputs: Sequence[Value]) -> bool:
     """Whether the outputs of constants are constants: nothing is rounded."""
-    from sonnx.bounds.operators_layout import define
-
-    moves = operator in MOVING or operator in EXACT
-    return define is not None and (moves or all(each.element not in FORMATS for each in inputs))
+    if find_operator(operator) is None:
+        return False
+    return operator in MOVING or operator in EXACT or all(each.element not in FORMATS for each in inputs)
 
 
 MOVING = frozenset(
-    ("Concat", "Expand", "Flatten", "Gather", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
+    (
+        "Concat",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "Identity",
+        "Pad",
+        "Reshape",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    )
 )
 
 
@@ -282,7 +298,9 @@ def _finite_constant(name: str, array: Array) -> Value:
     if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
         wide = array.astype(np.float64)
         if not np.isfinite(wide).all():
-            return replace(constant(name, np.zeros_like(array)), unbounded=f"the constant {quote(name)} is infinite or NaN")
+            return replace(
+                constant(name, np.zeros_like(array)), unbounded=f"the constant {quote(name)} is infinite or NaN"
+            )
     return constant(name, array)
 
 

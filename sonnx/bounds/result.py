@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.escaping import escape
-from sonnx.bounds.hypotheses import Hypotheses
-from sonnx.bounds.values import Condition
+from sonnx.enclosures.hypotheses import Hypotheses
+from sonnx.enclosures.values import Condition
 from sonnx.numerics.formats import Array
 
 MAX_ELEMENTS = 64
@@ -188,7 +188,11 @@ def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
             rows.append((escape(tensor.name), "0", "", "", "", ""))
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
     for row in rows:
-        yield ("  " + row[0].ljust(widths[0]) + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))).rstrip()
+        yield (
+            "  "
+            + row[0].ljust(widths[0])
+            + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        ).rstrip()
     for tensor in bounds.tensors:
         if tensor.unbounded:
             yield ""

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 from sonnx.bounds.analysis import Analyser, bound, bound_model, tightened
 from sonnx.bounds.box import box as make_box
-from sonnx.bounds.hypotheses import hypotheses
+from sonnx.enclosures.hypotheses import hypotheses
 from sonnx.bounds.split import Goal, bisect
 from sonnx.model.reader import read
 from tests.support.ideal import evaluate
@@ -75,7 +75,9 @@ def residual(seed: int) -> Any:
 
 def _model(nodes: Any, weights: Any, shape: tuple[int, ...], output: str, out_shape: tuple[int, ...]) -> Any:
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
-    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info(output, TensorProto.FLOAT, out_shape)], weights)
+    graph = helper.make_graph(
+        nodes, "g", inputs, [helper.make_tensor_value_info(output, TensorProto.FLOAT, out_shape)], weights
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
@@ -127,7 +129,9 @@ def test_every_value_of_every_implementation_is_within_its_bound(name: str, radi
             x = np.clip(x, centre - np.float32(radius), centre + np.float32(radius))
             ideal = evaluate(model, {declared.name: x})
             for each, value in values.items():
-                assert (np.maximum(value.low - ideal[each], ideal[each] - value.high) <= 1e-17 * abs(ideal[each])).all(), each
+                assert (
+                    np.maximum(value.low - ideal[each], ideal[each] - value.high) <= 1e-17 * abs(ideal[each])
+                ).all(), each
             for session, names in runs:
                 for each, computed in zip(names, session.run(names, {declared.name: x}), strict=True):
                     assert _within(values[each], computed), each
@@ -194,7 +198,11 @@ def test_decisions_are_shown_where_they_hold_and_not_where_they_do_not() -> None
 
 def test_equal_nodes_may_be_computed_differently() -> None:
     """The difference of two equal nodes is 0, and may be computed as something else."""
-    nodes = [helper.make_node("Tanh", ["x"], ["a"]), helper.make_node("Tanh", ["x"], ["b"]), helper.make_node("Sub", ["a", "b"], ["y"])]
+    nodes = [
+        helper.make_node("Tanh", ["x"], ["a"]),
+        helper.make_node("Tanh", ["x"], ["b"]),
+        helper.make_node("Sub", ["a", "b"], ["y"]),
+    ]
     data = _model(nodes, [], (1, 3), "y", (1, 3)).SerializeToString()
     found = bound(data, {"x": np.array([[0.1, 1.0, 2.0]], np.float32)}, unchecked=True)
     assert (found["y"].error >= 2 * found["a"].error * 0.99).all()

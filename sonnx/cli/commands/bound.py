@@ -17,10 +17,10 @@ from sonnx.base.files import deliver
 from sonnx.base.progress import Line
 from sonnx.bounds.analysis import Analyser, bound_model
 from sonnx.bounds.box import parse
-from sonnx.bounds.hypotheses import DEFAULT, hypotheses, predefined
 from sonnx.bounds.result import Bounds
 from sonnx.bounds.split import Goal, bisect
 from sonnx.checker.report import NotConforming
+from sonnx.enclosures.hypotheses import DEFAULT, hypotheses, predefined
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import read
 from sonnx.numerics.formats import Array
@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="is the order of the elements I and J of the first output the same in every implementation?")  # fmt: skip
     add("--argmax", action="store_true", help="is the largest element of the first output the same?")
     add("--max-error", type=_positive, default=None, metavar="E", help="exit 3 unless the output's error is at most E")
-    add("--split", type=_positive, default=None, metavar="SECONDS", help="halve the box for so long, until all is shown")
+    add(
+        "--split", type=_positive, default=None, metavar="SECONDS", help="halve the box for so long, until all is shown"
+    )
     add("--format", choices=("text", "json", "npz"), default="text", help="the format of the report (npz: all bounds)")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--edition", default=None, help="the edition the model must conform to")

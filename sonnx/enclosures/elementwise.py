@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, pi
-from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.bounds.enclosure import (
+from sonnx.enclosures.arithmetic import (
     FORMATS,
     FUNCTION,
     TINY,
@@ -28,11 +27,10 @@ from sonnx.bounds.enclosure import (
     magnitude,
     times,
 )
-from sonnx.bounds.values import Context, Lines, Transfer, Value
+from sonnx.enclosures.values import Context, Lines, Transfer, TransferFunction, Value
 from sonnx.numerics.formats import Array
 
 Bounds = tuple[Array, Array]
-TransferFunction = Callable[[Context, Sequence[Value | None]], list[Transfer]]
 
 
 @dataclass(frozen=True)
@@ -230,7 +228,10 @@ SIN = Function("Sin", _sine(0.0), _sine(pi / 2))
 NEG = Function("Neg", lambda _, low, high: (-high, -low), lambda _, low, high: (low * 0 - 1, low * 0 - 1), exact=True)
 ABS = Function(
     "Abs",
-    lambda _, low, high: (np.where((low <= 0) & (high >= 0), 0.0, np.minimum(abs(low), abs(high))), magnitude(low, high)),
+    lambda _, low, high: (
+        np.where((low <= 0) & (high >= 0), 0.0, np.minimum(abs(low), abs(high))),
+        magnitude(low, high),
+    ),
     lambda _, low, high: (np.where(low >= 0, 1.0, -1.0), np.where(high <= 0, -1.0, 1.0)),
     exact=True,
     piecewise=True,
@@ -325,8 +326,10 @@ def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 def _between(context: Context, X: Value, least: float, most: float) -> list[Transfer]:
     X = context.refine(
         X,
-        lambda v: ((v.low <= least + v.error) & (v.high >= least - v.error))
-        | ((v.low <= most + v.error) & (v.high >= most - v.error)),
+        lambda v: (
+            ((v.low <= least + v.error) & (v.high >= least - v.error))
+            | ((v.low <= most + v.error) & (v.high >= most - v.error))
+        ),
     )
     low, high, error = X.low, X.high, X.error
     image = np.clip(low, least, most), np.clip(high, least, most)
@@ -335,10 +338,16 @@ def _between(context: Context, X: Value, least: float, most: float) -> list[Tran
     c = np.where(inside, 1.0, np.where(outside, 0.0, 0.5))
     r = np.where(inside | outside, 0.0, 0.5)
     slope = np.where((low >= least) & (high <= most), 1.0, 0.0)
-    lines = Lines(
-        slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1])
-    )
+    lines = Lines(slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1]))
     return [
-        Transfer(*image, np.zeros(X.shape), (X,), (lambda rows: rows * c,), 1, times(np.abs(c), error), times(r, error), lines)
+        Transfer(
+            *image,
+            np.zeros(X.shape),
+            (X,),
+            (lambda rows: rows * c,),
+            1,
+            times(np.abs(c), error),
+            times(r, error),
+            lines,
+        )
     ]
-

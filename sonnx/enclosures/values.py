@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import count
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.bounds.enclosure import magnitude
-from sonnx.bounds.hypotheses import Hypotheses
+from sonnx.enclosures.arithmetic import magnitude
+from sonnx.enclosures.hypotheses import Hypotheses
 from sonnx.graph.environment import LARGEST, RUN_TIME
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.numerics.application import Application
@@ -208,7 +208,7 @@ class Context:
         return self.application.attribute(name, absent)
 
 
-TransferFunction = Callable[[Context, Sequence["Value | None"]], Sequence[Transfer]]
+TransferFunction: TypeAlias = Callable[[Context, Sequence["Value | None"]], list[Transfer]]
 """The field `bound` of an operator: one transfer for each output."""
 
 FEW = 128

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.bounds.enclosure import above, accumulated, below, grown, magnitude
-from sonnx.bounds.operators_linear import unbroadcast
-from sonnx.bounds.patches import Patches
-from sonnx.bounds.values import Context, Transfer, Value, nothing
+from sonnx.enclosures.arithmetic import above, accumulated, below, grown, magnitude
+from sonnx.enclosures.patches import Patches
+from sonnx.enclosures.sums import unbroadcast
+from sonnx.enclosures.values import Context, Transfer, TransferFunction, Value, nothing
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 
 
-def extremum(sign: float) -> Callable[[Context, Sequence[Value | None]], list[Transfer]]:
+def extremum(sign: float) -> TransferFunction:
     """Max for sign 1, Min for -1: of any number of inputs."""
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -38,9 +38,7 @@ def extremum(sign: float) -> Callable[[Context, Sequence[Value | None]], list[Tr
         propagated = np.where(chosen >= 0, selected, 0.0)
         low, high = (low, high) if sign > 0 else (-high, -low)
         terms = max([prod(shape) // max(1, prod(each.shape)) for _, each in used], default=1) + 1
-        return [
-            Transfer(low, high, nothing(shape), tuple(each for _, each in used), pulls, terms, propagated, noise)
-        ]
+        return [Transfer(low, high, nothing(shape), tuple(each for _, each in used), pulls, terms, propagated, noise)]
 
     return apply
 
@@ -110,7 +108,9 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
         """The elements under a kernel whose largest one is not decided, where they have errors."""
         *_, chosen, _ = _candidates(value, patches)
         open_places = (chosen < 0).reshape(*value.shape[:2], 1, -1)
-        spread = patches.scattered(np.broadcast_to(open_places, (*value.shape[:2], patches.size, open_places.shape[-1])) * 1.0)
+        spread = patches.scattered(
+            np.broadcast_to(open_places, (*value.shape[:2], patches.size, open_places.shape[-1])) * 1.0
+        )
         return (spread > 0) & (value.error > 0)
 
     X = context.refine(X, unsure)
@@ -157,7 +157,7 @@ def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     ]  # fmt: skip
 
 
-def comparison(decides: Callable[[Value, Value], tuple[Array, Array]]) -> Callable[[Context, Sequence[Value | None]], list[Transfer]]:
+def comparison(decides: Callable[[Value, Value], tuple[Array, Array]]) -> TransferFunction:
     """Less, Greater and Equal: 1 where the comparison surely holds, 0 where it surely does not, else open."""
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -241,15 +241,17 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     spread = above(wide_high.max(axis=-1, keepdims=True) - wide_low)
     top = grown(s_high, 1)
     introduced = _softmax_error(context, top, spread, n)
-    context.require("finite", bool(np.isfinite(largest).all() and (introduced < 1e300).all()), "exponentials are at most 1 after the largest argument is subtracted")
+    context.require(
+        "finite",
+        bool(np.isfinite(largest).all() and (introduced < 1e300).all()),
+        "exponentials are at most 1 after the largest argument is subtracted",
+    )
 
     def pull(rows_in: Array) -> Array:
         slices = there(rows_in, 1) * centre
         return back(slices - centre * slices.sum(axis=-1, keepdims=True), 1)
 
-    return [
-        Transfer(back(y_low), back(y_high), back(introduced), (X,), (pull,), n + 4, back(linear), back(rest))
-    ]
+    return [Transfer(back(y_low), back(y_high), back(introduced), (X,), (pull,), n + 4, back(linear), back(rest))]
 
 
 def _share(low: Array, high: Array) -> tuple[Array, Array]:
@@ -288,4 +290,3 @@ def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
         bound = np.where(below_one > 0.01, bound, inf)
     bound = grown(np.broadcast_to(bound, y.shape), 20)
     return bound if made.name == element else bound + hypotheses.rounding(element, y + bound)
-

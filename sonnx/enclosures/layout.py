@@ -7,33 +7,22 @@ the output which element of which input it is.  No rounding is introduced.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from sonnx import operators
 from sonnx.base.errors import NotExecutable
-from sonnx.bounds.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing
+from sonnx.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.application import Definition
 from sonnx.numerics.formats import Array
-from sonnx.operators.registry import modules
-
-TransferFunction = Callable[[Context, Sequence[Value | None]], list[Transfer]]
 
 
-def define(context: Context, inputs: Sequence[Any]) -> tuple[Array, ...]:
-    """The outputs by the definition of the operator."""
-    name = modules(operators.__name__)[context.application.operator.lower()]
-    with np.errstate(all="ignore"):
-        made: tuple[Array, ...] = import_module(name).evaluate(context.application, inputs)
-    return made
-
-
-def moving(moved: Sequence[int] | None = (0,), *, one_to_one: bool = False) -> TransferFunction:
+def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one: bool = False) -> TransferFunction:
     """The transfer function of an operator that moves elements.
 
     Args:
+        define: the definition of the operator.
         moved: the indices of the inputs that hold elements, None for all; the others are constants.
         one_to_one: whether every element of the input occurs once in the output.
     """
@@ -56,7 +45,7 @@ def moving(moved: Sequence[int] | None = (0,), *, one_to_one: bool = False) -> T
             for index, each in held:
                 given[index] = np.arange(start, start + prod(each.shape), dtype=np.int64).reshape(each.shape)
                 start += prod(each.shape)
-            found = context.cache[key] = [np.ascontiguousarray(each) for each in define(context, given)]
+            found = context.cache[key] = [np.ascontiguousarray(each) for each in define(context.application, given)]
         return [_taken(source, [each for _, each in held], one_to_one) for source in found]
 
     return apply
@@ -68,7 +57,11 @@ def _taken(source: Array, values: Sequence[Value], one_to_one: bool) -> Transfer
         return _reshaped(values[0], source.shape)
 
     def take(part: Callable[[Value], Array]) -> Array:
-        flat = part(values[0]).reshape(-1) if len(values) == 1 else np.concatenate([part(each).reshape(-1) for each in values])
+        flat = (
+            part(values[0]).reshape(-1)
+            if len(values) == 1
+            else np.concatenate([part(each).reshape(-1) for each in values])
+        )
         made: Array = flat[source]
         return made
 
@@ -141,31 +134,35 @@ def _spread(source: Array, start: int, shape: Sequence[int]) -> Pull:
     return pull
 
 
-def pad(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-    """Pad with a constant, which stands beside the elements as one more."""
-    if str(context.parameter("mode", "constant")) != "constant":
-        return moving((0,))(context, inputs)
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
-    filling = inputs[2] if len(inputs) > 2 else None
-    value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
-    if filling is None and "value" in context.application.attributes:
-        value = float(context.application.attributes["value"].value)  # type: ignore[arg-type]
-    given: list[Any] = [None if each is None else each.exact for each in inputs]
-    given[0] = np.arange(1, 1 + prod(X.shape), dtype=np.int64).reshape(X.shape)
-    if len(given) > 2 and given[2] is not None:
-        given[2] = np.zeros(given[2].shape, np.int64)
-    source = np.ascontiguousarray(define(context, given)[0])
-    if filling is None and value:
-        raise NotExecutable("Pad has a bound for a padding of 0 or an input only")
+def padding(define: Definition) -> TransferFunction:
+    """The transfer function of Pad: a constant stands beside the elements as one more."""
 
-    def take(array: Array, other: float) -> Array:
-        made: Array = np.concatenate([[other], array.reshape(-1)])[source]
-        return made
+    def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+        if str(context.parameter("mode", "constant")) != "constant":
+            return moving(define)(context, inputs)
+        X = inputs[0]
+        assert X is not None  # noqa: S101  the count of inputs is checked before
+        filling = inputs[2] if len(inputs) > 2 else None
+        value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
+        if filling is None and "value" in context.application.attributes:
+            value = float(context.application.attributes["value"].value)  # type: ignore[arg-type]
+        given: list[Any] = [None if each is None else each.exact for each in inputs]
+        given[0] = np.arange(1, 1 + prod(X.shape), dtype=np.int64).reshape(X.shape)
+        if len(given) > 2 and given[2] is not None:
+            given[2] = np.zeros(given[2].shape, np.int64)
+        source = np.ascontiguousarray(define(context.application, given)[0])
+        if filling is None and value:
+            raise NotExecutable("Pad has a bound for a padding of 0 or an input only")
 
-    fixed = np.where(source == 0, value, 0.0)
-    pull = _spread(source, 1, X.shape)
-    low, high = take(X.low, value), take(X.high, value)
-    return [
-        Transfer(low, high, nothing(low.shape), (X,), (pull,), 1, take(X.error, 0.0), 0.0, Linear(fixed, fixed))
-    ]
+        def take(array: Array, other: float) -> Array:
+            made: Array = np.concatenate([[other], array.reshape(-1)])[source]
+            return made
+
+        fixed = np.where(source == 0, value, 0.0)
+        pull = _spread(source, 1, X.shape)
+        low, high = take(X.low, value), take(X.high, value)
+        return [
+            Transfer(low, high, nothing(low.shape), (X,), (pull,), 1, take(X.error, 0.0), 0.0, Linear(fixed, fixed))
+        ]
+
+    return apply
