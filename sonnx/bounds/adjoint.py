@@ -1,13 +1,13 @@
 """The adjoint pass: errors and ranges of linear combinations of a tensor, followed back to where they come from.
 
-Errors.  For a row g over a tensor y with errors d, the claim is |g d| <= bound.  A transfer says d = Σ C_k d_k + noise.  For
-*any* numbers h_k that stand for C_k' g,
+Errors.  For a row g over a tensor y with errors d, the claim is |g d| <= bound.  A transfer says d = Σ C_k d_k + noise.
+For *any* numbers h_k that stand for C_k' g,
 
     g d = Σ h_k d_k + Σ (C_k' g - h_k) d_k + g noise,
 
 so a rounding of C_k' g costs at most its size times the error of x_k (telescoping, theorem bounds.telescoping).  Each
-entry of h_k is a sum of at most n float64 products, so Σ |C_k' g - h_k| |d_k| <= γ_n |g| Σ |C_k| |d_k|, and the last factor is
-`propagated`, which the forward pass has.  So γ_n propagated is added to the noise, and the pass is plain float64.
+entry of h_k is a sum of at most n float64 products, so Σ |C_k' g - h_k| |d_k| <= γ_n |g| Σ |C_k| |d_k|, and the last
+factor is `propagated`, which the forward pass has.  So γ_n propagated is added to the noise, and the pass is plain float64.
 
 Ranges.  The same with y = Σ C_k x_k + constant, where |C_k| |x_k| stands for the propagated error, and with two lines
 for an elementwise operator: the upper one where an entry of the row is positive, the lower one where it is negative.
@@ -48,9 +48,9 @@ class _Pending:
             heapq.heappush(self.queue, -value.serial)
             self.rows[value.serial] = value, rows
             return None
-        made = found[1] + rows
+        made: Array = found[1] + rows
         self.rows[value.serial] = value, made
-        return np.abs(made)
+        return np.asarray(np.abs(made))
 
     def pop(self) -> tuple[Value, Array] | None:
         """The latest value with its rows."""
@@ -100,7 +100,7 @@ def contributions(target: Value, row: Array) -> dict[str, float]:
 
 
 def sensitivity(target: Value, row: Array) -> dict[str, Array]:
-    """The magnitude of the row over each input of the model, by the maps C_k: an estimate, for choosing what to halve."""
+    """The magnitude of the row over each model input, by the maps C_k: an estimate, for choosing what to halve."""
     pending, made = _Pending(), dict[str, Array]()
     pending.add(target, row)
     while (found := pending.pop()) is not None:

@@ -79,7 +79,7 @@ def _ends(name: str, text: str, value: Value, read: ReadArray) -> tuple[Array, A
         shape = value.type.shape
         if shape is None or not all(isinstance(each, int) and each >= 0 for each in shape):
             raise BadInput(f"the input {quote(name)} has no shape of numbers, so an interval does not say its elements")
-        return np.full(shape, low), np.full(shape, high)  # type: ignore[arg-type]
+        return np.full(shape, low), np.full(shape, high)
     if "+-" in text:
         file, _, radius_text = text.rpartition("+-")
         radius, middle = _number(name, radius_text), read(file)

@@ -22,8 +22,8 @@ MAX_ELEMENTS = 64
 class Tensor:
     """The bounds of one tensor: arrays of float64 of its shape.
 
-    The ideal value of each element lies in [low, high].  What an implementation within the hypotheses computes is within
-    `error` of it; `introduced` is what the roundings of the tensor's own node add.  `unbounded` says why nothing is
+    The ideal value of each element lies in [low, high].  What an implementation within the hypotheses computes is
+    within `error` of it; `introduced` is what the roundings of the tensor's own node add.  `unbounded` says why nothing is
     known, "" where something is.
     """
 
@@ -40,7 +40,7 @@ class Tensor:
     @property
     def propagated(self) -> Array:
         """What is left of the error without the part introduced by the node, at least 0."""
-        return np.maximum(self.error - self.introduced, 0.0)
+        return np.asarray(np.maximum(self.error - self.introduced, 0.0))
 
     @property
     def largest_error(self) -> float:
@@ -114,19 +114,13 @@ class Bounds:
             "model": self.model,
             "edition": self.edition if self.checked else None,
             "hypotheses": self.hypotheses.as_json(),
-            "box": {
-                name: {"shape": list(low.shape), "low": float(low.min(initial=np.inf)), "high": float(high.max(initial=-np.inf)), "point": bool((low == high).all())}
-                for name, (low, high) in self.box.items()
-            },
+            "box": {name: _box_json(*ends) for name, ends in self.box.items()},
             "tensors": [_tensor_json(each) for each in self.listed(every_node)],
             "conditions": [
                 {"node": each.node, "condition": each.name, "holds": each.holds, "detail": each.detail}
                 for each in self.conditions
             ],
-            "decisions": [
-                {"what": each.what, "low": _number(each.low), "high": _number(each.high), "error": _number(each.error), "same": each.same}
-                for each in self.decisions
-            ],
+            "decisions": [_decision_json(each) for each in self.decisions],
             "shares": [{"node": node, "share": share} for node, share in self.shares],
             "split": self.split,
             "holds": self.holds,
@@ -140,6 +134,21 @@ class Bounds:
 
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def _box_json(low: Array, high: Array) -> dict[str, Any]:
+    empty = not low.size
+    return {
+        "shape": list(low.shape),
+        "low": None if empty else float(low.min()),
+        "high": None if empty else float(high.max()),
+        "point": bool((low == high).all()),
+    }
+
+
+def _decision_json(made: Decision) -> dict[str, Any]:
+    ends = {"low": _number(made.low), "high": _number(made.high), "error": _number(made.error)}
+    return {"what": made.what, **ends, "same": made.same}
 
 
 def _tensor_json(tensor: Tensor) -> dict[str, Any]:
@@ -176,7 +185,7 @@ def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
     for each in bounds.hypotheses.excludes:
         yield f"  excluded: {escape(each)}"
     yield ""
-    rows = [("value", "elements", "low", "high", "introduced", "error")]
+    rows: list[tuple[str, ...]] = [("value", "elements", "low", "high", "introduced", "error")]
     for tensor in bounds.listed(every_node):
         size = str(tensor.low.size)
         if tensor.unbounded:
@@ -215,5 +224,5 @@ def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
     open_ones = [each for each in bounds.conditions if not each.holds]
     yield ""
     yield f"conditions: {len(bounds.conditions)}, of which {len(bounds.conditions) - len(open_ones)} hold"
-    for each in open_ones:
-        yield f"  not shown: {each.name} at {each.node}: {each.detail}"
+    for condition in open_ones:
+        yield f"  not shown: {condition.name} at {condition.node}: {condition.detail}"

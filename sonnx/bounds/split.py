@@ -109,7 +109,7 @@ def _part(analyser: Analyser, box: Box, volume: float, goal: Goal) -> Part:
 
 
 def _sensitivity(run: Run, output: Value) -> Mapping[str, Array]:
-    """How much each input element moves the output element with the largest error, by the slopes of the adjoint pass."""
+    """How much each input element moves the output element with the largest error, by the maps of the transfers."""
     if output.unbounded or output.transfer is None:
         return {}
     worst = int(np.argmax(output.error + 1e-30 * (output.high - output.low)))

@@ -136,8 +136,8 @@ def sum_error(
     Lemma (theorems bounds.sum-*).  Number the roundings e so that each comes after those below it.  The error is
     Σ_e δ_e V_e, where |δ_e| <= u and V_e is what is rounded, and V_e differs from the exact sum P of its terms by at
     most g S, g = γ_(n+r).  A rounding of an addition has |P| <= H = min(S, (S + |y|) / 2): for the terms in P and the
-    terms outside, |P| + |y - P| <= S and |P| <= |y| + |y - P|; the last addition has P = y.  The roundings of scales add
-    up to at most r S (1 + g).  So for n >= 2
+    terms outside, |P| + |y - P| <= S and |P| <= |y| + |y - P|; the last addition has P = y.  The roundings of scales
+    add up to at most r S (1 + g).  So for n >= 2
 
         |error| <= r u S + (n - 2) u H + u |y| + (n - 1 + r) u g S + (number of roundings) least.
 

@@ -75,7 +75,7 @@ def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transf
     out = (*lead, *patches.places)
 
     def sums(x: Array) -> Array:
-        return patches.columns(x).sum(axis=2).reshape(out)
+        return np.asarray(patches.columns(x).sum(axis=2).reshape(out))
 
     def pull(rows: Array) -> Array:
         shares = (rows / number).reshape(len(rows), *lead, 1, prod(patches.places))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, pi
+from math import erf, inf, pi
 
 import numpy as np
 
@@ -147,19 +147,17 @@ def _bell(derivative: Callable[[Array], Array], top: float) -> Callable[[Context
 
 
 def _tanh_slope(x: Array) -> Array:
-    e = np.exp(-2 * x)
-    return 4 * e / (1 + e) ** 2
+    e: Array = np.exp(-2 * x)
+    return np.asarray(4 * e / (1 + e) ** 2)
 
 
 def _sigmoid_slope(x: Array) -> Array:
-    e = np.exp(-x)
-    return e / (1 + e) ** 2
+    e: Array = np.exp(-x)
+    return np.asarray(e / (1 + e) ** 2)
 
 
 def _erf(x: Array) -> Array:
-    from math import erf
-
-    return np.vectorize(erf, otypes=[np.float64])(x)
+    return np.asarray(np.vectorize(erf, otypes=[np.float64])(x))
 
 
 EXP = Function(

@@ -1,7 +1,7 @@
 """Transfer functions of operators that move elements: the operator's own definition says where each one goes.
 
-The definition is applied to the numbers of the elements instead of their values; what comes out says for each element of
-the output which element of which input it is.  No rounding is introduced.
+The definition is applied to the numbers of the elements instead of their values; what comes out says for each element
+of the output which element of which input it is.  No rounding is introduced.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
             if index not in places and each is not None and each.exact is None:
                 raise NotExecutable(f"{context.application.operator} has a bound for constant parameters only")
             given.append(None if each is None else each.exact)
-        key = (context.application.operator, tuple(context.application.attributes.items()), tuple(
-            (None if each is None else each.shape if index in places else each.exact.tobytes() if each.exact is not None else None)
+        parameters = tuple(
+            None if each is None or index in places or each.exact is None else (each.exact.tobytes(), each.shape)
             for index, each in enumerate(inputs)
-        ), context.outputs)  # fmt: skip
+        )
+        shapes = tuple(each.shape for _, each in held)
+        attributes = tuple(context.application.attributes.items())
+        key = context.application.operator, attributes, parameters, shapes, context.outputs
         found = context.cache.get(key)
         if found is None:
             start = 0

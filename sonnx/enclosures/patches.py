@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -45,12 +46,12 @@ class Patches:
         return view.reshape(*X.shape[:2], self.size, prod(slid.places))
 
     def scattered(self, columns: Array) -> Array:
-        """The transposed map: (..., kernel elements, places) to (..., spatial axes), sums of what lies over an element."""
+        """The transposed map: (..., kernel elements, places) to (..., spatial axes), summed over an element."""
         slid, lead = self.slid, columns.shape[:-2]
         padded = tuple(e + b + a for e, b, a in zip(slid.extents, slid.begins, slid.ends, strict=True))
         made = np.zeros((*lead, *padded))
         parts = columns.reshape(*lead, self.size, *slid.places)
-        front = (slice(None),) * len(lead)
+        front: tuple[Any, ...] = (slice(None),) * len(lead)
         for number, offsets in enumerate(product(*[range(size) for size in slid.kernel])):
             at = tuple(
                 slice(j * d, j * d + (count - 1) * s + 1, s)
@@ -58,4 +59,5 @@ class Patches:
             )
             made[front + at] += parts[(*front, number)]
         inside = tuple(slice(b, b + e) for b, e in zip(slid.begins, slid.extents, strict=True))
-        return made[front + inside]
+        found: Array = made[front + inside]
+        return found

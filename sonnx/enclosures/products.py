@@ -169,7 +169,7 @@ def matmul(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         return lambda rows: back(np.matmul(turned, rows.reshape(len(rows), *whole))).reshape(len(rows), *B.shape)
 
     def multiply(a: Array, b: Array) -> Array:
-        return np.matmul(a.reshape(a_shape), b.reshape(b_shape)).reshape(out)
+        return np.asarray(np.matmul(a.reshape(a_shape), b.reshape(b_shape)).reshape(out))
 
     count = prod(batch) * max(a_shape[-2], b_shape[-1]) + 1
     return [multiplied(context, A, B, Product(multiply, max(1, a_shape[-1]), pull_a, pull_b, count))]
@@ -199,7 +199,7 @@ def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         return lambda rows: turned(np.matmul(fixed, rows), trans_b)
 
     def multiply(a: Array, b: Array) -> Array:
-        return np.matmul(turned(a, trans_a), turned(b, trans_b))
+        return np.asarray(np.matmul(turned(a, trans_a), turned(b, trans_b)))
 
     n = A.shape[0 if trans_a else 1]
     how = Product(multiply, max(1, n), pull_a, pull_b, max(A.shape[1 if trans_a else 0], B.shape[0 if trans_b else 1]))
@@ -228,7 +228,7 @@ def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
     def multiply(x: Array, w: Array) -> Array:
         columns = patches.columns(x).reshape(N, group, height, places)
-        return np.matmul(w.reshape(group, rows_of, height), columns).reshape(out)
+        return np.asarray(np.matmul(w.reshape(group, rows_of, height), columns).reshape(out))
 
     def pull_x(w: Array) -> Pull:
         fixed = w.reshape(group, rows_of, height).swapaxes(-1, -2)

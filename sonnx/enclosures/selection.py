@@ -57,14 +57,14 @@ def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign
 
         def wanted(value: Value, rival: Array = rival) -> Array:
             high = above((value.high if sign > 0 else -value.low) + value.error)
-            return (high >= sure) & (rival >= (value.low if sign > 0 else -value.high) - value.error)
+            return np.asarray((high >= sure) & (rival >= (value.low if sign > 0 else -value.high) - value.error))
 
         made.append(context.refine(each, wanted))
     return made
 
 
 def _largest(lows: Array, highs: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
-    """Of candidates along axis 0: the range of the maximum, which one it surely is (or -1), and the noise where none is."""
+    """Of candidates along axis 0: the range of the maximum, which one it surely is, else -1, and the noise."""
     low, high = lows.max(axis=0), highs.max(axis=0)
     sure_low = below(lows - errors).max(axis=0)
     possible = above(highs + errors) >= sure_low

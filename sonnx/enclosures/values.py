@@ -37,7 +37,7 @@ Pull = Callable[[Array], Array]
 
 
 class NotBounded(Stop):
-    """The analysis has no transfer function for a part of the model, or a range exploded; the message names the node."""
+    """The analysis has no transfer function for a part of the model; the message names the node."""
 
     exit_code = 3
 
@@ -124,7 +124,8 @@ class Value:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents."""
-        return self.low.shape
+        shape: tuple[int, ...] = self.low.shape
+        return shape
 
     @cached_property
     def magnitude(self) -> Array:
@@ -174,7 +175,7 @@ class Transfer:
     relaxed: Linear | Lines | None = None
     sum: SumRecord | None = None
     absolute: Array | None = None
-    """Of a linear operator a bound of Σ |C_k| |x_k| and its constants; None where an element is one element of an input."""
+    """Of a linear operator a bound of Σ |C_k| |x_k| and its constants; None where elements are moved only."""
 
 
 class Refine(Protocol):
@@ -231,10 +232,10 @@ def _nothing(shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.float64(0), shape)
 
 
-def spread(array: Array | float, shape: tuple[int, ...]) -> Array:
+def spread(array: Array | float, shape: Sequence[int]) -> Array:
     """An array broadcast to a shape."""
     made = np.asarray(array)
-    return made if made.shape == shape else np.broadcast_to(made, shape)
+    return made if made.shape == tuple(shape) else np.broadcast_to(made, shape)
 
 
 def constant(name: str, array: Array) -> Value:

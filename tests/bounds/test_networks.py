@@ -13,8 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 from sonnx.bounds.analysis import Analyser, bound, bound_model, tightened
 from sonnx.bounds.box import box as make_box
-from sonnx.enclosures.hypotheses import hypotheses
 from sonnx.bounds.split import Goal, bisect
+from sonnx.enclosures.hypotheses import hypotheses
 from sonnx.model.reader import read
 from tests.support.ideal import evaluate
 

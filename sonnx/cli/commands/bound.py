@@ -28,8 +28,8 @@ from sonnx.report import text as text_report
 
 HELP = "bound the ranges of values and the errors of implementations"
 
-DESCRIPTION = """For every value of a model on a box of inputs: the range of the ideal value, and how far the value can be
-that any implementation within the hypotheses computes. Example: sonnx bound net.onnx --input "x=[-1,1]" --argmax.
+DESCRIPTION = """For every value of a model on a box of inputs: the range of the ideal value, and how far the value
+can be that any implementation within the hypotheses computes. Example: sonnx bound net.onnx --input "x=[-1,1]" --argmax.
 Exit codes: 0 everything asked is shown; 1 the model does not conform; 2 bad input; 3 a value is not bounded or a
 decision is not shown."""
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--input", action="append", default=[], metavar="NAME=BOX",
         help="the range of an input: [LOW,HIGH], FILE.npy, LOW.npy:HIGH.npy or FILE.npy+-RADIUS")  # fmt: skip
     add("--hypotheses", default=DEFAULT, metavar="NAME",
-        help=f"what is assumed of an implementation: {', '.join(predefined())}, or a .toml file (default {DEFAULT})")  # fmt: skip
+        help=f"about the implementation: {', '.join(predefined())}, or a .toml file (default {DEFAULT})")  # fmt: skip
     add("--every-node", action="store_true", help="show every value, not only the outputs")
     add("--difference", action="append", default=[], metavar="I-J",
         help="is the order of the elements I and J of the first output the same in every implementation?")  # fmt: skip
@@ -113,7 +113,7 @@ def _exit_code(found: Bounds, options: argparse.Namespace) -> int:
 def _deliver(found: Bounds, options: argparse.Namespace) -> None:
     if options.format == "npz":
         with options.output.open("wb") as file:
-            np.savez(file, **found.arrays())
+            np.savez(file, allow_pickle=False, **found.arrays())
         return
     if options.format == "json":
         deliver(found.to_json(every_node=options.every_node), options.output)
