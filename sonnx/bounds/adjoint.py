@@ -7,7 +7,8 @@ For *any* numbers h_k that stand for C_k' g,
 
 so a rounding of C_k' g costs at most its size times the error of x_k (telescoping, theorem bounds.telescoping).  Each
 entry of h_k is a sum of at most n float64 products, so Σ |C_k' g - h_k| |d_k| <= γ_n |g| Σ |C_k| |d_k|, and the last
-factor is `propagated`, which the forward pass has.  So γ_n propagated is added to the noise, and the pass is plain float64.
+factor is `propagated`, which the forward pass has.  So γ_n propagated is added to the noise, and the pass is plain
+float64.
 
 Ranges.  The same with y = Σ C_k x_k + constant, where |C_k| |x_k| stands for the propagated error, and with two lines
 for an elementwise operator: the upper one where an entry of the row is positive, the lower one where it is negative.
@@ -93,6 +94,20 @@ def contributions(target: Value, row: Array) -> dict[str, float]:
         value, g = found
         if value.transfer is not None:
             made[value.node] = made.get(value.node, 0.0) + float(_against(g, noise_of(value.transfer))[0])
+            for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+                if each.has_error:
+                    pending.add(each, pull(g))
+    return made
+
+
+def signs(target: Value, row: Array) -> dict[str, Array]:
+    """For each value the introduced errors with the signs that add up most in the row: what attains the bound."""
+    pending, made = _Pending(), dict[str, Array]()
+    pending.add(target, row)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        if value.transfer is not None:
+            made[value.name] = np.sign(g[0]) * value.introduced
             for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
                 if each.has_error:
                     pending.add(each, pull(g))

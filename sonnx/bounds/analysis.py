@@ -14,7 +14,7 @@ from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.box import box as make_box
-from sonnx.bounds.domain import BoundsDomain, Memory, empty
+from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.checker.checker import judge_model
 from sonnx.enclosures.hypotheses import DEFAULT, Hypotheses
@@ -110,6 +110,23 @@ class Analyser:
             if value is not None:
                 values[name] = domain.latest(value)
         return Run(values, domain.conditions, domain)
+
+    def nodes(self, box: Box, computed: Mapping[str, Array]) -> Mapping[str, Value]:
+        """What each node may make of the inputs that an implementation computed for it, by the name of its output.
+
+        A computed value outside its range, widened by its error, shows that the node's implementation is outside the
+        hypotheses, whatever the nodes before it did.
+
+        Args:
+            box: a point.
+            computed: every value of the run, by name.
+        """
+        domain = NodesDomain(self.hypotheses, self.folder, self.memory, computed)
+        elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
+        given = {name: _input(name, elements[name], each) for name, each in box.items()}
+        with np.errstate(all="ignore"):
+            interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
+        return domain.nodes
 
 
 def _input(name: str, element: str, interval: Interval) -> Value:

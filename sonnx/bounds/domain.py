@@ -254,6 +254,43 @@ class BoundsDomain:
         return self.refined.get(value.serial, value)
 
 
+class NodesDomain(BoundsDomain):
+    """Each node by itself: its inputs are the values an implementation computed, which have no error here.
+
+    Args:
+        hypotheses: about the implementations.
+        folder: where the model file stands.
+        memory: what runs share.
+        computed: the values by name, from one run of the implementation.
+    """
+
+    def __init__(
+        self, hypotheses: Hypotheses, folder: Path | None, memory: Memory, computed: Mapping[str, Array]
+    ) -> None:
+        super().__init__(hypotheses, folder, memory, tighten=False)
+        self.computed = computed
+        self.nodes: dict[str, Value] = {}
+        """What each node may make of its inputs, by the name of its output."""
+
+    def call(
+        self, call: Call, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+    ) -> Transferred[Value, tuple[Condition, ...]]:
+        """The bounds of the outputs of a call; what follows sees the computed values."""
+        made, conditions = super().call(call, inputs, outputs)
+        following = []
+        for value in made:
+            if value is not None and not value.is_point and not value.unbounded:
+                self.nodes[value.name] = value
+                array = self.computed[value.name].astype(np.float64)
+                why = "" if np.isfinite(array).all() else f"{value.node}: computed an infinity or NaN"
+                zero = nothing(array.shape)
+                value = replace(
+                    value, low=array, high=array, error=zero, introduced=zero, transfer=None, unbounded=why
+                )
+            following.append(value)
+        return Transferred(following, conditions)
+
+
 BROADCASTING = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Equal", "Less", "Greater")
 
 
@@ -302,6 +339,3 @@ def _finite_constant(name: str, array: Array) -> Value:
                 constant(name, np.zeros_like(array)), unbounded=f"the constant {quote(name)} is infinite or NaN"
             )
     return constant(name, array)
-
-
-Given = Mapping[str, Value]
