@@ -1,13 +1,13 @@
 """Figures of `sonnx bound`: soundness by sampling, time, tightness, boxes, faults that a tolerance catches, functions.
 
-    python -m benchmarks.bounds soundness MODEL...  [--points N] [--radius R]
-    python -m benchmarks.bounds points MODEL...
-    python -m benchmarks.bounds attained MODEL...
-    python -m benchmarks.bounds boxes MODEL... --radius R
-    python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
-    python -m benchmarks.bounds decisions MODEL... [--points N]
-    python -m benchmarks.bounds faults MODEL... [--points N]
-    python -m benchmarks.bounds functions
+python -m benchmarks.bounds soundness MODEL...  [--points N] [--radius R]
+python -m benchmarks.bounds points MODEL...
+python -m benchmarks.bounds attained MODEL...
+python -m benchmarks.bounds boxes MODEL... --radius R
+python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
+python -m benchmarks.bounds decisions MODEL... [--points N]
+python -m benchmarks.bounds faults MODEL... [--points N]
+python -m benchmarks.bounds functions
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def soundness(options):
             found = analyser.run(make_box(model, ends))
             known = {**found.values, **{v.name: tightened(found, v.name) for v in model.graph.outputs}}
             for _ in range(options.samples if options.radius else 1):
-                given = {n: each + radius * source.uniform(-1, 1, each.shape).astype(np.float32) for n, each in x.items()}
+                given = {
+                    n: each + radius * source.uniform(-1, 1, each.shape).astype(np.float32) for n, each in x.items()
+                }
                 given = {n: np.clip(each, x[n] - radius, x[n] + radius) for n, each in given.items()}
                 for each in runs:
                     names = [output.name for output in each.get_outputs()]
@@ -157,7 +159,9 @@ def disturbed(path, box, signs):
     wide = []
     for each in source.initializer:
         array = numpy_helper.to_array(each)
-        wide.append(numpy_helper.from_array(array.astype(np.float64) if array.dtype == np.float32 else array, each.name))
+        wide.append(
+            numpy_helper.from_array(array.astype(np.float64) if array.dtype == np.float32 else array, each.name)
+        )
     del source.initializer[:]
     source.initializer.extend([*wide, *extra])
     for value in (*source.input, *source.output):
@@ -220,7 +224,9 @@ def decisions(options):
             found = bound_model(model, make_box(model, inputs_of(model, source)), hypotheses("ieee-any"),
                                 Path(path), unchecked=True, argmax=True)  # fmt: skip
             same += found.decisions[0].same
-        print(f"{Path(path).stem}: the largest element is the same in every implementation at {same} of {options.points}")
+        print(
+            f"{Path(path).stem}: the largest element is the same in every implementation at {same} of {options.points}"
+        )
 
 
 def faulty(proto, bits):
@@ -252,7 +258,9 @@ def faults(options):
                 by_model += excess(whole, values[whole.name].astype(float)) > 1
                 alone = analyser.nodes(make_box(model, x), values)
                 by_node += any(excess(each, values[name].astype(float)) > 1 for name, each in alone.items())
-            print(f"{Path(path).stem}: {called}: node {by_node / options.points:.0%}, model {by_model / options.points:.0%}")
+            print(
+                f"{Path(path).stem}: {called}: node {by_node / options.points:.0%}, model {by_model / options.points:.0%}"
+            )
 
 
 def functions(options):

@@ -7,8 +7,8 @@ For *any* numbers h_k that stand for C_k' g,
 
 so a rounding of C_k' g costs at most its size times the error of x_k (telescoping, theorem bounds.telescoping).  Each
 entry of h_k is a sum of at most n float64 products, so Σ |C_k' g - h_k| |d_k| <= γ_n |g| Σ |C_k| |d_k|, and the last
-factor is `propagated`, which the forward pass has.  So γ_n propagated is added to the noise, and the pass is plain
-float64.
+factor is `propagated`, which the forward pass has.  So γ_n propagated is part of `Transfer.noise`, and the pass is
+plain float64.
 
 Ranges.  The same with y = Σ C_k x_k + constant, where |C_k| |x_k| stands for the propagated error, and with two lines
 for an elementwise operator: the upper one where an entry of the row is positive, the lower one where it is negative.
@@ -21,18 +21,12 @@ from math import prod
 
 import numpy as np
 
-from sonnx.enclosures.arithmetic import UNIT, accumulated, grown, magnitude
-from sonnx.enclosures.values import Linear, Lines, Transfer, Value, spread
+from sonnx.enclosures.arithmetic import UNIT, grown, magnitude
+from sonnx.enclosures.values import Linear, Lines, Value, spread
 from sonnx.numerics.formats import Array
 
 BLOCK_ELEMENTS = 1 << 23
 """Elements of the widest rows that are followed at once."""
-
-
-def noise_of(made: Transfer) -> Array:
-    """The noise of a transfer with the slack for the roundings of the adjoint pass."""
-    slack = accumulated(made.terms + 2)
-    return grown(made.introduced + made.residual + slack * np.asarray(made.propagated), 4)
 
 
 class _Pending:
@@ -74,7 +68,7 @@ def errors(target: Value, rows: Array) -> Array:
             if value.has_error:
                 bound = bound + _against(g, value.error)
             continue
-        bound = bound + _against(g, noise_of(value.transfer))
+        bound = bound + _against(g, value.transfer.noise)
         steps += 2
         for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
             if not each.has_error:
@@ -93,7 +87,7 @@ def contributions(target: Value, row: Array) -> dict[str, float]:
     while (found := pending.pop()) is not None:
         value, g = found
         if value.transfer is not None:
-            made[value.node] = made.get(value.node, 0.0) + float(_against(g, noise_of(value.transfer))[0])
+            made[value.node] = made.get(value.node, 0.0) + float(_against(g, value.transfer.noise)[0])
             for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
                 if each.has_error:
                     pending.add(each, pull(g))
@@ -161,8 +155,7 @@ def _upper(target: Value, rows: Array) -> Array:
             total = total + (flat_up @ lines.upper_offset.reshape(-1) + flat_down @ lines.lower_offset.reshape(-1))
             offsets = np.maximum(np.abs(lines.upper_offset), np.abs(lines.lower_offset)).reshape(-1)
             size = size + np.abs(g).reshape(len(g), -1) @ offsets * (flat_up.shape[1] + 4)
-            slopes = np.maximum(np.abs(lines.upper_slope), np.abs(lines.lower_slope))
-            slack = slack + _against(g, 4 * UNIT * grown(slopes * x.magnitude, 1))
+            slack = slack + _against(g, made.slack)
             after = pending.add(x, h)
             if after is not None:
                 slack = slack + _against(2 * UNIT * after, x.magnitude)
@@ -171,20 +164,13 @@ def _upper(target: Value, rows: Array) -> Array:
         assert isinstance(made.relaxed, Linear)  # noqa: S101  the only other kind
         if made.relaxed.low.strides != (0,) * made.relaxed.low.ndim or made.relaxed.low.any():
             ends(g, made.relaxed.low, made.relaxed.high)
-        slack = slack + _against(g, accumulated(made.terms + 2) * _absolute(made))
+        slack = slack + _against(g, made.slack)
         for each, pull in zip(made.inputs, made.pulls, strict=True):
             after = pending.add(each, pull(g))
             if after is not None:
                 slack = slack + _against(2 * UNIT * after, each.magnitude)
         steps += 2
     return np.asarray(total + grown(size * 2 * UNIT * (steps + 2) + slack, 6 + steps))
-
-
-def _absolute(made: Transfer) -> Array:
-    """A bound of Σ |C_k| |x_k| of a linear operator."""
-    if made.absolute is not None:
-        return made.absolute
-    return magnitude(made.low, made.high)
 
 
 def one_hot(shape: tuple[int, ...], elements: Array) -> Array:

@@ -205,9 +205,9 @@ def bound_model(
     """
     known = catalogue.editions()
     name = PurePath(path).name if path else "model"
+    analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
     if not unchecked:
         require_conforming(judge_model(model, name, edition or known.default))
-    analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {each: tightened(run, each) for each in outputs if each in run.values}

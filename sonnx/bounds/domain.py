@@ -277,18 +277,17 @@ class NodesDomain(BoundsDomain):
     ) -> Transferred[Value, tuple[Condition, ...]]:
         """The bounds of the outputs of a call; what follows sees the computed values."""
         made, conditions = super().call(call, inputs, outputs)
-        following = []
-        for value in made:
-            if value is not None and not value.is_point and not value.unbounded:
-                self.nodes[value.name] = value
-                array = self.computed[value.name].astype(np.float64)
-                why = "" if np.isfinite(array).all() else f"{value.node}: computed an infinity or NaN"
-                zero = nothing(array.shape)
-                value = replace(
-                    value, low=array, high=array, error=zero, introduced=zero, transfer=None, unbounded=why
-                )
-            following.append(value)
-        return Transferred(following, conditions)
+        return Transferred([each and self._following(each) for each in made], conditions)
+
+    def _following(self, value: Value) -> Value:
+        """What the nodes after it see of a value: what was computed, without error."""
+        if value.is_point or value.unbounded:
+            return value
+        self.nodes[value.name] = value
+        array = self.computed[value.name].astype(np.float64)
+        why = "" if np.isfinite(array).all() else f"{value.node}: computed an infinity or NaN"
+        zero = nothing(array.shape)
+        return replace(value, low=array, high=array, error=zero, introduced=zero, transfer=None, unbounded=why)
 
 
 BROADCASTING = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Equal", "Less", "Greater")

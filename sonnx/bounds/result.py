@@ -23,8 +23,8 @@ class Tensor:
     """The bounds of one tensor: arrays of float64 of its shape.
 
     The ideal value of each element lies in [low, high].  What an implementation within the hypotheses computes is
-    within `error` of it; `introduced` is what the roundings of the tensor's own node add.  `unbounded` says why nothing is
-    known, "" where something is.
+    within `error` of it; `introduced` is what the roundings of the tensor's own node add.  `unbounded` says why nothing
+    is known, "" where something is.
     """
 
     name: str

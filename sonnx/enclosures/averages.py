@@ -28,7 +28,9 @@ def batch_normalization(context: Context, inputs: Sequence[Value | None]) -> lis
     epsilon = float(np.float32(context.parameter("epsilon", 1e-5)))
     sum_low, sum_high = below(var + epsilon), above(var + epsilon)
     unit = FORMATS[context.element].unit
-    if not context.require("argument", bool((sum_low > 0).all() and (var >= 0).all()), "var + epsilon is positive"):
+    if not context.require(
+        "argument", bool((sum_low > context.flushed).all() and (var >= 0).all()), "var + epsilon is positive"
+    ):
         return [not_known(X.shape)]
     root_low, root_high = below(np.sqrt(sum_low)), above(np.sqrt(sum_high))
     corners = below(scale / root_low), below(scale / root_high), above(scale / root_low), above(scale / root_high)

@@ -60,13 +60,14 @@ def transfer(function: Function) -> TransferFunction:
         assert X is not None  # noqa: S101  the count of inputs is checked before
         X = context.refine(X, lambda value: _matters(context, function, value))
         if function.domain > -inf:
-            least = float(below(X.low - X.error).min(initial=inf))
+            least = float(below(below(X.low - X.error) - context.flushed).min(initial=inf))
             inside = least > function.domain or (function.modulus is not None and bool((X.low >= X.error).all()))
             if not context.require("argument", inside, f"computed arguments are at least {least:.3g}"):
                 wide = np.full(X.shape, inf)
                 return [Transfer(-wide, wide, wide)]
         low, high = function.image(context, X.low, X.high)
-        s_low, s_high = function.slopes(context, below(X.low - X.error), above(X.high + X.error))
+        wide = X.error + context.flushed
+        s_low, s_high = function.slopes(context, below(X.low - wide), above(X.high + wide))
         c, r = centre(s_low, s_high)
         if function.modulus is not None:
             limit = function.modulus(X.error)
@@ -75,9 +76,15 @@ def transfer(function: Function) -> TransferFunction:
             residual = np.where(steep, limit, times(r, X.error))
         else:
             residual = times(r, X.error)
+        if context.flushed:
+            steepest = np.maximum(np.abs(s_low), np.abs(s_high))
+            change = grown(np.minimum(steepest, 1e300) * context.flushed, 2)
+            if function.modulus is not None:
+                change = np.minimum(change, function.modulus(np.array(context.flushed)))
+            residual = residual + change
         propagated = times(np.abs(c), X.error)
         value = grown(magnitude(low, high) + propagated + residual, 2)
-        introduced = np.zeros(X.shape) if function.exact else context.hypotheses.function(
+        introduced = context.moved(X.shape) if function.exact else context.hypotheses.function(
             function.name, context.element, value
         )  # fmt: skip
         largest = FORMATS[context.element].largest
@@ -275,7 +282,7 @@ def _rectified(context: Context, X: Value | None, alpha: float, *, exact: bool) 
         size = np.where(positive, 0.0, abs(alpha) * np.maximum(np.abs(low) + error, 0.0))
         introduced = np.where(positive, 0.0, context.hypotheses.rounding(context.element, grown(size, 2)))
     if context.hypotheses.flush:
-        introduced = introduced + FORMATS[context.element].normal
+        introduced = introduced + context.flushed
 
     def pull(rows: Array) -> Array:
         return rows * c
@@ -340,7 +347,7 @@ def _between(context: Context, X: Value, least: float, most: float) -> list[Tran
     return [
         Transfer(
             *image,
-            np.zeros(X.shape),
+            context.moved(X.shape),
             (X,),
             (lambda rows: rows * c,),
             1,

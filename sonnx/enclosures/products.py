@@ -263,7 +263,8 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
     B = context.refine(B, lambda value: (value.low <= value.error) & (value.high >= -value.error))
     away = np.where((B.low > 0) | (B.high < 0), np.minimum(np.abs(B.low), np.abs(B.high)), 0.0)
-    least = below(away - B.error)
+    error_b = B.error + context.flushed
+    least = below(away - error_b)
     if not context.require(
         "divisor", bool((least > 0).all()), f"the divisor is at least {away.min(initial=np.inf):.3g} from 0"
     ):
@@ -277,7 +278,7 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     # a^/b^ - a/b = da / b - (a / b) db / b + second-order terms: with |b^| >= least,
     # |a^/b^ - a/b| <= (|da| + |a/b| |db|) / least.
     quotient = magnitude(low, high)
-    error = grown((A.error + quotient * B.error) / least, 4)
+    error = grown((A.error + quotient * error_b) / least, 4)
     inverse_low, inverse_high = below(np.minimum(1 / B.low, 1 / B.high)), above(np.maximum(1 / B.low, 1 / B.high))
     inverse, reach = centre(inverse_low, inverse_high)
     values: list[Value] = []
@@ -288,7 +289,7 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         values, pulls = [A], [unbroadcast(A.shape, spread(inverse, shape))]
         propagated = grown(np.abs(inverse) * A.error, 1)
         # da / b^ - inverse da: |1/b^ - inverse| <= |1/b^ - 1/b| + reach
-        residual = grown((B.error / away / least + reach) * A.error + quotient * B.error / least, 6)
+        residual = grown((error_b / away / least + reach) * A.error + quotient * error_b / least, 6)
     computed = grown(quotient + error, 1)
     introduced = context.hypotheses.sum(context.element, 1, 1, computed, computed, operands=A.largest)
     if context.hypotheses.flush:

@@ -38,7 +38,9 @@ def extremum(sign: float) -> TransferFunction:
         propagated = np.where(chosen >= 0, selected, 0.0)
         low, high = (low, high) if sign > 0 else (-high, -low)
         terms = max([prod(shape) // max(1, prod(each.shape)) for _, each in used], default=1) + 1
-        return [Transfer(low, high, nothing(shape), tuple(each for _, each in used), pulls, terms, propagated, noise)]
+        return [
+            Transfer(low, high, context.moved(shape), tuple(each for _, each in used), pulls, terms, propagated, noise)
+        ]
 
     return apply
 
@@ -124,7 +126,7 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
         return patches.scattered(spread)
 
     return Transfer(
-        low.reshape(out), high.reshape(out), nothing(out), (X,), (pull,), patches.size + 1,
+        low.reshape(out), high.reshape(out), context.moved(out), (X,), (pull,), patches.size + 1,
         errors.reshape(out), noise.reshape(out),
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.enclosures.arithmetic import magnitude
+from sonnx.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
 from sonnx.enclosures.hypotheses import Hypotheses
 from sonnx.graph.environment import LARGEST, RUN_TIME
 from sonnx.language.evaluator import TensorFacts, Unknown
@@ -177,6 +177,23 @@ class Transfer:
     absolute: Array | None = None
     """Of a linear operator a bound of Σ |C_k| |x_k| and its constants; None where elements are moved only."""
 
+    @cached_property
+    def noise(self) -> Array:
+        """Introduced and residual errors with the slack for the roundings of the adjoint pass."""
+        slack = accumulated(self.terms + 2)
+        return grown(self.introduced + self.residual + slack * np.asarray(self.propagated), 4)
+
+    @cached_property
+    def slack(self) -> Array:
+        """What the roundings of a pulled row cost in the relaxation, for an entry 1 of the row over the output."""
+        if isinstance(self.relaxed, Lines):
+            lines = self.relaxed
+            slopes = np.maximum(np.abs(lines.upper_slope), np.abs(lines.lower_slope))
+            return 4 * UNIT * grown(slopes * self.inputs[0].magnitude, 1)
+        absolute = magnitude(self.low, self.high) if self.absolute is None else self.absolute
+        made: Array = accumulated(self.terms + 2) * absolute
+        return made
+
 
 class Refine(Protocol):
     """Better bounds of a value where an operator depends on them."""
@@ -200,6 +217,15 @@ class Context:
     require: Callable[[str, bool, str], bool]
     outputs: int = 1
     cache: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def flushed(self) -> float:
+        """What taking a subnormal number for zero changes at most; 0 where the hypotheses exclude that."""
+        return FORMATS[self.element].normal if self.hypotheses.flush else 0.0
+
+    def moved(self, shape: Sequence[int]) -> Array:
+        """The introduced error of an operator that chooses elements: a subnormal one may become zero."""
+        return np.full(shape, self.flushed) if self.flushed else nothing(shape)
 
     def parameter(self, name: str, absent: Any = None) -> Any:
         """A parameter of the node by its effective value."""

@@ -1,7 +1,8 @@
-"""Whole networks: every tensor, for points and boxes, against long double, onnxruntime at every level, and the executor."""
+"""Whole networks: every tensor, for points and boxes, against long double, onnxruntime and the executor."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
 def dense(seed: int, sizes: list[int], activation: str, *, split_bias: bool = True) -> Any:
     """A network of dense layers with random weights."""
     source, nodes, weights, value = np.random.default_rng(seed), [], [], "x"
-    for layer, (rows, columns) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for layer, (rows, columns) in enumerate(pairwise(sizes)):
         w = (source.normal(size=(rows, columns)) * (1.6 / rows**0.5)).astype(np.float32)
         b = (source.normal(size=(columns,)) * 0.2).astype(np.float32)
         weights += [numpy_helper.from_array(w, f"w{layer}"), numpy_helper.from_array(b, f"b{layer}")]

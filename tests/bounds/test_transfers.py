@@ -1,4 +1,4 @@
-"""Each transfer function against ideal values in long double, onnxruntime, the executor, and float32 sums in any order."""
+"""Each transfer function against long double, onnxruntime, the executor, and float32 sums in any order."""
 
 from __future__ import annotations
 
@@ -65,14 +65,16 @@ CASES = [
          [random((3,)), random((3,), 1), random((3,), 2, 10.0), abs(random((3,), 3, 1e-3))], {"epsilon": 1e-3}),
     Case("Softmax", [(2, 6)], attributes={"axis": -1}),
     Case("Softmax", [(2, 3, 4)], attributes={"axis": 1}, low=-30.0, high=30.0),
-    Case("MaxPool", [(1, 2, 6, 6)], attributes={"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 0]}, version=12),
+    Case("MaxPool", [(1, 2, 6, 6)], version=12,
+         attributes={"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 0]}),
     Case("GlobalMaxPool", [(1, 2, 6, 6)]),
     Case("AveragePool", [(1, 2, 6, 6)], attributes={"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}),
     Case("AveragePool", [(1, 2, 6)], attributes={"kernel_shape": [4], "pads": [1, 1], "count_include_pad": 1}),
     Case("GlobalAveragePool", [(2, 3, 7, 5)]),
     Case("ReduceMean", [(2, 3, 7)], attributes={"axes": [1, 2], "keepdims": 0}),
     Case("ReduceSum", [(2, 3, 7)], [ints(2)]),
-    *[Case(name, [(5, 7)]) for name in ("Relu", "LeakyRelu", "Sigmoid", "Tanh", "Exp", "Sin", "Softplus", "Abs", "Neg")],
+    *[Case(name, [(5, 7)]) for name in ("Relu", "LeakyRelu", "Sigmoid", "Tanh", "Exp")],
+    *[Case(name, [(5, 7)]) for name in ("Sin", "Softplus", "Abs", "Neg")],
     Case("LeakyRelu", [(5, 7)], attributes={"alpha": -0.25}),
     Case("Sigmoid", [(5, 7)], low=-80.0, high=20.0),
     Case("Tanh", [(5, 7)], low=-1e-3, high=1e-3),
@@ -102,12 +104,13 @@ def model_of(case: Case) -> Any:
     names = [f"x{index}" for index in range(len(case.inputs))]
     constants = [f"c{index}" for index in range(len(case.constants))]
     listed = [*constants, *names] if case.order == "constants first" else [*names, *constants]
+    given, stored = zip(names, case.inputs, strict=True), zip(constants, case.constants, strict=True)
     node = helper.make_node(case.operator, listed, ["y"], name="node", **case.attributes)
     graph = helper.make_graph(
         [node], "graph",
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in zip(names, case.inputs, strict=True)],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in given],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(np.asarray(array), name) for name, array in zip(constants, case.constants, strict=True)],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in stored],
     )  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.version)])
     model.ir_version = 8
@@ -240,3 +243,50 @@ def test_a_model_file_is_read_from_a_path(tmp_path: Path) -> None:
     found = bound(path, {"x0": np.array([-1.0, 2.0], np.float32)}, unchecked=True)
     assert found["y"].low.tolist() == [0.0, 2.0]
     assert found["y"].error.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("operator", "version"), [("Less", 13), ("Greater", 13), ("Equal", 13)])
+def test_comparisons_are_decided_or_open(operator: str, version: int) -> None:
+    data = model_of(Case(operator, [(3,), (3,)], version=version)).SerializeToString()
+    a = np.array([0.0, 0.0, 0.0], np.float32), np.array([1.0, 1.0, 0.0], np.float32)
+    b = np.array([2.0, 0.5, 0.0], np.float32), np.array([3.0, 2.0, 0.0], np.float32)
+    found = bound(data, {"x0": a, "x1": b}, unchecked=True)["y"]
+    sure = {"Less": [1, 0, 0], "Greater": [0, 0, 0], "Equal": [0, 0, 1]}[operator]
+    possible = {"Less": [1, 1, 0], "Greater": [0, 1, 0], "Equal": [0, 1, 1]}[operator]
+    assert (found.low.tolist(), found.high.tolist()) == (sure, possible)
+
+
+def test_where_on_an_open_condition_has_no_bound() -> None:
+    """The condition x > 1e-9 may be computed otherwise: the error is the difference of the branches, not 0."""
+    nodes = [
+        helper.make_node("Mul", ["x", "w"], ["p"]), helper.make_node("Greater", ["p", "t"], ["c"]),
+        helper.make_node("Where", ["c", "one", "minus"], ["y"]),
+    ]  # fmt: skip
+    constants = {"w": 1 / 3, "t": 0.1, "one": 1.0, "minus": -1.0}
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1,))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1,))],
+        [numpy_helper.from_array(np.array([each], np.float32), name) for name, each in constants.items()],
+    )  # fmt: skip
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
+    near = bound(data, {"x": np.array([0.3], np.float32)}, unchecked=True)
+    assert "condition is not shown" in near["y"].unbounded
+    far = bound(data, {"x": np.array([0.9], np.float32)}, unchecked=True)
+    assert (far["y"].low.item(), far["y"].error.item()) == (1.0, 0.0)
+
+
+def test_splits_erf_and_dropout() -> None:
+    split = helper.make_node("Split", ["x0", "sizes"], ["y", "z"], axis=1)
+    graph = helper.make_graph(
+        [helper.make_node("Erf", ["x0"], ["e"]), helper.make_node("Dropout", ["e"], ["d"]), split], "g",
+        [helper.make_tensor_value_info("x0", TensorProto.FLOAT, (2, 5))],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "dyz"],
+        [numpy_helper.from_array(ints(2, 3), "sizes")],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    x = random((2, 5))
+    found = bound(model.SerializeToString(), {"x0": x}, "onnxruntime-cpu", unchecked=True)
+    session = ort.InferenceSession(model.SerializeToString())
+    for name, computed in zip("dyz", session.run(list("dyz"), {"x0": x}), strict=True):
+        assert inside(found[name], computed, found[name].error)
+    assert found["z"].low.tolist() == x[:, 2:].astype(float).tolist()

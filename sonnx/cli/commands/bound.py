@@ -29,7 +29,8 @@ from sonnx.report import text as text_report
 HELP = "bound the ranges of values and the errors of implementations"
 
 DESCRIPTION = """For every value of a model on a box of inputs: the range of the ideal value, and how far the value
-can be that any implementation within the hypotheses computes. Example: sonnx bound net.onnx --input "x=[-1,1]" --argmax.
+can be that any implementation within the hypotheses computes. Example:
+sonnx bound net.onnx --input "x=[-1,1]" --argmax.
 Exit codes: 0 everything asked is shown; 1 the model does not conform; 2 bad input; 3 a value is not bounded or a
 decision is not shown."""
 
