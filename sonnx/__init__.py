@@ -8,6 +8,7 @@ from sonnx.checker.report import Finding, NotConforming, Report, Verdict
 from sonnx.model.reader import Unreadable
 
 if TYPE_CHECKING:
+    from sonnx.bounds.analysis import bound
     from sonnx.executor.comparison import compare
     from sonnx.executor.executor import run
 
@@ -22,13 +23,14 @@ __all__ = [
     "Unreadable",
     "UsageError",
     "Verdict",
+    "bound",
     "check",
     "compare",
     "run",
 ]
 
 
-_LATER = {"run": "sonnx.executor.executor", "compare": "sonnx.executor.comparison"}
+_LATER = {"bound": "sonnx.bounds.analysis", "run": "sonnx.executor.executor", "compare": "sonnx.executor.comparison"}
 
 
 def __getattr__(name: str) -> object:

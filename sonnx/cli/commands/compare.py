@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
@@ -16,7 +17,14 @@ from sonnx.checker.report import NotConforming
 from sonnx.checker.request import open_model
 from sonnx.cli.check_options import amount
 from sonnx.cli.commands.run import expected_outputs, given_inputs
-from sonnx.executor.comparison import BoundViolation, Comparison, Source, compare_source, recorded_runtime, source_of
+from sonnx.executor.comparison import (
+    BoundViolation,
+    Comparison,
+    Source,
+    compare_source,
+    recorded_runtime,
+    source_of,
+)
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.executor.runtimes import Runtime, runtime
@@ -25,6 +33,9 @@ from sonnx.model.symbols import bind, bindings
 from sonnx.numerics.formats import Array
 from sonnx.report import comparison as report
 from sonnx.report.formats import HASHED, OWN, RESULTS, render, render_result
+
+if TYPE_CHECKING:
+    from sonnx.bounds.tolerance import BoundTolerance
 
 HELP = "compare a runtime with the exact values"
 
@@ -53,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--every-node", action="store_true", help="every node too: on equal inputs, and accumulated")
     add("--max-ulp", type=amount("steps", least=0, largest=MOST), default=None, metavar="K",
         help="exit 1 where a value is more than K ulp away")  # fmt: skip
+    add("--bound", nargs="?", const="onnxruntime-cpu", default=None, metavar="HYPOTHESES",
+        help="exit 1 where a value is outside the bound under hypotheses (default onnxruntime-cpu)")  # fmt: skip
     add("--no-special-mismatch", action="store_true", help="exit 1 where NaN, an infinity or a zero's sign differs")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="compare a model that does not conform")
@@ -88,17 +101,21 @@ def compare_files(options: argparse.Namespace) -> int:
     model, digest = open_model(options.model, options.format in HASHED)
     source = source_of(bind(model, numbers) if numbers else model, options.model, changed=bool(numbers))
     runs, said = _runs(source.model, options)
+    tolerance = _tolerance(source, options)
     try:
         with Line() as progress:
             found = compare_source(
                 source, _runtime(source, options), runs, edition=options.edition, unchecked=options.unchecked,
                 every_node=options.every_node, inputs=said, progress=progress,
+                tolerance=tolerance,
             )  # fmt: skip
     except NotConforming as stop:
         checked = replace(stop.report, name=options.model, sha256=digest)
         deliver(render(options.format, [checked], {}, stop.exit_code), options.output)
         print(f"sonnx: {escape(str(stop))}; --unchecked compares it all the same", file=sys.stderr)
         return stop.exit_code
+    for reason in tolerance.without_bounds if tolerance is not None else ():
+        print(f"sonnx: not judged by bounds: {escape(reason)}", file=sys.stderr)
     found = replace(found, sha256=digest)
     broken = [*_unusable(found), *found.violations(options.max_ulp, options.no_special_mismatch)]
     code = BROKEN if broken else 0
@@ -112,6 +129,16 @@ def _document(options: argparse.Namespace, found: Comparison, broken: Sequence[B
     from sonnx.report.comparison_result import of_comparison  # most comparisons are read as text
 
     return render_result(options.format, of_comparison(found, broken, code, options.model))
+
+
+def _tolerance(source: Source, options: argparse.Namespace) -> BoundTolerance | None:
+    if options.bound is None:
+        return None
+    from sonnx.bounds.tolerance import BoundTolerance  # most comparisons have none
+    from sonnx.enclosures.hypotheses import hypotheses
+
+    made = hypotheses(options.bound)
+    return BoundTolerance(source.model, made, source.folder, options.edition, every_node=options.every_node)
 
 
 def _unusable(found: Comparison) -> list[BoundViolation]:
