@@ -162,7 +162,7 @@ def _upper(target: Value, rows: Array) -> Array:
             steps += 2
             continue
         assert isinstance(made.relaxed, Linear)  # noqa: S101  the only other kind
-        if made.relaxed.low.strides != (0,) * made.relaxed.low.ndim or made.relaxed.low.any():
+        if made.relaxed.low.any() or made.relaxed.high.any():
             ends(g, made.relaxed.low, made.relaxed.high)
         slack = slack + _against(g, made.slack)
         for each, pull in zip(made.inputs, made.pulls, strict=True):
