@@ -21,12 +21,12 @@ def bar(done: int, of: int, width: int = 20) -> str:
 class Line:
     """The status line; nothing is written where standard error is not a terminal.
 
-    `quiet` is the number of seconds before the first update is shown.
+    `delay` is the number of seconds before the first update is shown.
     """
 
-    def __init__(self, quiet: float = 0.0) -> None:
+    def __init__(self, delay: float = 0.0) -> None:
         self.seen = sys.stderr.isatty()
-        self.next_update = monotonic() + quiet
+        self.next_update = monotonic() + delay
         self.shown = False
 
     def __call__(self, text: str) -> None:

@@ -211,7 +211,7 @@ class _Check:
         for rule in self.rules.deciding("tensor"):
             self._decide(rule, Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
-            self.builder.add_note("values that stand outside the file are not read; their descriptions are judged")
+            self.builder.add_note("external data are not read; their descriptions are checked")
 
     def _default_inputs(self, scope: Scope) -> None:
         """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""

@@ -46,26 +46,26 @@ def outline(model: Model) -> Outline:
     constants = {tensor.name for tensor in graph.initializers} | {tensor.name for tensor in graph.sparse_initializers}
     given = [(position, value.name) for position, value in enumerate(graph.inputs) if value.name not in constants]
     boxes = [Box(f"graph/input[{position}]", name, INPUT) for position, name in given]
-    made = {name: number for number, (_, name) in enumerate(given)}
+    box_of = {name: number for number, (_, name) in enumerate(given)}
     edges: dict[tuple[int, int], None] = {}
     backward = 0
-    shown = [index for index in range(len(graph.nodes)) if index not in users]
-    produced = {name for index in shown for name in graph.nodes[index].outputs if name}
-    for index in shown:
+    drawn = [index for index in range(len(graph.nodes)) if index not in users]
+    produced = {name for index in drawn for name in graph.nodes[index].outputs if name}
+    for index in drawn:
         node, number = graph.nodes[index], len(boxes)
         nested = any(True for _ in subgraphs(node))
         boxes.append(Box(f"graph/node[{index}]", node.name, node.operator, tuple(inner.get(index, ())), nested))
         for name in node.inputs:
-            if name in made:
-                edges[made[name], number] = None
+            if name in box_of:
+                edges[box_of[name], number] = None
             elif name in produced:
                 backward += 1
-        made |= dict.fromkeys(filter(None, node.outputs), number)
+        box_of |= dict.fromkeys(filter(None, node.outputs), number)
     for position, value in enumerate(graph.outputs):
         number = len(boxes)
         boxes.append(Box(f"graph/output[{position}]", value.name, OUTPUT))
-        if value.name in made:
-            edges[made[value.name], number] = None
+        if value.name in box_of:
+            edges[box_of[value.name], number] = None
     return Outline(tuple(boxes), tuple(edges), backward)
 
 

@@ -192,9 +192,9 @@ class Unjudged(str):
 
     def __new__(cls, sentence: str, why: Why = Why.UNREADABLE) -> Unjudged:
         """The sentence, with the reason."""
-        made = super().__new__(cls, sentence)
-        made.why = why
-        return made
+        unjudged = super().__new__(cls, sentence)
+        unjudged.why = why
+        return unjudged
 
     why: Why
 

@@ -111,8 +111,11 @@ def _sizes(largest: Table) -> Iterator[tuple[Rule, Expression]]:
     for key, (text, statement) in SIZES.items():
         if key in largest.data:
             number = _number(largest, key)
-            made = parse(text.format(number))
-            yield _rule(key, "value", statement.format(number), "Split or reshape the value.", require=made), made
+            condition = parse(text.format(number))
+            yield (
+                _rule(key, "value", statement.format(number), "Split or reshape the value.", require=condition),
+                condition,
+            )
 
 
 def _expressions(table: Table) -> Iterator[tuple[Rule, Expression]]:

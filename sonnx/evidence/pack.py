@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
@@ -28,6 +28,9 @@ from sonnx.profile.definitions import Rule
 from sonnx.report.formats import render
 from sonnx.report.json import FORMAT as REPORT_FORMAT
 from sonnx.rewriter import fix_record
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -124,7 +127,7 @@ def _audit(
     record: fix_record.Record | None,
     code: int,
     used: Sequence[str],
-    theorems_used: Sequence[Any],
+    theorems_used: Sequence[Theorem],
     certificates: list[dict[str, Any]],
 ) -> dict[str, Any]:
     edition = catalogue.editions().editions[report.edition]

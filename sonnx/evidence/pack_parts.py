@@ -5,9 +5,7 @@ The solvers are not asked: a status is that of the record that comes with the to
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from sonnx.base.errors import UsageError
@@ -15,9 +13,12 @@ from sonnx.base.escaping import plural, quote
 from sonnx.evidence.traceability import of_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.dependencies import bears_on
-from sonnx.prover.queries import questions
+from sonnx.prover.queries import Question, questions
+from sonnx.prover.signature_family import FAMILY_KEYS, families
+from sonnx.prover.theorem import Theorem
 from sonnx.report.markup import Markup, code, element, folding, join, table
 from sonnx.rewriter.fix_record import Record
 
@@ -25,19 +26,15 @@ NOT_ASKED = "not asked here"
 STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
 
 
-KEYS = ("everything", "but_types", "types", "conditions", "shapes", "against_onnx")
-"""What must be equal for versions and editions of an operator to share a theorem, by sort of theorem."""
-
-
 def relied_on(
     rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str, named: Collection[str] = ()
-) -> list[Any]:
+) -> list[Theorem]:
     """The theorems derived from the operators in the versions used, those that bear on the rules, and those named."""
     wanted = {rule.slug for rule in rules}
     labels = set(_labels(used, edition))
     return [
         theorem
-        for theorem in driver.theorems()
+        for theorem in registry.theorems()
         if theorem.id in named
         or (theorem.id.split(".")[1] in labels if of_operator(theorem) else not wanted.isdisjoint(bears_on(theorem)))
     ]
@@ -45,16 +42,15 @@ def relied_on(
 
 def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
     """The labels of the families that speak for a version in the edition."""
-    family = import_module("sonnx.prover.family")
     for described in catalogue.operators():
         versions = {version for name, version in used if name == described.name}
-        for key in KEYS if versions else ():
-            for each in family.families(described, getattr(family.Family, key)):
+        for key in FAMILY_KEYS if versions else ():
+            for each in families(described, key):
                 if any((version, edition) in each.members for version in versions):
                     yield each.label
 
 
-def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """What is known of each theorem, and the files with its questions by name."""
     known = record.read(record.usual_path())
     certificates: list[dict[str, Any]] = []
@@ -65,18 +61,17 @@ def evidence(found: Iterable[Any]) -> tuple[list[dict[str, Any]], dict[str, str]
         files |= dict(_texts(names, asked))
         said = certificate(theorem, asked, known)
         said["obligations"] = [
-            {"name": each.name, "smt2_sha256": _hash(each), "file": name}
-            for each, name in zip(asked, names, strict=True)
+            {"name": each.name, "smt2_sha256": each.hash, "file": name} for each, name in zip(asked, names, strict=True)
         ]
         stated = {name: getattr(theorem, name) for name in STATED}
         certificates.append({**stated, "source_sha256": driver.source_hash(theorem), **said})
     return certificates, files
 
 
-def certificate(theorem: Any, asked: Sequence[Any], known: Mapping[str, record.Entry]) -> dict[str, Any]:
+def certificate(theorem: Theorem, asked: Sequence[Question], known: Mapping[str, record.Entry]) -> dict[str, Any]:
     """What the record says of a theorem; not asked where its questions are other ones than those recorded."""
     entry = known.get(theorem.id)
-    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, _hash(each)) for each in asked):
+    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in asked):
         return {"status": NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
     status = entry["status"]
     return {
@@ -87,11 +82,7 @@ def certificate(theorem: Any, asked: Sequence[Any], known: Mapping[str, record.E
     }
 
 
-def _hash(question: Any) -> str:
-    return hashlib.sha256(question.text.encode()).hexdigest()
-
-
-def _texts(names: Iterable[str], asked: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _texts(names: Iterable[str], asked: Iterable[Question]) -> Iterator[tuple[str, str]]:
     for name, question in zip(names, asked, strict=True):
         yield name, question.text
         if question.hypotheses:
@@ -127,7 +118,7 @@ def require_about(record: Record, name: str, digest: str) -> None:
             f"{quote(record.file)} is the record of another file: it states the SHA-256 "
             f"{quote(record.rewritten.sha256)}, and {quote(name)} has {digest}"
         )
-    unknown = sorted(theorems(record) - {each.id for each in driver.theorems()})
+    unknown = sorted(theorems(record) - {each.id for each in registry.theorems()})
     if unknown:
         raise UsageError(f"{quote(record.file)} names a theorem that this tool does not have: {quote(unknown[0])}")
 

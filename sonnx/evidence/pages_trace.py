@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sonnx.evidence.pages_operator import MADE, cell, table, tags_of
 from sonnx.evidence.traceability import Trace, concerned, errata_named, of_operator, words_used
 from sonnx.profile import catalogue
 from sonnx.profile.index import labels
 
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
+
 INTRODUCTION = """\
 From a label of a text to the rules it demands, from a rule to the code that decides it, the cases that show it and the
 theorems about it; and back. The pages of the [operators](operators/index.md) have the rest of each rule."""
 
 
-def page(traced: Mapping[str, Trace], theorems: Iterable[Any]) -> str:
+def page(traced: Mapping[str, Trace], theorems: Iterable[Theorem]) -> str:
     """The page as Markdown."""
     proved = list(theorems)
     lines = [MADE, "", "# Traceability", "", INTRODUCTION, "", "## Labels of the texts", "", *_labels(), ""]
@@ -70,7 +73,7 @@ def _files(ids: Iterable[str]) -> str:
     return " + ".join(f"{number} in {file}" for file, number in by_file.items()) or "none"
 
 
-def _theorems(proved: Iterable[Any], traced: Mapping[str, Trace]) -> Iterator[str]:
+def _theorems(proved: Iterable[Theorem], traced: Mapping[str, Trace]) -> Iterator[str]:
     rules = {slug: trace.rule for slug, trace in traced.items()}
     yield from table("theorem", "rules it concerns", "erratum")
     for theorem in proved:
@@ -79,7 +82,7 @@ def _theorems(proved: Iterable[Any], traced: Mapping[str, Trace]) -> Iterator[st
             yield f"| {theorem.id} | {', '.join(said)} | {theorem.erratum} |"
 
 
-def _orphans(traced: Mapping[str, Trace], proved: Iterable[Any]) -> Iterator[str]:
+def _orphans(traced: Mapping[str, Trace], proved: Iterable[Theorem]) -> Iterator[str]:
     rules = {slug: trace.rule for slug, trace in traced.items()}
     beyond = [theorem.id for theorem in proved if not of_operator(theorem) and not concerned(theorem, rules)]
     unproved = [slug for slug, trace in traced.items() if not trace.theorems]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonnx.checker.graph_rules import decide
 from sonnx.language.parser import with_inner
@@ -17,6 +17,9 @@ from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Operator, Output, Parameter, Rule
 from sonnx.profile.index import every
 from sonnx.prover.dependencies import bears_on, defined
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Trace:
     theorems: tuple[str, ...]
 
 
-def traces(theorems: Iterable[Any] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
+def traces(theorems: Iterable[Theorem] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
     """Every rule (or each of those given) by slug with its code and cases, and the theorems given that concern it."""
     rules = every() if rules is None else rules
     concerning: dict[str, list[str]] = {slug: [] for slug in rules}

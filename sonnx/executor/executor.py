@@ -153,10 +153,9 @@ def initial_values(model: Model, inputs: Mapping[str, Array], folder: Path | Non
     replaceable = {value.name: value.type for value in model.graph.inputs} if (model.ir_version or 0) >= 4 else wanted
     missing, extra = wanted.keys() - inputs.keys(), inputs.keys() - replaceable.keys()
     if missing or extra:
-        said = [f"lacks {_listed(missing)}"] if missing else []
-        said += [f"has no input {_listed(extra)}"] if extra else []
-        verb = "the call " if missing else "the model "
-        raise BadInput(f"{verb}{' and the model '.join(said)}; the model asks for {_listed(wanted) or 'no input'}")
+        problems = [f"missing inputs: {_listed(missing)}"] if missing else []
+        problems += [f"unknown inputs: {_listed(extra)}"] if extra else []
+        raise BadInput(f"{'; '.join(problems)}; the model takes {_listed(wanted) or 'no input'}")
     symbols: dict[str, tuple[int, str]] = {}
     values = {name: _fitting(name, inputs[name], replaceable[name], symbols) for name in replaceable if name in inputs}
     constants = {t.name: decode(t, folder) for t in model.graph.initializers if t.name not in values}

@@ -58,6 +58,7 @@ def output_facts(
     open_rules: Collection[str],
     shape_of: ShapeOf,
     is_open: Callable[[Any], bool] = lambda dimension: isinstance(dimension, Unknown),
+    not_computed: Unknown | None = None,
 ) -> list[TensorFacts]:
     """The facts of the outputs after a call: what is declared, and where nothing is, what the operator computes.
 
@@ -68,6 +69,8 @@ def output_facts(
         open_rules: the names of the rules that do not hold; a shape that relies on one is not computed.
         shape_of: computes the shape of an output.
         is_open: whether a declared dimension states nothing that a computed one may not replace.
+        not_computed: what is known of a shape that is neither declared nor computed, because of `open_rules`; by
+            default what the declaration states.
     """
     result = list(declared)
     for index, output in enumerate(made.outputs[: len(declared)]):
@@ -78,6 +81,9 @@ def output_facts(
             continue
         waits = output.name not in made.shapes or not set(output.relies).isdisjoint(open_rules)
         computed = NOTHING_STATED.shape if waits else shape_of(output)
+        if waits and not_computed is not None and isinstance(declared[index].shape, Unknown):
+            result[index] = declared[index]._replace(shape=not_computed)
+            continue
         if output.variadic:
             result[index:] = _each(names[output.name], declared[index:], computed, is_open)
         else:

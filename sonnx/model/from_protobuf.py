@@ -114,7 +114,7 @@ class Builder:
         self._count("values", *declared, message.initializer, message.sparse_initializer)
         self.sizes.depth += 1
         enforce(self.limits, "depth", self.sizes.depth)
-        made = Graph(
+        graph = Graph(
             name=decoded(message.name),
             inputs=self.types.values(message.input),
             outputs=self.types.values(message.output),
@@ -125,7 +125,7 @@ class Builder:
             annotations=len(message.quantization_annotation),
         )
         self.sizes.depth -= 1
-        return made
+        return graph
 
     def _count(self, name: str, *parts: Sequence[Message]) -> None:
         """Add to the number of parts of one sort in the file, before they are copied.

@@ -252,8 +252,8 @@ def maker(kind: type[Frozen]) -> Callable[..., Frozen]:
     twin: Any = make_dataclass(kind.__name__, [(one.name, Any) for one in fields(kind)], slots=True)  # type: ignore[arg-type]
 
     def make(*values: object) -> Frozen:
-        made = twin(*values)
-        made.__class__ = kind
-        return made  # type: ignore[no-any-return]
+        instance = twin(*values)
+        instance.__class__ = kind
+        return instance  # type: ignore[no-any-return]
 
     return make

@@ -26,14 +26,14 @@ class Limit:
 
 _ANY = 2**31 - 1
 LIMITS = (
-    Limit("structure", 2**28, _ANY, "bytes besides its long raw_data",
+    Limit("structure", 2**28, _ANY, "bytes without its long raw_data",
           "memory: protobuf and the model take up to a hundred times the bytes of a structure"),
-    Limit("depth", 32, 32, "graphs in graphs",
+    Limit("depth", 32, 32, "levels of nested graphs",
           "the stack; protobuf itself reads no more"),
     Limit("name", 4096, _ANY, "bytes in one name",
           "the length of what is printed"),
     Limit("nodes", 200_000, _ANY, "nodes in all its graphs and functions",
-          "time: each node is judged by every rule in force"),
+          "time: every active rule is evaluated for each node"),
     Limit("values", 250_000, _ANY, "inputs, outputs, value infos and initializers in all its graphs and functions",
           "time, and memory for the findings"),
     Limit("attributes", 1000, _ANY, "attributes of one node",
@@ -99,5 +99,9 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
     """Add the option `--limit`."""
     shown = ", ".join(f"{limit.name}={limit.default}" for limit in LIMITS)
     parser.add_argument(
-        "--limit", action="append", default=[], metavar="NAME=NUMBER", help=f"what a model may have (default: {shown})"
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help=f"change a size limit of models (default: {shown})",
     )

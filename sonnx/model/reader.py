@@ -206,9 +206,9 @@ def _described(source: memoryview) -> str:
 
 
 def _reads_as(source: memoryview, kind: str) -> bool:
-    made = getattr(generated(), kind)
+    message_class = getattr(generated(), kind)
     try:
-        message = made.FromString(wire_format.cut(source, wire_format.layout(made.DESCRIPTOR)))
+        message = message_class.FromString(wire_format.cut(source, wire_format.layout(message_class.DESCRIPTOR)))
     except (wire_format.Malformed, DecodeError):
         return False
     return len(message.ListFields()) > 1 and not _has_unknown(message)

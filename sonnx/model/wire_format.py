@@ -69,14 +69,14 @@ def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layou
     """The layout of a message and of its submessages, from its protobuf descriptor."""
     known = {} if known is None else known
     if descriptor.full_name not in known:
-        made = known[descriptor.full_name] = Layout(descriptor.name)
+        found = known[descriptor.full_name] = Layout(descriptor.name)
         for one in descriptor.fields:
             if one.message_type is not None:
-                made.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
+                found.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
             elif one.full_name == "onnx.TensorProto.raw_data":
-                made.fields[one.number << 3 | _BYTES] = None
+                found.fields[one.number << 3 | _BYTES] = None
             elif one.type == one.TYPE_STRING and one.name not in _PROSE:
-                made.names.add(one.number << 3 | _BYTES)
+                found.names.add(one.number << 3 | _BYTES)
     return known[descriptor.full_name]
 
 
@@ -93,9 +93,7 @@ def cut(buffer: memoryview, message: Layout, allowed: Allowed | None = None) -> 
     if allowed:
         enforce(allowed, "structure", size)
     if size >= MAX_MESSAGE_BYTES:
-        raise Malformed(
-            f"holds {size} bytes besides its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0
-        )
+        raise Malformed(f"has {size} bytes without its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0)
     return b"".join(pieces)
 
 

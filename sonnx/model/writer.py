@@ -61,9 +61,9 @@ def write(model: Model) -> bytes:
 
 def _imports(messages: Message, imports: Iterable[Import]) -> None:
     for entry in imports:
-        made = messages.add(domain=entry.domain)
+        message = messages.add(domain=entry.domain)
         if entry.version is not None:
-            made.version = entry.version
+            message.version = entry.version
 
 
 def _graph(message: Message, graph: Graph) -> None:

@@ -99,9 +99,9 @@ def _all_nearest(operation: Any, found: Array, x: Array, y: Array) -> bool:
 
 def _roots_are_nearest(x: Array, root: Array) -> list[bool]:
     """Whether each root r of a positive number lies within half a step: (r - s)^2 < x < (r + s)^2, exactly."""
-    said, made = [], grid_of(x.dtype).made
+    results, made = [], grid_of(x.dtype).made
     for a, r in zip(patterns(x).tolist(), patterns(root).tolist(), strict=True):
         if 0 < a < made.infinity:
             low, here, high = (real(each, x.dtype) for each in (r - 1, r, r + 1))
-            said.append(((low + here) / 2) ** 2 <= real(a, x.dtype) <= ((here + high) / 2) ** 2)
-    return said
+            results.append(((low + here) / 2) ** 2 <= real(a, x.dtype) <= ((here + high) / 2) ** 2)
+    return results

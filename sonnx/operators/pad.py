@@ -61,8 +61,8 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
         return output
     source = extent > 0 if mode != "reflect" else max(amounts) < extent
     if max(amounts) > 0 and not source:
-        said = f"{max(amounts)} elements are added by mode {mode} to an axis of {extent}"
-        raise NoValue("Pad.padding-has-source", said)
+        text = f"{max(amounts)} elements are added by mode {mode} to an axis of {extent}"
+        raise NoValue("Pad.padding-has-source", text)
     if mode == "reflect":
         places = extent - 1 - np.abs(extent - 1 - np.abs(places))
     elif mode == "edge":

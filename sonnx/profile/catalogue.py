@@ -190,17 +190,17 @@ def editions() -> Editions:
     texts = [simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
     limits = [simple(Uncheckable, Table(data, "editions.toml.limit")) for data in table.take("limit", list, [])]
     families = {name: strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
-    made: dict[str, Edition] = {}
+    by_name: dict[str, Edition] = {}
     for data in table.take("edition", list):
-        edition = _edition(Table(data, f"edition {data.get('name')}"), made, families)
-        made[edition.name] = edition
+        edition = _edition(Table(data, f"edition {data.get('name')}"), by_name, families)
+        by_name[edition.name] = edition
     result = Editions(
         default=table.take("default", str),
         operator_set=known.take("operator_set", int),
         ir_version=known.take("ir_version", int),
         families=families,
         texts={text.name: text for text in texts},
-        editions=made,
+        editions=by_name,
         uncheckable=tuple(limits),
     )
     known.end()
@@ -208,11 +208,11 @@ def editions() -> Editions:
     return result
 
 
-def _edition(table: Table, made: Mapping[str, Edition], families: Mapping[str, tuple[str, ...]]) -> Edition:
+def _edition(table: Table, earlier: Mapping[str, Edition], families: Mapping[str, tuple[str, ...]]) -> Edition:
     name, parent = table.take("name", str), table.maybe("parent", str)
-    if parent is not None and parent not in made:
+    if parent is not None and parent not in earlier:
         raise CatalogueError(f"{table.place}.parent is {parent!r}, which is not an edition above it")
-    base = made[parent] if parent else Edition("", "", "", (), False, {}, frozenset(), frozenset())
+    base = earlier[parent] if parent else Edition("", "", "", (), False, {}, frozenset(), frozenset())
     specified, drafts = (
         _by_operator(table.take(key, dict, {}), f"{table.place}.{key}") for key in ("specified", "draft")
     )

@@ -125,13 +125,13 @@ def by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
     return {int(key): data[key] for key in sorted(data, key=int)}
 
 
-def simple(made: type[T], table: Table, **given: Any) -> T:
+def simple(record: type[T], table: Table, **given: Any) -> T:
     """A dataclass whose fields are read from the keys of the same names; `given` are the values of other fields.
 
     Fields may be strings, integers, booleans, lists of strings and lists of tags.
     """
     values = dict(given)
-    for each in fields(made):  # type: ignore[arg-type]
+    for each in fields(record):  # type: ignore[arg-type]
         if each.name in values or each.name not in table.data:
             continue
         if str(each.type) == "tuple[Tag, ...]":
@@ -141,11 +141,11 @@ def simple(made: type[T], table: Table, **given: Any) -> T:
         else:
             kinds: dict[str, type] = {"int": int, "bool": bool}
             values[each.name] = table.take(each.name, kinds.get(str(each.type).removesuffix(" | None"), str))
-    missing = [each.name for each in fields(made) if each.default is MISSING and each.name not in values]  # type: ignore[arg-type]
+    missing = [each.name for each in fields(record) if each.default is MISSING and each.name not in values]  # type: ignore[arg-type]
     if missing:
         raise CatalogueError(f"{table.place} lacks {', '.join(missing)}")
     table.end()
-    return made(**values)
+    return record(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,25 +170,25 @@ def read(path: str | os.PathLike[str], make: Callable[[Table, str, str], T], fil
     Raises:
         UsageError: the file cannot be read, is not TOML or JSON, or does not have the expected keys and values.
     """
-    shown = os.fspath(path)
+    source = os.fspath(path)
     try:
         data = Path(path).read_bytes() if Path(path).stat().st_size <= file_format.max_bytes else b"\xff"
         table = Table(file_format.loads(data.decode("utf-8")), PurePath(path).name)
-        made = make(table, PurePath(path).name, hashlib.sha256(data).hexdigest())
+        result = make(table, PurePath(path).name, hashlib.sha256(data).hexdigest())
         table.end()
     except OSError as error:
-        raise UsageError(f"{shown} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{source} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{shown} is not a {file_format.name} file") from None
+        raise UsageError(f"{source} is not a {file_format.name} file") from None
     except file_format.error as error:
-        raise UsageError(f"{shown} is not valid {file_format.name}: {error}") from None
+        raise UsageError(f"{source} is not valid {file_format.name}: {error}") from None
     except CatalogueError as error:
         message, base = str(error), PurePath(path).name
-        text = f"{shown}{message[len(base) :]}" if message.startswith(base) else f"{shown}: {message}"
+        text = f"{source}{message[len(base) :]}" if message.startswith(base) else f"{source}: {message}"
         raise UsageError(text) from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
-        raise UsageError(f"{shown} is nested too deeply, or has a number that is too long") from None
-    return made
+        raise UsageError(f"{source} is nested too deeply, or has a number that is too long") from None
+    return result
 
 
 def sentence(table: Table, key: str) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from sonnx.base.escaping import escape, plural, printable
 from sonnx.checker.report import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.dependencies import functions, page_of
-from sonnx.prover.driver import TheoremResult
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
+from sonnx.prover.results import TheoremResult
 from sonnx.report import proofs as model_report
 from sonnx.report import proofs as theorem_report
 from sonnx.report.result import Case, Declared, Part, Result, Standing, rule_declared
 from sonnx.report.rules import rules_of
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
 
 # ------------------------------------------------------------------ theorems
 
@@ -50,7 +53,7 @@ def _page(page: str, members: Sequence[TheoremResult]) -> Part:
     return Part(page, f"docs/theorems/{page}.md", tuple(_outcome(outcome, shared) for outcome in members), note)
 
 
-def _theorem(theorem: Any) -> Declared:
+def _theorem(theorem: Theorem) -> Declared:
     about = ", ".join(functions(theorem))
     tags = tuple(filter(None, (theorem.id.partition(".")[0], theorem.erratum)))
     return Declared(theorem.statement, "theorem", theorem.because, "", f"about {about}" if about else "", tags)
@@ -130,7 +133,7 @@ def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
         yield "needs", printable(proof.constraint or model_report.UNSTATED)
 
 
-def _refuted(proof: ModelProof) -> Any:
+def _refuted(proof: ModelProof) -> Callable[[Refuted], Case]:
     def case(refuted: Refuted) -> Case:
         return Case(
             refuted.rule, refuted.rule, "refuted", Standing.BAD,

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Where
-from sonnx.prover.driver import SOLVERS, TheoremResult
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
+from sonnx.prover.results import SOLVERS, ObligationResult, TheoremResult
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
 
 FORMAT = 1
 STATUSES = ("proved", "refuted", "undecided", "vacuous")
 ANSWER = ("solver", "version", "result", "effort", "steps", "trusted")
 MODELS = 24
 """Witness models that are shown one by one."""
-Theorem = Any
-"""A theorem of proofs/, which is not imported here."""
 
 
 def listing(found: Iterable[Theorem]) -> str:
@@ -87,7 +88,7 @@ def _unanswered(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
         yield f"{', '.join(names[:MODELS])}{more}: {escape(reason)}"
 
 
-def disagreement(judged: Any) -> str:
+def disagreement(judged: ObligationResult) -> str:
     """What each solver answered to an obligation."""
     found = {answer.solver: answer.result for answer in judged.answers}
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""

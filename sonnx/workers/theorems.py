@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import bar
 from sonnx.checker.report import Unjudged, Why
+from sonnx.proofs import registry
 from sonnx.prover import driver
-from sonnx.prover.driver import TheoremResult
-from sonnx.prover.queries import Checked
-from sonnx.prover.solver_cache import Answers
+from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
+from sonnx.prover.solver_cache import SolverCache
+from sonnx.prover.theorem import Theorem
 from sonnx.workers.crews import Crew, answers, counted
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
 
 def work(timeout: float | None) -> Work:
     """Proving theorems, each within so many seconds; how far a solver goes is bounded by its steps in any case."""
-    packages = import_module("sonnx.prover.solvers").PACKAGES
-    return Work("sonnx.workers.theorems", "decided", tuple(packages.values()), Bounds(timeout))
+    return Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), Bounds(timeout))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,11 @@ class Proofs:
 
 
 def prove_all(
-    found: Sequence[Any], solver: str, kept: Path | None, crew: Crew, progress: Callable[[str], None] = lambda _: None
+    found: Sequence[Theorem],
+    solver: str,
+    kept: Path | None,
+    crew: Crew,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Proofs:
     """Prove theorems that the tool comes with; an interrupt ends the run with what is there.
 
@@ -63,7 +66,7 @@ def prove_all(
     return Proofs(tuple((made | rest)[theorem.id] for theorem in found), interrupted)
 
 
-def _outcome(theorem: Any, answer: Answer) -> TheoremResult:
+def _outcome(theorem: Theorem, answer: Answer) -> TheoremResult:
     if "misuse" in answer:
         raise UsageError(answer["misuse"])
     if "why" in answer:
@@ -80,33 +83,39 @@ def prepare() -> None:
 def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     """What a child answers: the outcome of a theorem, without the theorem."""
     theorem = _registered()[request["theorem"]]
-    return encode(driver.outcome(theorem, request["solver"], _answers(request["kept"])))
+    return encode(driver.prove_theorem(theorem, request["solver"], _answers(request["kept"])))
 
 
 @cache
-def _registered() -> dict[str, Any]:
-    return {theorem.id: theorem for theorem in driver.theorems()}
+def _registered() -> dict[str, Theorem]:
+    return {theorem.id: theorem for theorem in registry.theorems()}
 
 
 @cache
-def _answers(folder: str | None) -> Answers:
-    return Answers(None if folder is None else Path(folder))
+def _answers(folder: str | None) -> SolverCache:
+    return SolverCache(None if folder is None else Path(folder))
 
 
 def encode(outcome: TheoremResult) -> Answer:
     """An outcome as JSON, without its theorem."""
-    plain = asdict(replace(outcome, theorem=None))
-    del plain["theorem"], plain["unanswered"]
-    return plain
+    return {
+        "obligations": [asdict(each) for each in outcome.obligations],
+        "source": outcome.source,
+        "counterexample": outcome.counterexample,
+        "replayed": outcome.replayed,
+        "unconfirmed": outcome.unconfirmed,
+    }
 
 
-def decode(theorem: Any, data: Answer) -> TheoremResult:
+def decode(theorem: Theorem, data: Answer) -> TheoremResult:
     """The outcome `encode` was given, of its theorem."""
-    answer_of = import_module("sonnx.prover.solvers").Answer
     judged = []
     for each in data["obligations"]:
-        said = [answer_of(*answer[:4], _pairs(answer[4]), *answer[5:]) for answer in each["answers"]]
-        judged.append(Checked(each["name"], each["hash"], tuple(said), each["vacuous"]))
+        said = [
+            SolverAnswer(solver, version, result, effort, _pairs(values), steps, trusted)
+            for solver, version, result, effort, values, steps, trusted in each["answers"]
+        ]
+        judged.append(ObligationResult(each["name"], each["hash"], tuple(said), each["vacuous"]))
     rest = {**data, "obligations": tuple(judged), "counterexample": _pairs(data["counterexample"])}
     return TheoremResult(theorem=theorem, **rest)
 

@@ -17,7 +17,7 @@ import pytest
 from onnx import helper
 
 from sonnx.cli.main import run
-from sonnx.prover import driver
+from sonnx.proofs import registry
 from sonnx.rewriter import passes, validation
 from sonnx.rewriter.fix import fix
 from sonnx.rewriter.passes import every_rewrite
@@ -300,7 +300,7 @@ def test_no_other_command_loads_it(model, arguments):
 
 
 def test_theorems_that_are_named_exist():
-    known = {theorem.id for theorem in driver.theorems()}
+    known = {theorem.id for theorem in registry.theorems()}
     named = {rewrite.theorem for rewrite in every_rewrite().values()} - {""}
     assert named
     assert named <= known

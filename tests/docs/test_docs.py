@@ -19,7 +19,7 @@ from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Evaluator, TensorFacts
 from sonnx.language.parser import parse
 from sonnx.language.printer import formula
-from sonnx.language.type_checker import TENSOR, Kind, Many, show, type_of
+from sonnx.language.type_checker import TENSOR, ListType, RuleType, show_type, type_of
 from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
@@ -157,8 +157,8 @@ def test_rule_texts_are_rules(text: str) -> None:
     assert parse(text).text == text
 
 
-REFUSED_NAMES: dict[str, Kind] = {
-    "X": Many(TENSOR), "Y": TENSOR, "axis": "int", "axes": Many("int"), "auto_pad": "string",
+REFUSED_NAMES: dict[str, RuleType] = {
+    "X": ListType(TENSOR), "Y": TENSOR, "axis": "int", "axes": ListType("int"), "auto_pad": "string",
 }  # fmt: skip
 REFUSED = [
     (text, sentence.strip())
@@ -193,10 +193,10 @@ def tensor(shape: list[int | str] | None) -> TensorFacts:
     return TensorFacts("float", NO_SHAPE if shape is None else tuple(dimension(d, i) for i, d in enumerate(shape)))
 
 
-def kind(value: Any) -> Kind:
+def kind(value: Any) -> RuleType:
     if isinstance(value, TensorFacts):
         return TENSOR
-    return Many(kind(value[0]) if value else "int") if isinstance(value, tuple) else "int"
+    return ListType(kind(value[0]) if value else "int") if isinstance(value, tuple) else "int"
 
 
 @pytest.mark.parametrize("block", blocks(LANGUAGE, "reading"), ids=lambda block: block.splitlines()[0])
@@ -220,6 +220,6 @@ def test_readings_are_as_stated(block: str) -> None:
             kinds[name] = type_of(defined, kinds)
         answer = evaluate_rule(EMPTY, expression, names)
         assert (answer.verdict, answer.actual) == (verdict, actual or ""), facts
-    assert f"kind     {show(type_of(expression, kinds))}" in lines
+    assert f"kind     {show_type(type_of(expression, kinds))}" in lines
     assert f"formula  {formula(expression)}" in lines
     assert len(cases) + len(defines) + 2 == len(lines)

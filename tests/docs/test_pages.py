@@ -10,7 +10,7 @@ from sonnx.cli.commands.pages import pages
 from sonnx.evidence.traceability import concerned, errata_named, of_operator, traces, words_used
 from sonnx.profile import catalogue
 from sonnx.profile.index import every, labels, named
-from sonnx.prover.driver import theorems
+from sonnx.proofs.registry import theorems
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

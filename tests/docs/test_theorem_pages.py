@@ -13,10 +13,12 @@ from sonnx.cli.commands import prove as prove_command
 from sonnx.evidence.pages_theorem import pages
 from sonnx.profile import catalogue
 from sonnx.profile.index import every
+from sonnx.proofs import registry
 from sonnx.prover import dependencies, driver, queries, record
+from sonnx.prover.results import SOLVERS
 
 ROOT = Path(__file__).parent.parent.parent
-THEOREMS = driver.theorems()
+THEOREMS = registry.theorems()
 RECORD = record.read(record.usual_path())
 RECORDED = [theorem for theorem in THEOREMS if theorem.id in RECORD]
 
@@ -60,7 +62,7 @@ def test_an_entry_says_what_the_theorem_states(theorem):
     assert known["status"] == theorem.expected
     assert known["confirmed"] != bool(theorem.reason_single)
     assert known["mutants"] == {each.name: "refuted" for each in theorem.mutants}
-    assert all(who.split()[0] in driver.SOLVERS for who in known["answers"])
+    assert all(who.split()[0] in SOLVERS for who in known["answers"])
     assert known["command"].startswith("sonnx prove ")
 
 
@@ -102,12 +104,12 @@ def test_a_record_is_kept_and_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 2, "theorems": {}}', "\ud7ff{"])
-def test_what_is_no_record_is_refused(tmp_path, content):
+def test_what_is_not_a_record_is_refused(tmp_path, content):
     path = tmp_path / "record.json"
     path.write_text(content, "utf-8")
-    with pytest.raises(UsageError, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is not a record of theorems"):
         record.read(path)
-    with pytest.raises(UsageError, match="is no record of theorems"):
+    with pytest.raises(UsageError, match="is not a record of theorems"):
         record.write(path, [], "", [])
     assert path.read_text("utf-8") == content
 
@@ -127,7 +129,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
         ("model.onnx --record there", "leave out the model"),
         ("--select wrap --pages there", "leave out --select"),
         ("--select wrap --record nowhere/there", "There is no folder nowhere for --record."),
-        ("--select wrap --record text", "text is no record of theorems"),
+        ("--select wrap --record text", "text is not a record of theorems"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_asked(tmp_path, monkeypatch, line, sentence):

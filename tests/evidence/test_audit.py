@@ -27,6 +27,7 @@ from sonnx.evidence import pack_parts
 from sonnx.evidence.canonical_form import canonical
 from sonnx.model.external_data import values
 from sonnx.model.reader import read
+from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.queries import questions
 
@@ -154,7 +155,7 @@ def test_theorems_are_those_of_the_versions_used_with_their_questions(made: Path
 
 
 def test_the_status_of_a_theorem_is_never_more_than_the_record_says() -> None:
-    [theorem] = [each for each in driver.theorems() if each.id == "word.clamped"]
+    [theorem] = [each for each in registry.theorems() if each.id == "word.clamped"]
     asked = list(questions(theorem, "z3", theorem.obligations))
     [outcome] = driver.prove([theorem], "z3")
     known = {theorem.id: record.entry(outcome, "a test")}

@@ -183,7 +183,7 @@ def test_a_model_longer_than_protobuf_parses(monkeypatch: pytest.MonkeyPatch) ->
     """The real number, 2 GiB, is more than a test should have; what is compared with it is the same."""
     monkeypatch.setattr(wire_format, "MAX_MESSAGE_BYTES", 2000)
     assert read(structure(1999))
-    with pytest.raises(Unreadable, match="holds 2000 bytes besides its raw_data, more than the 2000 protobuf parses"):
+    with pytest.raises(Unreadable, match="has 2000 bytes without its raw_data, more than the 2000 protobuf parses"):
         read(structure(2000))
 
 

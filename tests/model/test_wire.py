@@ -259,7 +259,7 @@ def test_too_much_besides_payloads(monkeypatch):
     monkeypatch.setattr(wire_format, "MAX_MESSAGE_BYTES", 100)
     data = memoryview(pb.ModelProto(doc_string="d" * 100).SerializeToString())
     with pytest.raises(
-        wire_format.Malformed, match="holds 102 bytes besides its raw_data, more than the 100 protobuf parses"
+        wire_format.Malformed, match="has 102 bytes without its raw_data, more than the 100 protobuf parses"
     ):
         wire_format.cut(data, MODEL)
 

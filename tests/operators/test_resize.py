@@ -374,7 +374,7 @@ RUNS_NOT = {
     "a scale that is no number": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.nan], "f4")),
                                   r"Resize\.scales-positive"),
     "a scale that is infinite": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.inf], "f4")),
-                                 "no operation on real numbers"),
+                                 "not defined on real numbers"),
     "a size that is negative": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([-3])), "has a negative extent"),
     "a mode that is none": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([3]), mode="cubic2"),
                             r"Resize\.mode-known"),

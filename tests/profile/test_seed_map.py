@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.prover import driver
+from sonnx.proofs import registry
 
 TESTS = Path(__file__).parent.parent
 RESTRICTIONS = TESTS.parent / "restrictions"
@@ -113,7 +113,7 @@ def test_every_name_exists():
 
 
 def test_theorems_exist():
-    known = {theorem.id for theorem in driver.theorems()}
+    known = {theorem.id for theorem in registry.theorems()}
     assert shown("theorems") <= known
 
 

@@ -16,7 +16,8 @@ from onnx import TensorProto, helper
 from sonnx import check
 from sonnx.prover import model_walk
 from sonnx.prover.model_proof import ModelProof, Unprovable, prove_model
-from sonnx.prover.symbols import Symbols, weakest
+from sonnx.prover.symbols import Symbols
+from sonnx.prover.weakest_condition import weakest_condition
 from sonnx.report.proofs import as_data, render
 
 
@@ -58,12 +59,12 @@ def test_assumptions_can_make_it_hold(assume: tuple[str, ...]) -> None:
     ("assume", "sentence"),
     [
         ("K > 1", "the model has no symbol K; it has N, M"),
-        ("N =", "the assumption 'N =' is no condition such as"),
-        ("N + 1", "is no condition such as"),
-        ("N", "is no condition such as"),
-        ("import os", "is no condition such as"),
-        ("N < 1", "nothing fulfils the assumptions N < 1, N>=1, M>=1"),
-        ("N > 3, N < 3", "nothing fulfils the assumptions"),
+        ("N =", "the assumption 'N =' is not a condition such as"),
+        ("N + 1", "is not a condition such as"),
+        ("N", "is not a condition such as"),
+        ("import os", "is not a condition such as"),
+        ("N < 1", "no values satisfy the assumptions N < 1, N>=1, M>=1"),
+        ("N > 3, N < 3", "no values satisfy the assumptions"),
     ],
 )
 def test_bad_assumptions_are_one_sentence(assume: str, sentence: str) -> None:
@@ -178,12 +179,12 @@ def test_the_proof_agrees_with_the_check_for_small_numbers() -> None:
 def test_weakest_words_are_equal_to_the_condition() -> None:
     symbols = Symbols(("N", "M"), ())
     n, m = (symbols.numbers[name].term for name in ("N", "M"))
-    assert weakest(z3.And(n % 4 == 0, n <= 64), symbols) == "N % 4 == 0 and N <= 64"
-    assert weakest(z3.Or(n == m, m == 1), symbols) == "N == M or M == 1"
-    assert weakest(n * m == 12, symbols) == ""
+    assert weakest_condition(z3.And(n % 4 == 0, n <= 64), symbols) == "N % 4 == 0 and N <= 64"
+    assert weakest_condition(z3.Or(n == m, m == 1), symbols) == "N == M or M == 1"
+    assert weakest_condition(n * m == 12, symbols) == ""
 
 
-def test_a_counterexample_the_check_does_not_confirm_is_no_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_counterexample_the_check_does_not_confirm_is_not_a_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_walk, "bind", lambda model, numbers: models_bound_to_ones(model, numbers))
     proof = proved(*TWO)
     assert proof.verdict == "undecided"

@@ -23,6 +23,7 @@ from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation
 from sonnx.executor.distance import Distance, SpecialMismatch
 from sonnx.profile import catalogue
 from sonnx.profile.index import every
+from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.model_proof import prove_model
 from sonnx.report.comparison_result import of_comparison
@@ -44,7 +45,7 @@ LEVELS = {"fail": "error", "open": "none", "notApplicable": "none"}
 def theorems() -> Result:
     """Proved, refuted as stated, refuted otherwise, undecided."""
     wanted = ["word.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
-    found = {each.theorem.id: each for each in driver.prove(driver.select(driver.theorems(), wanted))}
+    found = {each.theorem.id: each for each in driver.prove(driver.select(registry.theorems(), wanted))}
     first = found["word.clamped"]
     turned = replace(first, theorem=replace(first.theorem, id="word.turned", expected="refuted"))
     open_ = replace(first, theorem=replace(first.theorem, id="word.open"), obligations=())

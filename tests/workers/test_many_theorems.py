@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from sonnx.proofs import registry
 from sonnx.prover import driver
-from sonnx.prover.solver_cache import Answers
+from sonnx.prover.solver_cache import SolverCache
 from sonnx.workers.crews import threads
 from sonnx.workers.theorems import decode, encode, prove_all, work
 from tests.conftest import ROOT
@@ -36,7 +37,7 @@ def outcome(prove):
     return proved
 
 if "sonnx.workers.child" in " ".join(sys.orig_argv):
-    sonnx.prover.driver.outcome = outcome(sonnx.prover.driver.outcome)
+    sonnx.prover.driver.prove_theorem = outcome(sonnx.prover.driver.prove_theorem)
 """
 SAID = {
     "word.agreed": "word.agreed was not decided within 3 seconds (--timeout)",
@@ -110,13 +111,13 @@ def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_pa
 
 def test_an_outcome_is_the_same_after_its_journey() -> None:
     names = ["word.clamped", "window.printed-window", "broadcast.axis-rules-aligned-left", "derived.Relu-14"]
-    for theorem in driver.select(driver.theorems(), names):
-        outcome = driver.outcome(theorem, "all", Answers(None))
+    for theorem in driver.select(registry.theorems(), names):
+        outcome = driver.prove_theorem(theorem, "all", SolverCache(None))
         assert decode(theorem, json.loads(json.dumps(encode(outcome)))) == outcome
 
 
 def test_one_process_or_two_say_the_same() -> None:
-    found = driver.select(driver.theorems(), ["word", "layout", "reduction", "max.fold", "derived.Relu-14"])
+    found = driver.select(registry.theorems(), ["word", "layout", "reduction", "max.fold", "derived.Relu-14"])
     with threads(work(None), 2) as crew:
         proofs = prove_all(found, "z3", None, crew)
     assert list(proofs.outcomes) == list(driver.prove(found))

@@ -17,7 +17,7 @@ def pages() -> Mapping[str, str]:
     # Solvers, cases and pages load when the pages are made, not with the command line.
     from sonnx.evidence import pages_operator, pages_trace
     from sonnx.evidence.traceability import of_operator, traces
-    from sonnx.prover.driver import theorems
+    from sonnx.proofs.registry import theorems
 
     proved = theorems()
     traced = traces(proved)

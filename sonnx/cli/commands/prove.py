@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import TOOL_FAILED, UsageError
 from sonnx.base.files import deliver, write_whole
@@ -15,6 +15,11 @@ from sonnx.checker.report import Why
 from sonnx.cli.check_options import amount
 from sonnx.model import limits
 from sonnx.report.formats import HASHED, OWN, RESULTS, render_result
+
+if TYPE_CHECKING:  # these load z3
+    from sonnx.prover.results import TheoremResult
+    from sonnx.prover.solver_cache import SolverCache
+    from sonnx.prover.theorem import Theorem
 
 SOLVER = "z3"
 HELP = "prove the theorems about the profile"
@@ -63,11 +68,12 @@ def prove_command(arguments: argparse.Namespace) -> int:
     _require_sense(arguments)
     if arguments.model is not None:
         return _prove_model(arguments)
+    from sonnx.proofs import registry
     from sonnx.prover import driver
     from sonnx.report import proofs as report
 
     wanted = [name for value in arguments.select for name in value.split(",") if name]
-    found = driver.select(driver.theorems(), wanted)
+    found = driver.select(registry.theorems(), wanted)
     if arguments.list:
         sys.stdout.write(report.listing(found))
         return 0
@@ -85,10 +91,10 @@ def prove_command(arguments: argparse.Namespace) -> int:
     if arguments.record is not None and _complete(outcomes, arguments.record):
         from sonnx.prover import record
 
-        present = [theorem.id for theorem in driver.theorems()]
+        present = [theorem.id for theorem in registry.theorems()]
         record.write(arguments.record, outcomes, _command(arguments, wanted), present, answers)
     code = exit_code(outcomes)
-    own = {"text": report.text, "json": report.model_as_json}
+    own = {"text": report.text, "json": report.as_json}
     if arguments.format in own:
         deliver(own[arguments.format](outcomes), arguments.output)
     else:
@@ -125,7 +131,9 @@ def _require_sense(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{option} writes no report; leave out --format and --output.")
 
 
-def _prove(found: Sequence[Any], arguments: argparse.Namespace, answers: Any) -> tuple[Sequence[Any], bool]:
+def _prove(
+    found: Sequence[Theorem], arguments: argparse.Namespace, answers: SolverCache
+) -> tuple[Sequence[TheoremResult], bool]:
     """The outcomes, and whether there would be more; in child processes unless there is nothing to gain by them."""
     jobs, apart = arguments.jobs, [name for name in ("timeout", "cluster") if getattr(arguments, name) is not None]
     if jobs == 0 and apart:
@@ -143,7 +151,7 @@ def _prove(found: Sequence[Any], arguments: argparse.Namespace, answers: Any) ->
     return proofs.outcomes, proofs.interrupted
 
 
-def _complete(outcomes: Sequence[Any], path: Path) -> bool:
+def _complete(outcomes: Sequence[TheoremResult], path: Path) -> bool:
     """Whether every theorem was asked; a record of the others would say too little."""
     lacking = sum(outcome.unanswered is not None for outcome in outcomes)
     if lacking:
@@ -170,7 +178,7 @@ def _command(arguments: argparse.Namespace, wanted: Sequence[str]) -> str:
     return " ".join(["sonnx prove", *selected, "--solver", arguments.solver])
 
 
-def write_pages(found: Sequence[Any], folder: Path) -> None:
+def write_pages(found: Sequence[Theorem], folder: Path) -> None:
     """The pages of the theorems, by the record that comes with them; of each page all or nothing.
 
     Raises:
@@ -208,7 +216,7 @@ def _prove_model(arguments: argparse.Namespace) -> int:
     return proof.exit_code
 
 
-def exit_code(outcomes: Sequence[Any]) -> int:
+def exit_code(outcomes: Sequence[TheoremResult]) -> int:
     """The first that applies: 4 the tool failed, 2 a theorem is vacuous, 1 one came out otherwise, 3 undecided, 0."""
     surprises = [outcome for outcome in outcomes if not outcome.expected]
     if any(outcome.unanswered is not None and outcome.unanswered.why is Why.FAILED for outcome in surprises):
@@ -220,7 +228,7 @@ def exit_code(outcomes: Sequence[Any]) -> int:
     return 3 if surprises else 0
 
 
-def emit(found: Sequence[Any], folder: Path) -> None:
+def emit(found: Sequence[Theorem], folder: Path) -> None:
     """Every question, and whether its hypotheses can hold, as files that any solver reads; `index.txt` names them.
 
     Raises:
@@ -240,7 +248,7 @@ def emit(found: Sequence[Any], folder: Path) -> None:
     write_whole(folder / "index.txt", "".join(index))
 
 
-def _answers(arguments: argparse.Namespace) -> Any:
-    from sonnx.prover.solver_cache import Answers, usual_folder
+def _answers(arguments: argparse.Namespace) -> SolverCache:
+    from sonnx.prover.solver_cache import SolverCache, usual_folder
 
-    return Answers(None if arguments.no_cache else arguments.cache or usual_folder())
+    return SolverCache(None if arguments.no_cache else arguments.cache or usual_folder())

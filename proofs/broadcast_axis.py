@@ -1,4 +1,4 @@
-"""Broadcasting on one axis: the join of two extents, and what the texts say of it."""
+"""Broadcasting on one axis: the join of two extents, and the statements of the texts about it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 import z3
 
 from sonnx.language import builtins
-from sonnx.proofs.forms import altered
-from sonnx.prover.symbolic_execution import Reading, Term, read
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed, every
+from sonnx.prover.symbolic_execution import Execution, Term, execute
+from sonnx.prover.terms import conjunction
+from sonnx.prover.theorem import Claim, Counterexample, Mutant, Obligation, Replay, ReplayFailed, Theorem, mutated
 
 Join = Callable[..., Any]
 
 
-def joined(join: Join, a: Term, b: Term) -> Reading:
-    """The join of two extents as it runs."""
-    return read(join, a, b)
+def joined(join: Join, a: Term, b: Term) -> Execution:
+    """The join of two extents, by the code that runs."""
+    return execute(join, a, b)
 
 
 def extents(names: str, least: int = 0) -> tuple[list[Term], z3.BoolRef]:
-    """Arbitrary extents, at least so large."""
+    """Variables for extents with a lower bound."""
     found = z3.Ints(names)
-    return found, every(each >= least for each in found)
+    return found, conjunction(each >= least for each in found)
 
 
 def is_commutative(join: Join = builtins.join) -> Iterator[Obligation]:
@@ -54,15 +54,15 @@ def is_idempotent(join: Join = builtins.join) -> Iterator[Obligation]:
 def is_flat(join: Join = builtins.join) -> Iterator[Obligation]:
     """The lattice: 1 at the bottom, all other extents side by side, the error on top; 0 is one of the others."""
     (a, b), sizes = extents("a b")
-    reading = joined(join, a, b)
-    yield Obligation("flat", (sizes,), reading.defined == z3.Or(a == 1, b == 1, a == b))
-    yield Obligation("one of them", (sizes, reading.defined), z3.Or(reading.value == a, reading.value == b))
+    execution = joined(join, a, b)
+    yield Obligation("flat", (sizes,), execution.defined == z3.Or(a == 1, b == 1, a == b))
+    yield Obligation("one of them", (sizes, execution.defined), z3.Or(execution.value == a, execution.value == b))
 
 
 def is_maximum(join: Join = builtins.join, least: int = 1) -> Iterator[Obligation]:
     (a, b), sizes = extents("a b", least)
-    reading = joined(join, a, b)
-    yield Obligation("maximum", (sizes, reading.defined), reading.value == z3.If(a > b, a, b))
+    execution = joined(join, a, b)
+    yield Obligation("maximum", (sizes, execution.defined), execution.value == z3.If(a > b, a, b))
 
 
 def show_maximum(found: Counterexample) -> str:
@@ -70,7 +70,7 @@ def show_maximum(found: Counterexample) -> str:
     a, b = found["a"], found["b"]
     value = builtins.join(a, b)
     if value == max(a, b):
-        raise Unconfirmed(f"join({a}, {b}) is the maximum")
+        raise ReplayFailed(f"join({a}, {b}) is the maximum")
     return f"extents {a} and {b}: NumPy and ONNX give {value}, the larger one is {max(a, b)}"
 
 
@@ -83,11 +83,11 @@ def agrees(least: int = 1, join: Join = builtins.join) -> Iterator[Obligation]:
 
 
 def show_agrees(found: Counterexample) -> str:
-    """The two meanings of broadcastable on the real words."""
+    """The two definitions of broadcastable, by the functions that run."""
     shapes = [[found["a"]], [found["b"]]]
     profile, onnx = builtins.broadcastable(shapes), builtins.onnx_broadcastable(shapes)
     if profile == onnx:
-        raise Unconfirmed(f"both readings say {profile} of {shapes}")
+        raise ReplayFailed(f"both readings say {profile} of {shapes}")
     return f"shapes {shapes[0]} and {shapes[1]}: broadcastable is {profile} by the formula and {onnx} by NumPy and ONNX"
 
 
@@ -99,11 +99,11 @@ def left_aligned(least: int = 1) -> Iterator[Obligation]:
 
 
 def show_left_aligned(found: Counterexample) -> str:
-    """The real word aligns the last axis."""
+    """The function that runs aligns the last axis."""
     a, b, c = found["a"], found["b"], found["c"]
     passes, from_first = builtins.broadcastable([[a], [b, c]]), a in (1, b) or b == 1
     if passes == from_first:
-        raise Unconfirmed(f"shapes [{a}] and [{b}, {c}] are judged alike")
+        raise ReplayFailed(f"shapes [{a}] and [{b}, {c}] are judged alike")
     return f"shapes [{a}] and [{b}, {c}]: {from_first} read from the first axis, {passes} by NumPy"
 
 
@@ -119,7 +119,7 @@ def show_output_shape(found: Counterexample) -> str:
     """The printed condition holds for an output of another shape."""
     a, b, y = found["a"], found["b"], found["y"]
     if not builtins.broadcastable([[y], [a], [b]]) or builtins.broadcast([[a], [b]]) == [y]:
-        raise Unconfirmed("the printed condition fails, or the output has the broadcast shape")
+        raise ReplayFailed("the printed condition fails, or the output has the broadcast shape")
     shape = builtins.broadcast([[a], [b]])
     return f"inputs [{a}] and [{b}] with the output [{y}] satisfy R2 and C1 as printed; they broadcast to {shape}"
 
@@ -134,14 +134,14 @@ def show_exempt_input(found: Counterexample) -> str:
     """E1 fires where C1 as printed holds."""
     a, b, y = found["x0"], found["x1"], found["y"]
     if not builtins.broadcastable([[y], [b]]) or builtins.broadcastable([[a], [b]]):
-        raise Unconfirmed("C1 fails or E1 does not fire")
+        raise ReplayFailed("C1 fails or E1 does not fire")
     return f"X0 = [{a}], X1 = [{b}], Y = [{y}]: C1 as printed holds, E1 fires"
 
 
-FIRST = altered(builtins.join, "if a == 1:", "if a >= 1:")
-NO_ONE = altered(builtins.join, " or b == 1", "")
-LARGER = altered(builtins.join, "a == b or b == 1", "a >= b")
-STATED = [
+FIRST = mutated(builtins.join, "if a == 1:", "if a >= 1:")
+NO_ONE = mutated(builtins.join, " or b == 1", "")
+LARGER = mutated(builtins.join, "a == b or b == 1", "a >= b")
+STATED: list[tuple[str, str, str, Claim, dict[str, Join]]] = [
     ("join-commutative", "The join of two extents is commutative, its error too.", "a ⊔ b = b ⊔ a", is_commutative,
      {"1 only on one side": NO_ONE}),
     ("join-associative", "The join is associative, its error absorbing.", "(a ⊔ b) ⊔ c = a ⊔ (b ⊔ c)", is_associative,
@@ -153,7 +153,7 @@ STATED = [
     ("extent-is-maximum", "For extents of at least 1 the join is the larger extent.", "a, b ≥ 1 ⇒ a ⊔ b = max(a, b)",
      is_maximum, {"any extent gives way": FIRST}),
 ]  # fmt: skip
-REFUTED = [
+REFUTED: list[tuple[str, str, str, Claim, Replay, str, str]] = [
     ("extent-is-maximum-with-zero", "The join is the larger extent, also where one is 0.", "a ⊔ b = max(a, b)",
      partial(is_maximum, least=0), show_maximum, "zero-against-one", "Joined with 1, 0 stays 0."),
     ("zero-against-one", "The formula of the texts and the rules of NumPy accept the same extents.",

@@ -1,7 +1,7 @@
 """Integers of n bits: sums, differences, products and opposites wrap around; quotients are truncated.
 
 For every width at once the definition is a function of integers, `wrapped`, with `size` = 2^n and `least` the least
-number of the type; on bits of the eight types it is the operation of the machine.
+number of the type; on the bits of the eight types it is the machine's operation.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import Any
 
 import z3
 
-from sonnx.proofs.forms import altered
 from sonnx.proofs.integers import WIDTHS
-from sonnx.proofs.layout import keeps
-from sonnx.prover.smallest import euclid
-from sonnx.prover.symbolic_execution import Term, read
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.symbolic_execution import Term, execute
+from sonnx.prover.terms import keeps_order, without_divisions
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 CONCERNS = ("Abs", "Add", "ConvInteger", "Div", "MatMul", "Mul", "Neg", "Sub")
 
@@ -47,12 +45,12 @@ TYPE = (SIZE >= 2, LEAST <= 0, LEAST + SIZE >= 1)
 
 
 def of(function: Function, value: Term) -> Term:
-    """The value brought into the type."""
-    return read(function, value, LEAST, SIZE, assuming=(SIZE >= 2,)).value
+    """The value wrapped into the type."""
+    return execute(function, value, LEAST, SIZE, assuming=(SIZE >= 2,)).value
 
 
 def in_type(*numbers: Term) -> tuple[z3.BoolRef, ...]:
-    """The numbers are of the type."""
+    """The numbers are in the range of the type."""
     return tuple(z3.And(each >= LEAST, each < LEAST + SIZE) for each in numbers)
 
 
@@ -64,7 +62,7 @@ def unique(x: Term, y: Term, k: Term) -> z3.BoolRef:
 def is_unique(slack: int = 0) -> Obligations:
     x, y = z3.Ints("x y")
     range_of = (x >= LEAST, y >= LEAST, x < LEAST + SIZE + slack, y < LEAST + SIZE + slack)
-    lemma = (keeps(K, z3.IntVal(1), SIZE), keeps(z3.IntVal(-1), K, SIZE))
+    lemma = (keeps_order(K, z3.IntVal(1), SIZE), keeps_order(z3.IntVal(-1), K, SIZE))
     yield Obligation("unique", (*TYPE, *range_of, *lemma, x - y == K * SIZE), x == y)
 
 
@@ -94,7 +92,7 @@ def operands_may_wrap(function: Function = wrapped) -> Obligations:
 
 def truncates(function: Function = quotient) -> Obligations:
     """A = q b + r with |r| < |b|, and r has the sign of a."""
-    q = read(function, A, B, assuming=(B != 0,)).value
+    q = execute(function, A, B, assuming=(B != 0,)).value
     rest = A - q * B
     size = z3.If(B > 0, B, -B)
     yield Obligation("rest below the divisor", (B != 0,), z3.And(rest < size, -rest < size))
@@ -103,13 +101,15 @@ def truncates(function: Function = quotient) -> Obligations:
 
 
 def representable(but_least: bool = True) -> Obligations:
-    """The quotient of two numbers of a signed type is one, but for the least number by -1."""
+    """The quotient of two numbers of a signed type is one, except the least number by -1."""
     half = z3.Int("half")
-    q = read(quotient, A, B, assuming=(B != 0,)).value
+    q = execute(quotient, A, B, assuming=(B != 0,)).value
     signed = (half >= 1, -half <= A, half > A, -half <= B, half > B, B != 0)
     but = (z3.Or(-half != A, B != -1),) if but_least else ()
     ways = [(A, B), (A, -B), (-A, B), (-A, -B)]
-    lemma = [keeps(d, z3.IntVal(2), a / d) for a, d in ways] + [keeps(a / d, z3.IntVal(0), d) for a, d in ways]
+    lemma = [keeps_order(d, z3.IntVal(2), a / d) for a, d in ways] + [
+        keeps_order(a / d, z3.IntVal(0), d) for a, d in ways
+    ]
     yield Obligation("representable", (*signed, *but, *lemma), z3.And(q >= -half, q < half))
 
 
@@ -117,12 +117,12 @@ def show_least(found: Counterexample) -> str:
     """The quotient that is not of the type."""
     half, a, b = found["half"], found["a"], found["b"]
     if -half <= quotient(a, b) < half:
-        raise Unconfirmed(f"{a} / {b} is {quotient(a, b)}")
+        raise ReplayFailed(f"{a} / {b} is {quotient(a, b)}")
     return f"{a} / {b} is {quotient(a, b)}, and the numbers of the type are those of [{-half}, {half - 1}]"
 
 
 def error_below_half() -> Obligations:
-    q = read(quotient, A, B, assuming=(B != 0,)).value
+    q = execute(quotient, A, B, assuming=(B != 0,)).value
     yield Obligation("below one half, b positive", (B >= 1, A >= 0), 2 * (A - q * B) < B)
 
 
@@ -130,7 +130,7 @@ def show_error(found: Counterexample) -> str:
     """The distance of a quotient."""
     a, b = found["a"], found["b"]
     if 2 * (a - quotient(a, b) * b) < b:
-        raise Unconfirmed(f"{a} / {b} is {quotient(a, b)}")
+        raise ReplayFailed(f"{a} / {b} is {quotient(a, b)}")
     return f"{a} / {b} is {quotient(a, b)}, off by {a - quotient(a, b) * b}/{b}"
 
 
@@ -147,7 +147,7 @@ def _each(names: str, widths: tuple[int, ...] = WIDTHS) -> Iterator[tuple[str, i
 
 
 def truncated_exact(low: int = 0, widths: tuple[int, ...] = WIDTHS) -> Obligations:
-    """The operation of the machine is the exact result in enough bits, its high bits cut off."""
+    """The machine's operation is the exact result in enough bits without its high bits."""
     for name, width, wide, (x, y) in _each("x y", widths):
         parts = []
         for operation, spare in ((operator.add, 1), (operator.sub, 1), (operator.mul, width)):
@@ -167,7 +167,7 @@ def is_ring(plus: Wide = operator.add, widths: tuple[int, ...] = WIDTHS) -> Obli
 
 
 def least_opposes_itself(place: int = 1) -> Obligations:
-    """The least number of a signed type is its own opposite and its own absolute value; no other is, but 0."""
+    """The least number of a signed type is its own opposite and its own absolute value; no other number but 0 is."""
     for name, width, _, (x,) in _each("x"):
         if name.startswith("int"):
             least = 1 << width - place
@@ -183,13 +183,13 @@ def show_absolute(found: Counterexample) -> str:
     """The least int8."""
     value = found["x"] - 256 if found["x"] >= 128 else found["x"]
     if wrapped(abs(value), -128, 256) >= 0:
-        raise Unconfirmed(f"the absolute value of {value} is an int8")
+        raise ReplayFailed(f"the absolute value of {value} is an int8")
     return f"the absolute value of int8 {value} is {abs(value)}, which wraps around to {wrapped(abs(value), -128, 256)}"
 
 
-OFF_BY_ONE = altered(wrapped, "% size + least", "% size + least + 1")
-NOT_SHIFTED = altered(wrapped, "(value - least) % size", "value % size")
-FLOORED = altered(quotient, "return -(-a // b)", "return a // b")
+OFF_BY_ONE = mutated(wrapped, "% size + least", "% size + least + 1")
+NOT_SHIFTED = mutated(wrapped, "(value - least) % size", "value % size")
+FLOORED = mutated(quotient, "return -(-a // b)", "return a // b")
 WIDE_TYPES = "int8 to int64, uint8 to uint64"
 STATED: list[tuple[str, str, str, Any, dict[str, Any], tuple[Any, ...]]] = [
     ("unique", "A type holds one number of each class modulo its size.", "x, y of the type, x ≡ y mod 2^n ⇒ x = y",
@@ -218,27 +218,52 @@ BITS: list[tuple[str, str, str, Any, dict[str, Any], str]] = [
 def theorems() -> Iterator[Theorem]:
     """Integers that wrap around."""
     for name, statement, formula, claim, changes, about in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
-        yield Theorem(f"wrap.{name}", statement, formula, _asked(claim), about, mutants=changed)
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
+        yield Theorem(f"wrap.{name}", statement, formula, _applied(claim), about, mutants=changed, concerns=CONCERNS)
     for name, statement, formula, claim, changes, bounds in BITS:
         changed = tuple(Mutant(title, partial(claim, *change)) for title, change in changes.items())
-        yield Theorem(f"wrap.{name}", statement, formula, claim, (claim,), bounds=bounds, sort="bits", mutants=changed)
+        yield Theorem(
+            f"wrap.{name}",
+            statement,
+            formula,
+            claim,
+            (claim,),
+            bounds=bounds,
+            sort="bits",
+            mutants=changed,
+            concerns=CONCERNS,
+        )
     yield Theorem(
-        "wrap.least-by-minus-one", "Every quotient by a divisor other than 0 is of the type.",
-        "b ≠ 0 ⇒ a / b of the type", _asked(representable, False), (quotient,), "refuted", replay=show_least,
-        erratum="div-least-integer-by-minus-one", because="The opposite of the least number is one too large.",
-    )  # fmt: skip
+        "wrap.least-by-minus-one",
+        "Every quotient by a divisor other than 0 is of the type.",
+        "b ≠ 0 ⇒ a / b of the type",
+        _applied(representable, False),
+        (quotient,),
+        "refuted",
+        replay=show_least,
+        erratum="div-least-integer-by-minus-one",
+        because="The opposite of the least number is one too large.",
+        concerns=CONCERNS,
+    )
     yield Theorem(
         "wrap.quotient-error", "The integer quotient is off by less than one half, as the page on accuracy says.",
-        "|a / b - q| < 1/2", _asked(error_below_half), (quotient,), "refuted", replay=show_error,
-        erratum="div-accuracy-of-integers", because="A truncated quotient is off by less than 1.",
+        "|a / b - q| < 1/2", _applied(error_below_half), (quotient,), "refuted", replay=show_error,
+        erratum="div-accuracy-of-integers", because="A truncated quotient is off by less than 1.", concerns=CONCERNS,
     )  # fmt: skip
     yield Theorem(
-        "wrap.absolute-not-negative", "The absolute value of an integer is not negative.", "|x| ≥ 0",
-        absolute_not_negative, (absolute_not_negative,), "refuted", sort="bits", replay=show_absolute,
-        erratum="abs-least-integer", because="The least number of a signed type has no absolute value in it.",
-    )  # fmt: skip
+        "wrap.absolute-not-negative",
+        "The absolute value of an integer is not negative.",
+        "|x| ≥ 0",
+        absolute_not_negative,
+        (absolute_not_negative,),
+        "refuted",
+        sort="bits",
+        replay=show_absolute,
+        erratum="abs-least-integer",
+        because="The least number of a signed type has no absolute value in it.",
+        concerns=CONCERNS,
+    )
 
 
-def _asked(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
-    return lambda: euclid(claim(*about))
+def _applied(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
+    return lambda: without_divisions(claim(*about))

@@ -1,7 +1,7 @@
-"""What the pages print of shapes and integers, and is false: each statement is refuted, and stands as an erratum.
+"""False statements of the texts about shapes and integers: each is refuted, and is an erratum.
 
-Where the profile has a rule in its place, the rule is read from the operator's data file; a counterexample is confirmed
-by what a check says of it.
+If the profile has a rule in place of the statement, the theorem uses the rule of the operator's data file; a
+counterexample is confirmed by the verdict of a check.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import z3
 
 from sonnx.profile.catalogue import errata
-from sonnx.proofs.texts import Call, verdict
-from sonnx.proofs.wrapping import wrapped
-from sonnx.prover.smallest import euclid
-from sonnx.prover.smt_values import Number
-from sonnx.prover.symbolic_execution import read
-from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
+from sonnx.proofs.integer_wraparound import wrapped
+from sonnx.prover.expression_claims import SymbolicCall, checker_verdict
+from sonnx.prover.smt_values import SymbolicNumber
+from sonnx.prover.symbolic_execution import execute
+from sonnx.prover.terms import without_divisions
+from sonnx.prover.theorem import Counterexample, Obligation, ReplayFailed, Theorem
 
 Obligations = Iterator[Obligation]
 WINDOW = ("kernel-fits", "kernel-positive", "strides-positive", "dilations-positive", "pads-not-negative")
@@ -28,15 +28,15 @@ def _pooling(edition: str, bound: str) -> Callable[[], Obligations]:
     """One spatial axis: the bound of a text on the padding, and window m."""
 
     def obligations() -> Obligations:
-        call = Call("MaxPool", 12, edition)
+        call = SymbolicCall("MaxPool", 12, edition)
         lists = {name: call.numbers(name, 1) for name in ("kernel_shape", "strides", "dilations")}
         plain = {"auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0}
-        call.of(X=call.tensor("X", 3), pads=call.numbers("pads", 2), **lists, **plain)
-        m: Number = call.number("m", 0)
+        call.with_facts(X=call.tensor("X", 3), pads=call.numbers("pads", 2), **lists, **plain)
+        m: SymbolicNumber = call.number("m", 0)
         inside = call.claim("m < pooled[0] and X.shape[2] >= 1", m=m)
         yield Obligation("touches", (*call.known, *call.rules(bound, *WINDOW), inside), call.claim(TOUCHES, m=m))
 
-    return lambda: euclid(obligations())
+    return lambda: without_divisions(obligations())
 
 
 def _show_pooling(edition: str, bound: str) -> Callable[[Counterexample], str]:
@@ -44,9 +44,9 @@ def _show_pooling(edition: str, bound: str) -> Callable[[Counterexample], str]:
         lists = {name: [found[f"{name}.0"]] for name in ("kernel_shape", "strides", "dilations")}
         pads, shape = [found["pads.0"], found["pads.1"]], (1, 1, found["X.2"])
         facts = {**lists, "pads": pads, "X": _tensor(shape), "auto_pad": "NOTSET"}
-        said = [verdict("MaxPool", 12, edition, rule, **facts) for rule in (bound, "every-window-touches")]
-        if said != ["pass", "fail"]:
-            raise Unconfirmed(f"a check says {said}")
+        verdicts = [checker_verdict("MaxPool", 12, edition, rule, **facts) for rule in (bound, "every-window-touches")]
+        if verdicts != ["pass", "fail"]:
+            raise ReplayFailed(f"the verdicts of a check are {verdicts}")
         listed = ", ".join(f"{name} {value}" for name, value in {**lists, "pads": pads}.items())
         return f"extent {shape[2]}, {listed}: a check passes {bound}, and a window lies on padding only"
 
@@ -65,11 +65,11 @@ def printed_value(value: int, empty: bool, minus_one: bool, zero: bool) -> bool:
 
 
 def reshape_value() -> Obligations:
-    call = Call("Reshape", 25)
-    call.of(X=call.tensor("X", 1), shape=call.numbers("S", 1), allowzero=1, **{"written(shape)": True})
+    call = SymbolicCall("Reshape", 25)
+    call.with_facts(X=call.tensor("X", 1), shape=call.numbers("S", 1), allowzero=1, **{"written(shape)": True})
     value = z3.Int("S.0")
     flags = z3.Bools("empty minus_one zero")
-    ways = [z3.And(*[flag == way[i] for i, flag in enumerate(flags)], _true(read(_printed(way), value).value))
+    ways = [z3.And(*[flag == way[i] for i, flag in enumerate(flags)], _true(execute(_printed(way), value).value))
             for way in _ways()]  # fmt: skip
     yield Obligation("shape-values", (*call.known, z3.Or(*ways)), z3.And(*call.rules("shape-values")))
 
@@ -90,15 +90,15 @@ def show_reshape_value(found: Counterexample) -> str:
     value = found["S.0"]
     flags = [bool(found.get(name, 0)) for name in ("empty", "minus_one", "zero")]
     facts = {"shape": [value], "allowzero": 1, "X": _tensor((1,)), "written(shape)": True}
-    said = verdict("Reshape", 25, "", "shape-values", **facts)
-    if not printed_value(value, *flags) or said != "fail":
-        raise Unconfirmed(f"a check says {said}")
+    verdict = checker_verdict("Reshape", 25, "", "shape-values", **facts)
+    if not printed_value(value, *flags) or verdict != "fail":
+        raise ReplayFailed(f"the verdict of a check is {verdict}")
     return f"S = [{value}] with allowzero = 1: C3 as printed holds, and a check fails it (shape-values)"
 
 
 def reshape_keeps() -> Obligations:
-    call = Call("Reshape", 25)
-    call.of(X=call.tensor("X", 1), shape=call.numbers("S", 1), allowzero=0, **{"written(shape)": True})
+    call = SymbolicCall("Reshape", 25)
+    call.with_facts(X=call.tensor("X", 1), shape=call.numbers("S", 1), allowzero=0, **{"written(shape)": True})
     _, shape = call.shape("Y")
     kept = call.claim("Y[0] == shape[0]", Y=shape)
     yield Obligation("kept", (*call.known, *call.rules(), call.claim("shape[0] != 0")), kept)
@@ -107,14 +107,14 @@ def reshape_keeps() -> Obligations:
 def show_reshape_keeps(found: Counterexample) -> str:
     extent, value = found["X.0"], found["S.0"]
     facts = {"shape": [value], "allowzero": 0, "X": _tensor((extent,)), "written(shape)": True}
-    if value == extent or verdict("Reshape", 25, "", "same-size", **facts) != "pass":
-        raise Unconfirmed(f"S = [{value}] is kept")
+    if value == extent or checker_verdict("Reshape", 25, "", "same-size", **facts) != "pass":
+        raise ReplayFailed(f"S = [{value}] is kept")
     return f"X of shape ({extent}), S = [{value}]: Y has the shape ({extent})"
 
 
-def _unsqueezing(count: int) -> Call:
-    call = Call("Unsqueeze", 25)
-    return call.of(X=call.tensor("X", 1), axes=call.numbers("axes", count))
+def _unsqueezing(count: int) -> SymbolicCall:
+    call = SymbolicCall("Unsqueeze", 25)
+    return call.with_facts(X=call.tensor("X", 1), axes=call.numbers("axes", count))
 
 
 def unsqueeze_rank() -> Obligations:
@@ -126,9 +126,9 @@ def unsqueeze_rank() -> Obligations:
 def show_rank(found: Counterexample) -> str:
     axes = [found["axes.0"], found["axes.1"]]
     facts = {"X": _tensor((2,)), "axes": axes}
-    said = [verdict("Unsqueeze", 25, "", rule, **facts) for rule in ("axes-range", "axes-distinct")]
-    if said != ["pass", "pass"]:
-        raise Unconfirmed(f"a check says {said}")
+    verdicts = [checker_verdict("Unsqueeze", 25, "", rule, **facts) for rule in ("axes-range", "axes-distinct")]
+    if verdicts != ["pass", "pass"]:
+        raise ReplayFailed(f"the verdicts of a check are {verdicts}")
     return f"A = {axes} has rank 1 and two values: the rank of Y grows by 2"
 
 
@@ -140,17 +140,17 @@ def unsqueeze_trailing() -> Obligations:
 def show_trailing(found: Counterexample) -> str:
     axis = found["axes.0"]
     place = axis + 2 if axis < 0 else axis
-    if place < 1 or verdict("Unsqueeze", 25, "", "axes-range", X=_tensor((2,)), axes=[axis]) != "pass":
-        raise Unconfirmed(f"axis {axis} is below the rank")
+    if place < 1 or checker_verdict("Unsqueeze", 25, "", "axes-range", X=_tensor((2,)), axes=[axis]) != "pass":
+        raise ReplayFailed(f"axis {axis} is below the rank")
     return f"A = [{axis}] on rank 1 appends an axis at place {place}, which the rank does not exceed"
 
 
-def _convolving() -> Call:
-    call = Call("Conv", 22)
+def _convolving() -> SymbolicCall:
+    call = SymbolicCall("Conv", 22)
     lists = {"strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0]}
-    numbers = {name: call.reading.listing(values) for name, values in lists.items()}
+    numbers = {name: call.interpretation.listing(values) for name, values in lists.items()}
     facts = {"group": call.number("group"), "kernel_shape": call.numbers("kernel_shape", 2), "auto_pad": "NOTSET"}
-    return call.of(X=call.tensor("X", 4), W=call.tensor("W", 4), **numbers, **facts)
+    return call.with_facts(X=call.tensor("X", 4), W=call.tensor("W", 4), **numbers, **facts)
 
 
 def kernel_order() -> Obligations:
@@ -170,9 +170,9 @@ def _show_convolving(rule: str, wanted: str) -> Callable[[Counterexample], str]:
         x, w = (tuple(found.get(f"{name}.{k}", 0) for k in range(4)) for name in "XW")
         kernel = tuple(found.get(f"kernel_shape.{k}", w[2 + k]) for k in range(2))
         facts = {"X": _tensor(x), "W": _tensor(w), "kernel_shape": kernel, "group": found.get("group", 1)}
-        said = verdict("Conv", 22, "", rule, **facts)
-        if said != wanted or (rule == "kernel-shape" and kernel == (w[3], w[2])):
-            raise Unconfirmed(f"a check says {said}")
+        verdict = checker_verdict("Conv", 22, "", rule, **facts)
+        if verdict != wanted or (rule == "kernel-shape" and kernel == (w[3], w[2])):
+            raise ReplayFailed(f"the verdict of a check is {verdict}")
         return f"X of shape {x}, W of shape {w}, group {facts['group']}, kernel_shape {kernel}: {rule} is {wanted}"
 
     return show
@@ -186,7 +186,7 @@ def taps_below_kernel() -> Obligations:
 def show_tap(found: Counterexample) -> str:
     j, kernel, dilation = found["j"], found["kernel"], found["dilation"]
     if j * dilation < kernel:
-        raise Unconfirmed(f"tap {j} is read")
+        raise ReplayFailed(f"tap {j} is read")
     return f"kernel {kernel}, dilation {dilation}: element {j} stands at place {j * dilation}, and the sum ends before"
 
 
@@ -198,7 +198,7 @@ def tensor_count() -> Obligations:
 def show_count(found: Counterexample) -> str:
     count = len(range(found["L"] + 1))
     if count == found["L"] - 1:
-        raise Unconfirmed(f"L = {found['L']}")
+        raise ReplayFailed(f"L = {found['L']}")
     return f"X0 to X{found['L']} are {count} tensors, not {found['L'] - 1}"
 
 
@@ -210,7 +210,7 @@ def padding_contributes_nothing() -> Obligations:
 def show_padding(found: Counterexample) -> str:
     made = (0 - found["zero_point"]) * found["weight"]
     if made == 0:
-        raise Unconfirmed("padding contributes nothing")
+        raise ReplayFailed("padding contributes nothing")
     return f"zero point {found['zero_point']}, weight {found['weight']}: an element of the padding contributes {made}"
 
 
@@ -222,7 +222,7 @@ def accumulates() -> Obligations:
 def show_accumulation(found: Counterexample) -> str:
     total = 255 * 255 * found["count"]
     if total <= 2**31 - 1:
-        raise Unconfirmed(f"{total} is an int32")
+        raise ReplayFailed(f"{total} is an int32")
     return (
         f"{found['count']} products of 255 and 255 add up to {total}, which wraps to {wrapped(total, -(2**31), 2**32)}"
     )
@@ -238,7 +238,7 @@ def range_difference() -> Obligations:
 def show_difference(found: Counterexample) -> str:
     difference = found["limit"] - found["start"]
     if -(2**15) <= difference < 2**15:
-        raise Unconfirmed(f"{difference} is an int16")
+        raise ReplayFailed(f"{difference} is an int16")
     return f"S = {found['start']}, L = {found['limit']} in int16: the difference is {difference}"
 
 
@@ -249,7 +249,7 @@ def one_origin() -> Obligations:
 
 def show_origin(found: Counterexample) -> str:
     if not (found["graph_input"] and found["node_output"]):
-        raise Unconfirmed("the name has one origin")
+        raise ReplayFailed("the name has one origin")
     return "a name that is a graph input and the output of a node satisfies the predicate"
 
 
@@ -264,7 +264,8 @@ PAGES: list[tuple[str, str, str, Any, Any, str, str]] = [
     ("Reshape-values", "C3 for allowzero = 1 as printed keeps values below -1 out of S.", "C3 ⇒ S[i] ≥ -1",
      reshape_value, show_reshape_value, "reshape-c3-tautology", "No value is both 0 and -1, so one implication holds."),
     ("Reshape-keeps", "Every value of S other than 0 is kept.", "S[i] ≠ 0 ⇒ dY_i = S[i]",
-     lambda: euclid(reshape_keeps()), show_reshape_keeps, "reshape-kept-minus-one", "-1 stands for a derived extent."),
+     lambda: without_divisions(reshape_keeps()), show_reshape_keeps, "reshape-kept-minus-one",
+     "-1 stands for a derived extent."),
     ("Unsqueeze-rank", "The rank of Y is that of X and that of A.", "rY = rX + rA", unsqueeze_rank, show_rank,
      "unsqueeze-rank-of-axes", "A is a vector: its rank is 1, and the number of its values counts."),
     ("Unsqueeze-trailing", "The axes of A lie below the rank of X, as the formal page asks.", "A' < rX",
@@ -294,8 +295,8 @@ PAGES: list[tuple[str, str, str, Any, Any, str, str]] = [
 
 
 def theorems() -> Iterator[Theorem]:
-    """Statements of the pages, refuted."""
-    for name, statement, formula, claim, replay, erratum, because in PAGES:
-        yield Theorem(f"printed.{name}", statement, formula, claim, (errata()[erratum].place,), "refuted",
+    """Statements of the texts, refuted."""
+    for name, statement, bool_term, claim, replay, erratum, because in PAGES:
+        yield Theorem(f"printed.{name}", statement, bool_term, claim, (errata()[erratum].place,), "refuted",
                       replay=replay,
                       erratum=erratum, because=because)  # fmt: skip

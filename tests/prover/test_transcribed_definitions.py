@@ -1,10 +1,9 @@
-"""The definitions that stand in proofs/ are what numpy, the kernels and the executor compute, on all 16-bit patterns.
+"""The definitions transcribed in proofs/ agree with numpy, the kernels and the executor, on all 16-bit patterns.
 
 A theorem about a formula beside the code is one about the code only if both are the same function.
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import product
 from math import ceil
 
@@ -20,8 +19,8 @@ from sonnx.numerics.formats import format_of
 from sonnx.numerics.numpy_trials import specials
 from sonnx.operators import argmax as argmax_kernel
 from sonnx.operators import max as max_kernel
-from sonnx.proofs import clipping, kernels, padding, quantization, signs, slicing, wrapping
-from sonnx.proofs.texts import verdict
+from sonnx.proofs import auto_padding, clip, integer_wraparound, kernels, quantization, signs, slices
+from sonnx.prover.expression_claims import checker_verdict
 
 SIXTEEN = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)
@@ -32,12 +31,10 @@ INT8 = [each.ravel() for each in np.meshgrid(np.arange(-128, 128, dtype=np.int8)
 
 
 def evaluated(operator, *inputs):
-    """What the executor's definition gives, None where there is none."""
-    name = f"sonnx.operators.{operator}"
-    if find_spec(name) is None:
-        return None
+    """The result of the executor's definition."""
+    definition = import_module(f"sonnx.operators.{operator}")
     with np.errstate(all="ignore"):
-        return import_module(name).OPERATOR.define(Application(operator, 13, "2026-11"), list(inputs))[0]
+        return definition.OPERATOR.define(Application(operator, 13, "2026-11"), list(inputs))[0]
 
 
 def same(found, wanted, made):
@@ -104,7 +101,7 @@ def test_signs_are_those_of_numpy_and_the_executor(name, operator):
     wanted = np.array([UNARY[operator](p, made.sign, made.infinity) for p in range(1 << 16)], np.uint16)
     assert same(NUMPY[operator](X).view(np.uint16), wanted, made)
     found = evaluated(operator, X)
-    assert found is None or same(found.view(np.uint16), wanted, made)
+    assert same(found.view(np.uint16), wanted, made)
 
 
 @pytest.mark.parametrize("name", SIXTEEN)
@@ -120,32 +117,32 @@ def test_clip_is_that_of_the_executor(name):
             wanted = []
             for pattern in few.view(np.uint16).tolist():
                 at = order.equal_zeros_key(pattern, made.sign, made.infinity)
-                wanted.append(clipping.clipped(pattern, *bounds, at, *places, made.infinity))
+                wanted.append(clip.clipped(pattern, *bounds, at, *places, made.infinity))
             below, above = (each.astype(np.float32) for each in (low, high))
             numbers = few.astype(np.float32)
             below, above = -np.inf if np.isnan(below) else below, np.inf if np.isnan(above) else above
             text = [above if below > above else below if x < below else above if x > above else x for x in numbers]
             assert np.array_equal(np.array(wanted, np.uint16).view(kind).astype(np.float32), text, equal_nan=True)
-            assert found is None or np.array_equal(found.view(np.uint16), wanted)
+            assert np.array_equal(found.view(np.uint16), wanted)
 
 
 @pytest.mark.parametrize("operator", INTEGERS)
 @pytest.mark.filterwarnings("ignore")
 def test_integers_wrap_as_in_numpy_and_the_executor(operator):
     exact = INTEGERS[operator](*[each.astype(np.int64) for each in INT8])
-    wanted = np.array([wrapping.wrapped(int(value), -128, 256) for value in exact])
+    wanted = np.array([integer_wraparound.wrapped(int(value), -128, 256) for value in exact])
     assert np.array_equal(INTEGERS[operator](*INT8), wanted)
     found = evaluated(operator, *INT8)
-    assert found is None or np.array_equal(found, wanted)
+    assert np.array_equal(found, wanted)
 
 
 def test_quotients_are_truncated_as_in_c_and_the_executor():
     a, b = (each[INT8[1] != 0].astype(np.int64) for each in INT8)
-    wanted = np.array([wrapping.quotient(int(x), int(y)) for x, y in zip(a, b, strict=True)])
+    wanted = np.array([integer_wraparound.quotient(int(x), int(y)) for x, y in zip(a, b, strict=True)])
     assert np.array_equal(np.trunc(a / b), wanted)
     allowed = (a != -128) | (b != -1)
     found = evaluated("div", a[allowed].astype(np.int8), b[allowed].astype(np.int8))
-    assert found is None or np.array_equal(found, wanted[allowed])
+    assert np.array_equal(found, wanted[allowed])
 
 
 def test_quantized_numbers_are_those_of_numpy_and_the_executor():
@@ -154,7 +151,7 @@ def test_quantized_numbers_are_those_of_numpy_and_the_executor():
         wanted = [quantization.saturated(round(float(x)), zero_point) for x in X]
         assert np.array_equal(np.clip(np.rint(X) + zero_point, 0, 255), wanted)
         found = evaluated("quantizelinear", X, np.float32(1), np.uint8(zero_point))
-        assert found is None or np.array_equal(found, wanted)
+        assert np.array_equal(found, wanted)
 
 
 # ------------------------------------------------------------------ shapes
@@ -171,32 +168,34 @@ def test_slices_are_those_of_python():
 
 
 def test_the_pages_of_slice_as_transcribed():
-    assert slicing.starts_in_axis(3, -3)
-    assert not slicing.starts_in_axis(3, 3)
-    assert slicing.ends_in_axis(3, 3, 1)
-    assert not slicing.ends_in_axis(3, 3, -1)
-    assert slicing.drafted(-5, -2) == 4, "the example of the erratum: 5, 3, 1 are three"
-    assert slicing.printed_shape_length(3, 0, -500) == -497, "the example of the erratum"
+    assert slices.starts_in_axis(3, -3)
+    assert not slices.starts_in_axis(3, 3)
+    assert slices.ends_in_axis(3, 3, 1)
+    assert not slices.ends_in_axis(3, 3, -1)
+    assert slices.drafted(-5, -2) == 4, "the example of the erratum: 5, 3, 1 are three"
+    assert slices.printed_shape_length(3, 0, -500) == -497, "the example of the erratum"
 
 
 def test_derived_padding_keeps_the_extent_of_a_strided_axis():
     for extent in range(1, 12):
         for width in range(1, 8):
             for stride in range(1, 6):
-                total = padding.same_padding(extent, width, stride)
+                total = auto_padding.same_padding(extent, width, stride)
                 starts = range(0, extent + total - width + 1, stride)
-                assert len(starts) == ceil(extent / stride) == padding.rounded_up(extent, stride)
+                assert len(starts) == ceil(extent / stride) == auto_padding.rounded_up(extent, stride)
 
 
-def test_a_check_says_what_the_counterexamples_ask_it():
+def test_a_check_gives_the_verdicts_of_the_counterexamples():
     facts = {"kernel_shape": [2], "strides": [1], "dilations": [2], "pads": [1, 1], "auto_pad": "NOTSET"}
     rules = ("pads-below-window", "kernel-fits", "every-window-touches")
-    said = [verdict("MaxPool", 12, "2026-08", rule, X=TensorFacts("float", (1, 1, 1)), **facts) for rule in rules]
+    said = [
+        checker_verdict("MaxPool", 12, "2026-08", rule, X=TensorFacts("float", (1, 1, 1)), **facts) for rule in rules
+    ]
     assert said == ["pass", "pass", "fail"], "the example of the erratum"
 
 
 def test_the_rule_on_windows_decides_as_every_tap_of_every_window():
-    """Theorem window.chosen-windows says the windows the rule asks suffice; here the rule's own text is asked."""
+    """By window.chosen-windows the windows the rule tests suffice; here the rule itself is evaluated."""
     numbers = product((1, 2, 4), (1, 2, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 2))
     for extent, kernel, gap, stride, before, after in numbers:
         width = builtins.window(kernel, gap)
@@ -205,5 +204,7 @@ def test_the_rule_on_windows_decides_as_every_tap_of_every_window():
         starts = range(-before, extent + after - width + 1, stride)
         touched = all(any(0 <= start + h * gap < extent for h in range(kernel)) for start in starts)
         facts = {"kernel_shape": [kernel], "strides": [stride], "dilations": [gap], "pads": [before, after]}
-        said = verdict("MaxPool", 12, "", "every-window-touches", X=TensorFacts("float", (1, 1, extent)), **facts)
+        said = checker_verdict(
+            "MaxPool", 12, "", "every-window-touches", X=TensorFacts("float", (1, 1, extent)), **facts
+        )
         assert said == ("pass" if touched else "fail"), facts

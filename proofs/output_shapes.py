@@ -1,7 +1,7 @@
-"""Shapes of outputs as the operators' data files state them, with claims in the rule language.
+"""Claims in the rule language about the shapes of outputs in the operators' data files.
 
-Each claim reads the texts that check: the rules of the operator are the hypotheses, `Y` is the shape of its output.
-Ranks are fixed where the rules fix them, else bounded as the theorem says; extents and numbers are arbitrary.
+The hypotheses are the rules of the operator, `Y` is the shape of its output.  Ranks are fixed if the rules fix them,
+else bounded as the theorem states; extents and numbers are arbitrary.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 
+import z3
+
 from sonnx.language.parser import parse
 from sonnx.language.printer import formula
-from sonnx.proofs.texts import Call, Change, claims
-from sonnx.prover.smallest import euclid
-from sonnx.prover.smt_values import Record, Value
-from sonnx.prover.theorem import Mutant, Obligation, Theorem, every
+from sonnx.prover.expression_claims import ExpressionChange, SymbolicCall, claims
+from sonnx.prover.smt_values import RecordValue, Value
+from sonnx.prover.terms import conjunction, without_divisions
+from sonnx.prover.theorem import Mutant, Obligation, Theorem
 
 Obligations = Iterator[Obligation]
 MOVES = ("kernel-fits", "strides-positive", "dilations-positive", "pads-not-negative")
@@ -25,110 +27,110 @@ KERNEL, POOL = (*MOVES, "kernel-shape", "kernel-not-empty"), (*MOVES, "kernel-po
 
 @dataclass(frozen=True)
 class Stated:
-    """Claims about the output of an operator; `calls` makes one call for each bounded case, with its name."""
+    """Claims about the output of an operator; `calls` makes one call for each case, with the name of the case."""
 
     name: str
     statement: str
-    calls: Callable[[Change | None], Iterator[tuple[str, Call]]]
+    calls: Callable[[ExpressionChange | None], Iterator[tuple[str, SymbolicCall]]]
     rules: tuple[str, ...]
     claims: tuple[str, ...]
-    mutants: dict[str, Change] = field(default_factory=dict)
+    mutants: dict[str, ExpressionChange] = field(default_factory=dict)
     bounds: str = ""
     reason_single: str = ""
 
-    def obligations(self, change: Change | None = None) -> Obligations:
+    def obligations(self, change: ExpressionChange | None = None) -> Obligations:
         """The shape exists, and the claims."""
         for case, call in self.calls(change):
             found = claims(call, self.rules, self.claims)
-            yield from euclid(_joined(case, tuple(found)) if case else found)
+            yield from without_divisions(_joined(case, tuple(found)) if case else found)
 
 
 def _joined(case: str, parts: tuple[Obligation, ...]) -> Obligations:
-    """One question for a case of many: the shape exists, and where it does the claims hold."""
+    """One obligation for a case of many: the shape exists, and the claims hold."""
     exists, *others = parts
-    yield Obligation(case, exists.hypotheses, every([exists.goal, *(each.goal for each in others)]))
+    yield Obligation(case, exists.hypotheses, conjunction([exists.goal, *(each.goal for each in others)]))
 
 
-def convolution(operator: str, version: int) -> Callable[[Change | None], Iterator[tuple[str, Call]]]:
-    """Conv and ConvInteger: two letters differ."""
+def convolution(operator: str, version: int) -> Callable[[ExpressionChange | None], Iterator[tuple[str, SymbolicCall]]]:
+    """Conv and ConvInteger, whose inputs have different names."""
 
-    def calls(change: Change | None) -> Iterator[tuple[str, Call]]:
-        call = Call(operator, version, change=change)
+    def calls(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
+        call = SymbolicCall(operator, version, change=change)
         x, w = call.tensor("X", 4), call.tensor("W", 4)
-        letters = [formal.name for formal in call.made.inputs[:2]]
-        yield "", call.of(**dict(zip(letters, (x, w), strict=True)), **_moves(call))
+        letters = [formal.name for formal in call.signature.inputs[:2]]
+        yield "", call.with_facts(**dict(zip(letters, (x, w), strict=True)), **_moves(call))
 
     return calls
 
 
-def _moves(call: Call, spatial: int = 2) -> dict[str, Value]:
+def _moves(call: SymbolicCall, spatial: int = 2) -> dict[str, Value]:
     kernel = {"kernel_shape": call.numbers("kernel", spatial), "group": call.number("group")}
     pads = {"pads": call.numbers("pads", 2 * spatial), "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0}
     return {**kernel, **pads, "strides": call.numbers("strides", spatial), "dilations": call.numbers("gaps", spatial)}
 
 
-def pooling(change: Change | None) -> Iterator[tuple[str, Call]]:
+def pooling(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """MaxPool on two spatial axes."""
-    call = Call("MaxPool", 12, change=change)
-    yield "", call.of(X=call.tensor("X", 4), **_moves(call))
+    call = SymbolicCall("MaxPool", 12, change=change)
+    yield "", call.with_facts(X=call.tensor("X", 4), **_moves(call))
 
 
-def flattening(change: Change | None) -> Iterator[tuple[str, Call]]:
+def flattening(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """Flatten of each rank at each axis."""
     for rank in range(4):
         for axis in range(-rank, rank + 1):
-            call = Call("Flatten", 25, change=change)
-            yield f"rank {rank}, axis {axis}", call.of(X=call.tensor("X", rank), axis=axis)
+            call = SymbolicCall("Flatten", 25, change=change)
+            yield f"rank {rank}, axis {axis}", call.with_facts(X=call.tensor("X", rank), axis=axis)
 
 
-def reshaping(change: Change | None) -> Iterator[tuple[str, Call]]:
+def reshaping(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """Reshape: each kind of value at each place, with either meaning of 0."""
     for rank, length, allowzero in product(range(3), range(1, 3), (0, 1)):
-        call = Call("Reshape", 25, change=change)
+        call = SymbolicCall("Reshape", 25, change=change)
         facts = {"shape": call.numbers("S", length), "allowzero": allowzero, "written(shape)": True}
-        yield f"rank {rank}, {length} values, allowzero {allowzero}", call.of(X=call.tensor("X", rank), **facts)
+        yield f"rank {rank}, {length} values, allowzero {allowzero}", call.with_facts(X=call.tensor("X", rank), **facts)
 
 
-def slicing(change: Change | None) -> Iterator[tuple[str, Call]]:
+def slicing(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """Slice of a matrix, its axes named in either order and from either end, or one of them alone."""
     for axes in ((0, 1), (-1, 0), (1,), (-2,)):
-        call = Call("Slice", 13, change=change)
+        call = SymbolicCall("Slice", 13, change=change)
         lists = {name: call.numbers(name, len(axes)) for name in ("starts", "ends", "steps")}
-        yield f"axes {axes}", call.of(X=call.tensor("X", 2), axes=_list(axes), **lists)
+        yield f"axes {axes}", call.with_facts(X=call.tensor("X", 2), axes=_list(axes), **lists)
 
 
-def joining(change: Change | None) -> Iterator[tuple[str, Call]]:
+def joining(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """Concat of one to three tensors along each axis."""
     for count, rank in ((1, 2), (2, 2), (3, 3)):
         for axis in range(rank):
-            call = Call("Concat", 13, change=change)
+            call = SymbolicCall("Concat", 13, change=change)
             inputs = [call.tensor(f"X.{m}", rank) for m in range(count)]
-            yield f"{count} inputs of rank {rank}, axis {axis}", call.of(X=_list(inputs), axis=axis)
+            yield f"{count} inputs of rank {rank}, axis {axis}", call.with_facts(X=_list(inputs), axis=axis)
 
 
 def _list(items: Sequence[Value]) -> Value:
-    return Call("", 0).reading.listing(items)
+    return SymbolicCall("", 0).interpretation.listing(items)
 
 
-def multiplying(change: Change | None) -> Iterator[tuple[str, Call]]:
+def multiplying(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """MatMul of two matrices."""
-    call = Call("MatMul", 13, change=change)
-    yield "", call.of(A=call.tensor("A", 2), B=call.tensor("B", 2))
+    call = SymbolicCall("MatMul", 13, change=change)
+    yield "", call.with_facts(A=call.tensor("A", 2), B=call.tensor("B", 2))
 
 
-def multiplying_and_adding(change: Change | None) -> Iterator[tuple[str, Call]]:
+def multiplying_and_adding(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """Gemm with a bias, as the profile has it."""
-    call = Call("Gemm", 13, change=change)
+    call = SymbolicCall("Gemm", 13, change=change)
     plain = {"alpha": 1, "beta": 1, "transA": 0, "transB": 0}
-    yield "", call.of(A=call.tensor("A", 2), B=call.tensor("B", 2), C=call.tensor("C", 2), **plain)
+    yield "", call.with_facts(A=call.tensor("A", 2), B=call.tensor("B", 2), C=call.tensor("C", 2), **plain)
 
 
-def unsqueezing(change: Change | None) -> Iterator[tuple[str, Call]]:
+def unsqueezing(change: ExpressionChange | None) -> Iterator[tuple[str, SymbolicCall]]:
     """Unsqueeze with one or two new axes anywhere."""
     for rank, count in ((0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2)):
-        call = Call("Unsqueeze", 25, change=change)
+        call = SymbolicCall("Unsqueeze", 25, change=change)
         axes = call.numbers("axes", count)
-        yield f"rank {rank}, {count} axes", call.of(X=call.tensor("X", rank), axes=axes)
+        yield f"rank {rank}, {count} axes", call.with_facts(X=call.tensor("X", rank), axes=axes)
 
 
 STATED = (
@@ -199,25 +201,27 @@ STATED = (
 )  # fmt: skip
 
 
-def associative(change: Change | None = None) -> Obligations:
+def associative(change: ExpressionChange | None = None) -> Obligations:
     """(A B) C and A (B C): both or neither conform, and their shapes are equal."""
-    first, last = Call("MatMul", 13, change=change), Call("MatMul", 13, change=change)
+    first, last = SymbolicCall("MatMul", 13, change=change), SymbolicCall("MatMul", 13, change=change)
     a, b, c = (first.tensor(name, 2) for name in "ABC")
-    first.of(A=a, B=b)
-    last.of(A=b, B=c)
+    first.with_facts(A=a, B=b)
+    last.with_facts(A=b, B=c)
     (_, of_first), (_, of_last) = first.shape("Y"), last.shape("Y")
-    left = Call("MatMul", 13, change=change).of(A=Record({"shape": of_first}), B=c)
-    right = Call("MatMul", 13, change=change).of(A=a, B=Record({"shape": of_last}))
+    left = SymbolicCall("MatMul", 13, change=change).with_facts(A=RecordValue({"shape": of_first}), B=c)
+    right = SymbolicCall("MatMul", 13, change=change).with_facts(A=a, B=RecordValue({"shape": of_last}))
     hypotheses = (*first.known, *first.rules(), *left.rules())
     yield from _together(hypotheses, (*last.rules(), *right.rules()), left, right)
 
 
-def _together(known: Sequence[object], implied: Sequence[object], left: Call, right: Call) -> Obligations:
+def _together(
+    known: Sequence[z3.BoolRef], implied: Sequence[z3.BoolRef], left: SymbolicCall, right: SymbolicCall
+) -> Obligations:
     hypotheses, goals = tuple(known), tuple(implied)
     for number, goal in enumerate(goals):
-        yield Obligation(f"rule {number} of the other order", hypotheses, goal)  # type: ignore[arg-type]
+        yield Obligation(f"rule {number} of the other order", hypotheses, goal)
     equal = left.claim("one == other", one=left.shape("Y")[1], other=right.shape("Y")[1])
-    yield Obligation("one shape", hypotheses, equal)  # type: ignore[arg-type]
+    yield Obligation("one shape", hypotheses, equal)
 
 
 def theorems() -> Iterator[Theorem]:

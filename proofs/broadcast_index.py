@@ -13,9 +13,8 @@ from typing import Any
 import z3
 
 from sonnx.language import builtins
-from sonnx.proofs.forms import altered
-from sonnx.prover.symbolic_execution import Term, read
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.symbolic_execution import Term, execute
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 Map = Callable[[int, int, int], int]
 
@@ -28,7 +27,7 @@ def f(i: int, b: int, c: int) -> int:
 
 
 def from_one(i: int, b: int, c: int) -> int:
-    """The same counted from 1, as the first edition does (its next state defines it)."""
+    """The same counted from 1, as the first edition does."""
     if b == c:
         return i
     return 1
@@ -36,7 +35,7 @@ def from_one(i: int, b: int, c: int) -> int:
 
 def mapped(function: Map, i: Term, b: Term, c: Term) -> Term:
     """The map on terms."""
-    return read(function, i, b, c).value
+    return execute(function, i, b, c).value
 
 
 def stretches(b: Term, c: Term) -> z3.BoolRef:
@@ -47,13 +46,13 @@ def stretches(b: Term, c: Term) -> z3.BoolRef:
 def in_range(function: Map = f) -> Iterator[Obligation]:
     i, b, c = z3.Ints("i B C")
     inside = (stretches(b, c), i >= 0, i < c)
-    yield from read(function, i, b, c).obligations()
+    yield from execute(function, i, b, c).obligations()
     at = mapped(function, i, b, c)
     yield Obligation("in range", inside, z3.And(at >= 0, at < b))
 
 
 def composes(function: Map = f) -> Iterator[Obligation]:
-    """In two steps as in one; so it is idempotent."""
+    """Two steps equal one; so the map is idempotent."""
     i, a, b, c = z3.Ints("i A B C")
     inside = (stretches(a, b), stretches(b, c), i >= 0, i < c)
     through = mapped(function, mapped(function, i, b, c), a, b)
@@ -73,15 +72,15 @@ def is_onto(function: Map = f) -> Iterator[Obligation]:
 
 
 def is_onto_with_zero() -> Iterator[Obligation]:
-    """Where 1 is brought to 0, as NumPy and ONNX do, the element of the input is not used."""
+    """Where an extent of 1 is broadcast to 0, as NumPy and ONNX do, the element of the input is not used."""
     e, b, c = z3.Ints("e B C")
     yield Obligation("some index", (stretches(b, c), e >= 0, e < b), c >= 1)
 
 
 def show_unused(found: Counterexample) -> str:
-    """NumPy and ONNX bring the extent to 0."""
+    """NumPy and ONNX broadcast the extent to 0."""
     if builtins.join(found["B"], found["C"]) != 0:
-        raise Unconfirmed("the common extent is not 0")
+        raise ReplayFailed("the common extent is not 0")
     return f"extent {found['B']} is brought to {found['C']}: element {found['e']} of the input is used by no index"
 
 
@@ -98,7 +97,7 @@ def equals_numpy(function: Map = f) -> Iterator[Obligation]:
 
 
 def shifts(function: Map = f) -> Iterator[Obligation]:
-    """Counted from 1 the same element is meant."""
+    """Counted from 1, the map gives the same element."""
     a, b, c = z3.Ints("a B C")
     inside = (stretches(b, c), a >= 1, a <= c)
     yield Obligation("from 1", inside, mapped(from_one, a, b, c) - 1 == mapped(function, a - 1, b, c))
@@ -114,13 +113,13 @@ def show_closed(found: Counterexample) -> str:
     """An index of the printed range without an element."""
     i, d = found["i"], found["d"]
     if i in range(d):
-        raise Unconfirmed(f"{i} is an index of {d} elements")
+        raise ReplayFailed(f"{i} is an index of {d} elements")
     return f"an axis of extent {d} has no element {i}, which lies in [0, {d}]"
 
 
-IDENTITY = altered(f, "return 0", "return i")
-LAST = altered(f, "return 0", "return b")
-SWAPPED = altered(f, "b == c", "b != c")
+IDENTITY = mutated(f, "return 0", "return i")
+LAST = mutated(f, "return 0", "return b")
+SWAPPED = mutated(f, "b == c", "b != c")
 STATED: list[tuple[str, str, str, Any, dict[str, Map]]] = [
     ("index-in-range", "The index in the input exists.", "0 ≤ i < C ⇒ 0 ≤ f(i, B, C) < B", in_range,
      {"never 0": IDENTITY, "past the last": LAST}),

@@ -1,7 +1,8 @@
-"""Clip: what it gives for every element and every pair of bounds, crossed bounds and NaN among them.
+"""Clip for every element and every pair of bounds, crossed bounds and NaN included.
 
-`clipped` is the text of 2026-08 transcribed.  It compares as numbers do, so it is given the places of element and
-bounds in the usual order, which `order.equal_zeros_key` gives (order.usual): both zeros have one, NaN is highest.
+`clipped` transcribes the text of 2026-08.  It compares as numbers do, so its arguments include the places of element
+and bounds in the usual order (theorem order.usual), which `order.equal_zeros_key` computes: both zeros have the same
+place, NaN has the highest.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Any
 import z3
 
 from sonnx.numerics import order
-from sonnx.proofs.forms import Form, altered, every_format
-from sonnx.proofs.specified import Defined, nan, on_bits
-from sonnx.prover.symbolic_execution import Reading, Term, read
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.proofs.float_order import Definitions, nan, on_bits
+from sonnx.prover.float_patterns import SymbolicFormat, all_formats
+from sonnx.prover.symbolic_execution import Execution, Term, execute
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 CONCERNS = ("Clip",)
 
@@ -55,24 +56,24 @@ def least(x: int, y: int, sign: int, infinity: int) -> int:
 
 
 @cache
-def _template(name: str, function: Function, width: int) -> tuple[list[Term], Reading]:
-    """The function followed once, for arbitrary patterns and places."""
+def _template(name: str, function: Function, width: int) -> tuple[list[Term], Execution]:
+    """The function executed once, for arbitrary patterns and places."""
     names = [f"clip{i}" for i in range(7)]
     formals = [z3.BitVec(each, width + 2) if width else z3.Int(each) for each in names]
-    return formals, read(function, *formals)
+    return formals, execute(function, *formals)
 
 
 class Clip:
     """Element and bounds as terms, with their places."""
 
-    def __init__(self, f: Form, function: Function = clipped) -> None:
+    def __init__(self, f: SymbolicFormat, function: Function = clipped) -> None:
         self.f, self.patterns = f, f.patterns("x low high")
         self.x, self.low, self.high = self.patterns
         self.at, self.lowest, self.highest = (f.value(order.equal_zeros_key, each) for each in self.patterns)
-        formals, self.reading = _template(f.name, function, f.width)
+        formals, self.execution = _template(f.name, function, f.width)
         infinity = f.infinity if not f.width else z3.BitVecVal(f.infinity, f.width + 2)
         actuals = [*self.patterns, self.at, self.lowest, self.highest, infinity]
-        self.result = z3.substitute(self.reading.value, *zip(formals, actuals, strict=True))
+        self.result = z3.substitute(self.execution.value, *zip(formals, actuals, strict=True))
 
     @property
     def numbers(self) -> list[z3.BoolRef]:
@@ -85,9 +86,9 @@ class Clip:
         return z3.And(self.highest < self.lowest, self.lowest <= self.f.infinity)
 
 
-def is_between(f: Form, d: Defined, function: Function = clipped) -> Obligations:
+def is_between(f: SymbolicFormat, d: Definitions, function: Function = clipped) -> Obligations:
     c = Clip(f, function)
-    yield from c.reading.obligations()
+    yield from c.execution.obligations()
     straight, at = (*f.hypotheses, z3.Not(c.crossed)), f.value(order.equal_zeros_key, c.result)
     above = z3.Implies(c.lowest <= f.infinity, at >= c.lowest)
     under = z3.Implies(at <= f.infinity, at <= c.highest)
@@ -99,24 +100,24 @@ def is_between(f: Form, d: Defined, function: Function = clipped) -> Obligations
     yield Obligation("NaN only of NaN", f.hypotheses, z3.Implies(nan(c.result, f), nan(c.x, f)))
 
 
-def crossed_gives_upper(f: Form, d: Defined, function: Function = clipped) -> Obligations:
+def crossed_gives_upper(f: SymbolicFormat, d: Definitions, function: Function = clipped) -> Obligations:
     c = Clip(f, function)
     yield Obligation("M", (*f.hypotheses, c.crossed), c.result == c.high)
 
 
-def nested(f: Form, d: Defined, c: Clip) -> Term:
+def nested(f: SymbolicFormat, d: Definitions, c: Clip) -> Term:
     """Min(M, Max(X, L)) of the order."""
     return f.value(least, f.value(d.maximum, c.x, c.low), c.high)
 
 
-def is_minimum_of_maximum(f: Form, d: Defined, function: Function = clipped) -> Obligations:
+def is_minimum_of_maximum(f: SymbolicFormat, d: Definitions, function: Function = clipped) -> Obligations:
     c = Clip(f, function)
     same = f.value(d.equal_zeros_key, c.result) == f.value(d.equal_zeros_key, nested(f, d, c))
     yield Obligation("equal", (*f.hypotheses, *c.numbers), same)
 
 
-def is_ieee(f: Form, d: Defined, function: Function = clipped) -> Obligations:
-    """The text with the comparisons of the theory of floating point; a bound that is NaN replaced by an infinity."""
+def is_ieee(f: SymbolicFormat, d: Definitions, function: Function = clipped) -> Obligations:
+    """The text with the comparisons of the theory of floating point; an infinity replaces a bound that is NaN."""
     c = Clip(f, function)
     x, low, high = (f.number(each) for each in c.patterns)
     lowest, highest = (f.number(z3.BitVecVal(each, f.width + 2)) for each in (f.sign + f.infinity, f.infinity))
@@ -125,21 +126,21 @@ def is_ieee(f: Form, d: Defined, function: Function = clipped) -> Obligations:
     yield Obligation("equal", (), c.result == text)
 
 
-def is_it_bit_for_bit(f: Form, d: Defined) -> Obligations:
+def is_it_bit_for_bit(f: SymbolicFormat, d: Definitions) -> Obligations:
     c = Clip(f)
     yield Obligation("equal, of -0", (*f.hypotheses, *c.numbers, c.x == f.sign), c.result == nested(f, d, c))
 
 
-def keeps_not_a_number(f: Form, d: Defined) -> Obligations:
+def keeps_not_a_number(f: SymbolicFormat, d: Definitions) -> Obligations:
     c = Clip(f)
     yield Obligation("NaN", (*f.hypotheses, nan(c.x, f)), nan(c.result, f))
 
 
-def _show(found: Counterexample) -> tuple[int, int, tuple[int, ...], int]:
+def _show(found: Counterexample) -> tuple[int, int, tuple[int, int, int], int]:
     sign, infinity = found["sign"], found["infinity"]
-    patterns = tuple(found[name] for name in ("x", "low", "high"))
-    places = [order.equal_zeros_key(each, sign, infinity) for each in patterns]
-    return sign, infinity, patterns, clipped(*patterns, *places, infinity)
+    x, low, high = found["x"], found["low"], found["high"]
+    at, lowest, highest = (order.equal_zeros_key(each, sign, infinity) for each in (x, low, high))
+    return sign, infinity, (x, low, high), clipped(x, low, high, at, lowest, highest, infinity)
 
 
 def show_bits(found: Counterexample) -> str:
@@ -147,7 +148,7 @@ def show_bits(found: Counterexample) -> str:
     sign, infinity, (x, low, high), made = _show(found)
     folded = least(order.maximum(x, low, sign, infinity), high, sign, infinity)
     if made == folded:
-        raise Unconfirmed(f"both give {made}")
+        raise ReplayFailed(f"both give {made}")
     return f"X = {x}, L = {low}, M = {high}, where -0 is {sign}: Clip gives {made}, Min(M, Max(X, L)) gives {folded}"
 
 
@@ -155,21 +156,21 @@ def show_not_a_number(found: Counterexample) -> str:
     """NaN between crossed bounds."""
     sign, infinity, (x, low, high), made = _show(found)
     if order.key(made, sign, infinity) > infinity:
-        raise Unconfirmed("the result is NaN")
+        raise ReplayFailed("the result is NaN")
     return f"X = {x} is NaN, L = {low} > M = {high}, where -0 is {sign}: the result is {made}"
 
 
 def of_integers(function: Function = clipped_integer) -> Obligations:
     x, low, high = z3.Ints("x low high")
-    made = read(function, x, low, high)
+    made = execute(function, x, low, high)
     yield from made.obligations()
     most = z3.If(x > low, x, low)
     yield Obligation("min(M, max(X, L))", (), made.value == z3.If(high < most, high, most))
     yield Obligation("crossed gives M", (low > high,), made.value == high)
 
 
-UPPER_FIRST = altered(clipped, "        return high\n    if at < lowest", "        return low\n    if at < lowest")
-NO_LOWER = altered(clipped, "if at < lowest <= infinity", "if at < lowest - 1 <= infinity")
+UPPER_FIRST = mutated(clipped, "        return high\n    if at < lowest", "        return low\n    if at < lowest")
+NO_LOWER = mutated(clipped, "if at < lowest <= infinity", "if at < lowest - 1 <= infinity")
 ABOUT = (clipped, order.equal_zeros_key)
 STATED: list[tuple[str, str, str, Any, dict[str, Any], str]] = [
     ("Clip", "Clip gives the element or a bound, between the bounds; NaN stays, and a bound that is NaN is none.",
@@ -188,24 +189,31 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 
 
 def theorems() -> Iterator[Theorem]:
-    """Clip, in every format at once; that it compares as IEEE 754 does, on bits."""
+    """Clip in every format at once; its comparisons against IEEE 754 on bits."""
     for name, statement, formula, claim, changes, erratum in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
-        yield Theorem(f"value.{name}", f"{statement} In every format at once.", formula, _asked(claim, clipped), ABOUT,
-                      mutants=changed, erratum=erratum)  # fmt: skip
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
+        yield Theorem(f"value.{name}", f"{statement} In every format at once.", formula, _applied(claim, clipped),
+                      ABOUT, mutants=changed, erratum=erratum, concerns=CONCERNS)  # fmt: skip
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
-        yield Theorem(f"value.{name}", statement, formula, _asked(refuted), (*ABOUT, order.maximum, least), "refuted",
-                      replay=replay, erratum=erratum, because=because)  # fmt: skip
+        yield Theorem(f"value.{name}", statement, formula, _applied(refuted), (*ABOUT, order.maximum, least), "refuted",
+                      replay=replay, erratum=erratum, because=because, concerns=CONCERNS)  # fmt: skip
     yield on_bits(
-        "value.Clip-ieee", "Clip compares as IEEE 754 does.", "Y = M' if L' > M', L' if fp.lt(X, L'), …", is_ieee,
-        {"off by one": partial(is_ieee, function=NO_LOWER)}, "float", ("float16", "bfloat16"), sources=ABOUT,
-    )  # fmt: skip
-    integers = Mutant("no lower bound", partial(of_integers, altered(clipped_integer, "if x < low", "if x < low - 1")))
+        "value.Clip-ieee",
+        "Clip compares as IEEE 754 does.",
+        "Y = M' if L' > M', L' if fp.lt(X, L'), …",
+        is_ieee,
+        {"off by one": partial(is_ieee, function=NO_LOWER)},
+        "float",
+        ("float16", "bfloat16"),
+        sources=ABOUT,
+        concerns=CONCERNS,
+    )
+    integers = Mutant("no lower bound", partial(of_integers, mutated(clipped_integer, "if x < low", "if x < low - 1")))
     yield Theorem(
         "value.Clip-integers", "Of integers, Clip is min(M, max(X, L)), also where the bounds are crossed.",
-        "Y = min(M, max(X, L))", of_integers, (clipped_integer,), mutants=(integers,),
+        "Y = min(M, max(X, L))", of_integers, (clipped_integer,), mutants=(integers,), concerns=CONCERNS,
     )  # fmt: skip
 
 
-def _asked(claim: Callable[..., Obligations], *functions: Function) -> Callable[[], Obligations]:
-    return lambda: claim(every_format(), Defined(), *functions)
+def _applied(claim: Callable[..., Obligations], *functions: Function) -> Callable[[], Obligations]:
+    return lambda: claim(all_formats(), Definitions(), *functions)

@@ -2,8 +2,8 @@
 
     offset' = offset * d + i,    size' = size * d,    starting from 0 and 1,
 
-so each claim is a base and one step.  Products are related by the lemma of `values.py` (values.products), used at the
-places that occur, so that each question is decided at once and by every solver.
+so each claim is a base and one step.  Products are related by the lemma `keeps_order` (theorem values.products) at the
+places that occur, so that every solver decides each question at once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import z3
 
-from sonnx.proofs.forms import altered
 from sonnx.prover.symbolic_execution import Term
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.terms import keeps_order
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 LARGEST = 2**63 - 1
 """The largest 64-bit integer."""
@@ -33,26 +33,21 @@ def next_size(size: Term, d: Term) -> Term:
     return size * d
 
 
-def keeps(a: Term, b: Term, c: Term) -> z3.BoolRef:
-    """values.products at one place: a ≥ b and c ≥ 0 give ac ≥ bc."""
-    return z3.Implies(z3.And(a >= b, c >= 0), a * c >= b * c)
-
-
 def is_bounded(step: Next = next_offset) -> Iterator[Obligation]:
     offset, size, d, i = z3.Ints("offset size d i")
     yield Obligation("base", (), z3.And(z3.IntVal(0) >= 0, z3.IntVal(0) < z3.IntVal(1)))
     inside = (offset >= 0, offset < size, i >= 0, i < d)
-    lemma = (keeps(size, offset + 1, d), keeps(offset, z3.IntVal(0), d))
+    lemma = (keeps_order(size, offset + 1, d), keeps_order(offset, z3.IntVal(0), d))
     after = step(offset, d, i)
     yield Obligation("step", (*inside, *lemma), z3.And(after >= 0, after < next_size(size, d)))
-    yield Obligation("size step", (size >= 1, d >= 1, keeps(size, z3.IntVal(1), d)), next_size(size, d) >= 1)
+    yield Obligation("size step", (size >= 1, d >= 1, keeps_order(size, z3.IntVal(1), d)), next_size(size, d) >= 1)
 
 
 def is_injective(step: Next = next_offset) -> Iterator[Obligation]:
-    """One offset, one index; and offsets are ordered as the indices, first axis first."""
+    """Different indices have different offsets, ordered as the indices from the first axis on."""
     a, b, d, i, j = z3.Ints("a b d i j")
     inside = (a >= 0, b >= 0, i >= 0, i < d, j >= 0, j < d)
-    lemma = (keeps(a, b + 1, d), keeps(b, a + 1, d))
+    lemma = (keeps_order(a, b + 1, d), keeps_order(b, a + 1, d))
     one, other = step(a, d, i), step(b, d, j)
     yield Obligation("step: injective", (*inside, *lemma, one == other), z3.And(a == b, i == j))
     before = z3.Or(a < b, z3.And(a == b, i < j))
@@ -62,20 +57,22 @@ def is_injective(step: Next = next_offset) -> Iterator[Obligation]:
 def is_onto(step: Next = next_offset) -> Iterator[Obligation]:
     """Each offset below the size has an index: quotient and remainder, which Euclid's division gives."""
     offset, size, d, quotient, remainder = z3.Ints("offset size d quotient remainder")
-    euclid = (d >= 1, remainder >= 0, remainder < d, offset == quotient * d + remainder)
+    without_divisions = (d >= 1, remainder >= 0, remainder < d, offset == quotient * d + remainder)
     inside = (offset >= 0, offset < next_size(size, d))
-    lemma = (keeps(z3.IntVal(-1), quotient, d), keeps(quotient, size, d))
-    yield Obligation("step: quotient in range", (*euclid, *inside, *lemma), z3.And(quotient >= 0, quotient < size))
-    yield Obligation("step: same offset", euclid, step(quotient, d, remainder) == offset)
+    lemma = (keeps_order(z3.IntVal(-1), quotient, d), keeps_order(quotient, size, d))
+    yield Obligation(
+        "step: quotient in range", (*without_divisions, *inside, *lemma), z3.And(quotient >= 0, quotient < size)
+    )
+    yield Obligation("step: same offset", without_divisions, step(quotient, d, remainder) == offset)
 
 
 def never_overflows(least: int = 1) -> Iterator[Obligation]:
-    """Where the whole size is within any bound and no extent is 0, so is each product and sum on the way."""
+    """If the size is within a bound and no extent is 0, so is each intermediate product and sum."""
     offset, size, d, i, rest, after, bound = z3.Ints("offset size d i rest after bound")
     known = (after >= least, rest >= least, rest * after <= bound)
-    yield Obligation("partial sizes", (*known, keeps(rest, z3.IntVal(1), after)), after <= bound)
+    yield Obligation("partial sizes", (*known, keeps_order(rest, z3.IntVal(1), after)), after <= bound)
     inside = (offset >= 0, offset < size, i >= 0, i < d, next_size(size, d) <= bound)
-    lemma = (keeps(size, offset + 1, d), keeps(offset, z3.IntVal(0), d))
+    lemma = (keeps_order(size, offset + 1, d), keeps_order(offset, z3.IntVal(0), d))
     goal = z3.And(offset * d <= bound, next_offset(offset, d, i) <= bound)
     yield Obligation("offsets", (*inside, *lemma), goal)
 
@@ -86,10 +83,10 @@ def never_overflows_with_zero() -> Iterator[Obligation]:
 
 
 def show_overflow(found: Counterexample) -> str:
-    """A product on the way to 0 that is no 64-bit integer."""
+    """An intermediate product that is not a 64-bit integer, although the size is 0."""
     size, rest = found["size"], found["rest"]
     if size <= LARGEST or size * rest > LARGEST:
-        raise Unconfirmed(f"{size} elements, then {rest}")
+        raise ReplayFailed(f"{size} elements, then {rest}")
     return f"{size} elements before an axis of extent {rest}: the size is {size * rest}, the product before too large"
 
 
@@ -102,16 +99,16 @@ def is_sum_of_strides(factor: int = 1) -> Iterator[Obligation]:
 
 
 def carries(carry: int = 1) -> Iterator[Obligation]:
-    """Counting up: the last index that can, and all behind it start again."""
+    """Counting up: the last index that is not at its end grows, and all after it restart at 0."""
     offset, d, i = z3.Ints("offset d i")
     counted = next_offset(offset, d, i) + 1
     yield Obligation("without carry", (i >= 0, i + 1 < d), counted == next_offset(offset, d, i + 1))
     yield Obligation("with carry", (i + 1 == d,), counted == next_offset(offset + carry, d, z3.IntVal(0)))
 
 
-NO_EXTENT = altered(next_offset, "offset * d", "offset")
-ONE_MORE = altered(next_offset, "+ i", "+ i + 1")
-REVERSED = altered(next_offset, "+ i", "- i")
+NO_EXTENT = mutated(next_offset, "offset * d", "offset")
+ONE_MORE = mutated(next_offset, "+ i", "+ i + 1")
+REVERSED = mutated(next_offset, "+ i", "- i")
 STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
     ("offset-bounded", "The offset of an index lies in the buffer, and the size is at least 1 where no extent is 0.",
      "0 ≤ offset(i) < size", is_bounded, {"one more": ONE_MORE, "backwards": REVERSED}),
@@ -131,7 +128,7 @@ STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
 
 def theorems() -> Iterator[Theorem]:
     """Where an element stands."""
-    about = (next_offset, next_size, keeps)
+    about = (next_offset, next_size, keeps_order)
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, partial(claim, change)) for title, change in changes.items())
         yield Theorem(f"layout.{name}", statement, formula, claim, about, mutants=changed)

@@ -1,9 +1,9 @@
-"""The Z3 reading of the rule language, a domain of the one evaluator (`sonnx.language.domain.Domain`).
+"""The SMT interpretation of the rule language: a domain of the evaluator (`sonnx.language.domain.Domain`).
 
-Lists have a static bound and presence flags; whatever an expression needs in order to be defined (an index in range, a
-positive divisor, a value that is there) is an obligation under the guard of its place: the left parts of and, or; the
-branch of if; the presence of the loop item.  A condition *holds* where its obligations and itself do, and it *fails*
-where its obligations do and itself does not.
+Lists have a static bound and presence conditions.  Whatever an expression needs in order to be defined (an index in
+range, a positive divisor, a value that is present) is an obligation under the guards of its place: the left operands of
+`and` and `or`, the branch of `if`, the presence of the loop item.  A condition *holds* if its obligations and its value
+are true, and it *fails* if its obligations are true and its value is false.
 """
 
 from __future__ import annotations
@@ -14,17 +14,30 @@ from dataclasses import dataclass
 from sonnx.language.domain import BuiltIn, Expression, Thunk
 from sonnx.language.evaluator import Cause, Unknown
 from sonnx.prover import smt_values as values
-from sonnx.prover.encoding_functions import Functions, NotStated
-from sonnx.prover.smt_lists import chain, length, listing, masked, merge, pack, pick
-from sonnx.prover.smt_truth import Truth, both, either, implies, negate
-from sonnx.prover.smt_values import NOTHING, Listing, Nothing, Partial, Text, Value, less, real
+from sonnx.prover.smt_functions import FactNotStated, Functions
+from sonnx.prover.smt_lists import concatenate, filtered, item_at, length, listing, merge, pack
+from sonnx.prover.smt_values import (
+    UNDEFINED,
+    PartialValue,
+    SymbolicList,
+    SymbolicString,
+    Truth,
+    UndefinedValue,
+    Value,
+    all_of,
+    any_of,
+    implies,
+    less,
+    negate,
+    real,
+)
 
 _ARITHMETIC = {"+": values.add, "-": values.subtract, "*": values.multiply, "//": values.divide, "%": values.remainder}
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition read by Z3: what makes it defined, and what it says where it is."""
+class SmtCondition:
+    """The interpretation of a condition: when it is defined, and its value."""
 
     defined: Truth
     value: Truth
@@ -32,53 +45,53 @@ class Condition:
     @property
     def holds(self) -> Truth:
         """It is defined and true."""
-        return both([self.defined, self.value])
+        return all_of([self.defined, self.value])
 
     @property
     def fails(self) -> Truth:
         """It is defined and false."""
-        return both([self.defined, negate(self.value)])
+        return all_of([self.defined, negate(self.value)])
 
 
-class Encoding(Functions):
+class SmtInterpretation(Functions):
     """The domain, see `domain.Domain`."""
 
     # Whole expressions
 
-    def read(self, expression: Expression, names: Mapping[str, Value]) -> tuple[Truth, Value]:
-        """What makes an expression defined, and its value."""
+    def interpret(self, expression: Expression, names: Mapping[str, Value]) -> tuple[Truth, Value]:
+        """When an expression is defined, and its value."""
         outer = self.guards, self.obligations
         self.guards, self.obligations = [], []
         try:
             value = self.use(expression.evaluate(self, names))
-            return both(self.obligations), value
+            return all_of(self.obligations), value
         finally:
             self.guards, self.obligations = outer
 
     def condition(
         self, expression: Expression, names: Mapping[str, Value], when: Expression | None = None
-    ) -> Condition:
-        """A condition, asked only where `when` holds."""
+    ) -> SmtCondition:
+        """A condition that applies only if `when` holds."""
         if when is None:
-            return Condition(*self.truth(expression, names))
-        applies = Condition(*self.truth(when, names))
+            return SmtCondition(*self.truth(expression, names))
+        applies = SmtCondition(*self.truth(when, names))
         if applies.value is False:
-            return Condition(applies.defined, True)
+            return SmtCondition(applies.defined, True)
         defined, value = self.truth(expression, names)
-        return Condition(both([applies.defined, implies(applies.value, defined)]), implies(applies.value, value))
+        return SmtCondition(all_of([applies.defined, implies(applies.value, defined)]), implies(applies.value, value))
 
     def truth(self, expression: Expression, names: Mapping[str, Value]) -> tuple[Truth, Truth]:
-        """What makes a condition defined, and the condition."""
-        defined, value = self.read(expression, names)
-        return defined, (False if isinstance(value, Nothing) else value)
+        """When a condition is defined, and its value."""
+        defined, value = self.interpret(expression, names)
+        return defined, (False if isinstance(value, UndefinedValue) else value)
 
     def partial(self, expression: Expression, names: Mapping[str, Value], reason: str) -> Value:
-        """The value of an expression, carrying its own obligations to whoever reads it."""
+        """The value of an expression with its obligations, which count where the value is read."""
         try:
-            defined, value = self.read(expression, names)
-        except NotStated as unknown:
+            defined, value = self.interpret(expression, names)
+        except FactNotStated as unknown:
             return Unknown(Cause.NOT_STATED, str(unknown))
-        return value if defined is True else Partial(value, defined, reason)
+        return value if defined is True else PartialValue(value, defined, reason)
 
     # Parts of an expression
 
@@ -90,53 +103,55 @@ class Encoding(Functions):
 
     def field(self, value: Value, name: str) -> Value:
         record = self.use(value)
-        if isinstance(record, Nothing) or name != "rank":
-            return record if isinstance(record, Nothing) else record.fields[name]
+        if isinstance(record, UndefinedValue) or name != "rank":
+            return record if isinstance(record, UndefinedValue) else record.fields[name]
         shape = self.use(record.fields["shape"])
-        return length(shape) if isinstance(shape, Listing) else shape
+        return length(shape) if isinstance(shape, SymbolicList) else shape
 
     def item(self, sequence: Value, index: Value) -> Value:
         known, place = self.use(sequence), self.use(index)
-        if isinstance(known, Nothing) or isinstance(place, Nothing):
-            return NOTHING
-        self.require(both([values.at_most(0, place), less(place, length(known))]))
-        return self.use(pick(known, place))
+        if isinstance(known, UndefinedValue) or isinstance(place, UndefinedValue):
+            return UNDEFINED
+        self.require(all_of([values.at_most(0, place), less(place, length(known))]))
+        return self.use(item_at(known, place))
 
     def part(self, sequence: Value, start: Value | None, stop: Value | None) -> Value:
         known = self.use(sequence)
-        if isinstance(known, Nothing):
+        if isinstance(known, UndefinedValue):
             return known
         first = 0 if start is None else self.use(start)
         last = length(known) if stop is None else self.use(stop)
-        self.require(both([values.at_most(0, first), values.at_most(first, last), values.at_most(last, length(known))]))
-        return masked(
+        self.require(
+            all_of([values.at_most(0, first), values.at_most(first, last), values.at_most(last, length(known))])
+        )
+        return filtered(
             [
-                (both([present, values.at_most(first, index), less(index, last)]), item)
+                (all_of([present, values.at_most(first, index), less(index, last)]), item)
                 for index, (present, item) in enumerate(pack(known).items)
             ]
         )
 
     def arithmetic(self, sign: str, left: Value, right: Value) -> Value:
         one, other = self.use(left), self.use(right)
-        if isinstance(one, Nothing) or isinstance(other, Nothing):
-            return NOTHING
-        if isinstance(one, Listing):
-            return chain(one, other)
-        if sign in values.FRACTION:
+        if isinstance(one, UndefinedValue) or isinstance(other, UndefinedValue):
+            return UNDEFINED
+        if isinstance(one, SymbolicList):
+            return concatenate(one, other)
+        if sign in values.DIVISIONS:
             self.require(less(0, other))
         return _ARITHMETIC[sign](one, other)
 
     def negative(self, value: Value) -> Value:
         number = self.use(value)
-        return number if isinstance(number, Nothing) else values.minus(number)
+        return number if isinstance(number, UndefinedValue) else values.minus(number)
 
     def compare(self, sign: str, left: Value, right: Value) -> Truth:
         one, other = self.use(left), self.use(right)
-        if isinstance(one, Nothing) or isinstance(other, Nothing):
+        if isinstance(one, UndefinedValue) or isinstance(other, UndefinedValue):
             return False
         match sign:
             case "in" | "not in":
-                found = either([both([present, self.equal(one, item)]) for present, item in other.items])
+                found = any_of([all_of([present, self.equal(one, item)]) for present, item in other.items])
                 return found if sign == "in" else negate(found)
             case "==" | "!=":
                 alike = self.equal(one, other)
@@ -146,15 +161,15 @@ class Encoding(Functions):
         return less(other, one) if sign == ">" else values.at_most(one, other)
 
     def conjunction(self, parts: Sequence[Thunk]) -> Truth:
-        return self._connect(parts, both, lambda value: value)
+        return self._connect(parts, all_of, lambda value: value)
 
     def disjunction(self, parts: Sequence[Thunk]) -> Truth:
-        return self._connect(parts, either, negate)
+        return self._connect(parts, any_of, negate)
 
     def _connect(
         self, parts: Sequence[Thunk], join: Callable[[Sequence[Truth]], Truth], onward: Callable[[Truth], Truth]
     ) -> Truth:
-        """Each part is asked only where those before it leave the answer open."""
+        """Each part is interpreted under the guard that the parts before it do not decide the result."""
         found: list[Truth] = []
         depth = len(self.guards)
         try:
@@ -182,26 +197,27 @@ class Encoding(Functions):
         return merge(test, self._as_term(left, right), self._as_term(right, left))
 
     def _as_term(self, value: Value, other: Value) -> Value:
-        """A constant string beside one that is not, or beside another constant, as a term."""
-        if isinstance(value, Listing) and any(isinstance(item, str) for _, item in value.items):
+        """A constant string as a term, unless the other value is the same constant."""
+        if isinstance(value, SymbolicList) and any(isinstance(item, str) for _, item in value.items):
             items = tuple(
-                (there, Text(self.text(item)) if isinstance(item, str) else item) for there, item in value.items
+                (there, SymbolicString(self.text(item)) if isinstance(item, str) else item)
+                for there, item in value.items
             )
-            return Listing(items, value.packed, value.length)
-        return Text(self.text(value)) if isinstance(value, str) and value != other else value
+            return SymbolicList(items, value.packed, value.length)
+        return SymbolicString(self.text(value)) if isinstance(value, str) and value != other else value
 
     # Loops
 
     def quantify(self, name: str, variable: str, sequence: Value, body: Callable[[Value], Value]) -> Truth:
         known = self.use(sequence)
-        if isinstance(known, Nothing):
+        if isinstance(known, UndefinedValue):
             return False
-        found = [self._asked(present, body, item) for present, item in known.items]
+        found = [self._item_condition(present, body, item) for present, item in known.items]
         if name == "all":
-            return both([implies(present, truth) for present, truth in found])
-        return either([both([present, truth]) for present, truth in found])
+            return all_of([implies(present, truth) for present, truth in found])
+        return any_of([all_of([present, truth]) for present, truth in found])
 
-    def _asked(self, present: Truth, body: Callable[[Value], Value], item: Value) -> tuple[Truth, Truth]:
+    def _item_condition(self, present: Truth, body: Callable[[Value], Value], item: Value) -> tuple[Truth, Truth]:
         with self.under(present):
             return present, self.truth_of(body(item))
 
@@ -209,27 +225,27 @@ class Encoding(Functions):
         self, variable: str, sequence: Value, body: Callable[[Value], Value], where: Callable[[Value], Value] | None
     ) -> Value:
         known = self.use(sequence)
-        if isinstance(known, Nothing):
+        if isinstance(known, UndefinedValue):
             return known
         made: list[tuple[Truth, Value]] = []
         for present, item in known.items:
-            taken = present if where is None else both([present, *self._asked(present, where, item)[1:]])
+            taken = present if where is None else all_of([present, *self._item_condition(present, where, item)[1:]])
             if taken is not False:
                 with self.under(taken):
                     made.append((taken, self.use(body(item))))
         if where is None:
-            return Listing(tuple(made), known.packed, known.length)
-        return masked(made)
+            return SymbolicList(tuple(made), known.packed, known.length)
+        return filtered(made)
 
     def flatten(self, sequences: Value) -> Value:
         known = self.use(sequences)
-        if isinstance(known, Nothing):
+        if isinstance(known, UndefinedValue):
             return known
-        return masked(
+        return filtered(
             [
-                (both([present, inner]), value)
+                (all_of([present, inner]), value)
                 for present, item in known.items
-                if isinstance(item, Listing)
+                if isinstance(item, SymbolicList)
                 for inner, value in item.items
             ]
         )
@@ -239,7 +255,7 @@ class Encoding(Functions):
 
     def fold(self, word: BuiltIn, sequence: Value, start: Value) -> Value:
         known, total = self.use(sequence), self.use(start)
-        if isinstance(known, Nothing):
+        if isinstance(known, UndefinedValue):
             return known
         for present, item in known.items:
             with self.under(present):
@@ -249,8 +265,4 @@ class Encoding(Functions):
 
     def undefined(self, reason: str) -> Value:
         self.require(False)
-        return NOTHING
-
-
-# ------------------------------------------------------------------
-# What a Z3 reading asks for in order to be defined: obligations, each under the guard of its place.
+        return UNDEFINED

@@ -1,6 +1,7 @@
-"""How many elements Slice takes along an axis, and what the pages of Slice, Shape and their drafts print of it.
+"""The number of elements Slice takes along an axis, and the statements of the texts of Slice and Shape about it.
 
-`sliced`, `steps_over`, `clamped` and `from_first` are read as they run, for any extent, start, end and step.
+The theorems are about the functions that run, `sliced`, `steps_over`, `clamped` and `from_first`, for any extent,
+start, end and step.
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ from typing import Any
 import z3
 
 from sonnx.language import builtins
-from sonnx.proofs.forms import altered
-from sonnx.proofs.layout import keeps
-from sonnx.prover.smallest import euclid
-from sonnx.prover.symbolic_execution import Term, read
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.symbolic_execution import Term, execute
+from sonnx.prover.terms import keeps_order, without_divisions
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 Obligations = Iterator[Obligation]
 EXTENT, START, END, STEP = z3.Ints("extent start end step")
@@ -24,34 +23,34 @@ FORWARD, BACKWARD = (EXTENT >= 0, STEP >= 1), (EXTENT >= 0, STEP <= -1)
 
 
 OVER = z3.Function("over", z3.IntSort(), z3.IntSort(), z3.IntSort())
-"""What stands for `steps_over` in questions that need no more of it than the theorem slice.steps says."""
+"""Replaces `steps_over` in questions that need only the theorem slice.steps about it."""
 
 
 def counted(sliced: Callable[..., Any], *known: z3.BoolRef) -> Term:
-    """The word `sliced`, its own code, with `steps_over` by what is proved of it."""
-    names = {**sliced.__globals__, "steps_over": lambda d, step: step.made(OVER(step.other(d), step.of))}
-    return read(FunctionType(sliced.__code__, names), EXTENT, START, END, STEP, assuming=known).value
+    """The code of `sliced`, with an uninterpreted function in place of `steps_over`."""
+    names = {**sliced.__globals__, "steps_over": lambda d, step: step.wrapped(OVER(step.other(d), step.term))}
+    return execute(FunctionType(sliced.__code__, names), EXTENT, START, END, STEP, assuming=known).value
 
 
 def place(index: Term, first: Term, last: Term) -> Term:
-    """An index brought into an axis, as the words do it."""
-    return read(builtins.clamped, read(builtins.from_first, index, EXTENT).value, first, last).value
+    """An index clamped to an axis, as in the built-in functions."""
+    return execute(builtins.clamped, execute(builtins.from_first, index, EXTENT).value, first, last).value
 
 
 def counts(over: Term, distance: Term, step: Term, j: Term) -> list[z3.BoolRef]:
-    """What slice.steps says at one place."""
+    """The theorem slice.steps at one place."""
     bound = z3.And(over >= 0, over <= z3.If(distance > 0, distance, 0))
     return [z3.Implies(j >= 0, (j < over) == (j * step < distance)), bound]
 
 
 def steps_count(steps_over: Callable[..., Any]) -> Obligations:
-    """The word `steps_over` counts the multiples of the step that lie before the distance."""
+    """The function `steps_over` counts the multiples of the step that lie before the distance."""
     distance, step, j = z3.Ints("distance step j")
-    over = read(steps_over, distance, step)
+    over = execute(steps_over, distance, step)
     yield from over.obligations()
     quotient = (distance - 1) / step
-    lemma = (keeps(j, quotient + 1, step), keeps(quotient, j, step), keeps(j, z3.IntVal(0), step),
-             keeps(step, z3.IntVal(1), quotient))  # fmt: skip
+    lemma = (keeps_order(j, quotient + 1, step), keeps_order(quotient, j, step), keeps_order(j, z3.IntVal(0), step),
+             keeps_order(step, z3.IntVal(1), quotient))  # fmt: skip
     yield Obligation("defined", (), over.defined == (step >= 1))
     meant = counts(over.value, distance, step, j)
     yield Obligation("counts", (step >= 1, *lemma), meant[0])
@@ -59,7 +58,7 @@ def steps_count(steps_over: Callable[..., Any]) -> Obligations:
 
 
 def _directions() -> Iterator[tuple[str, tuple[z3.BoolRef, ...], Term, Term, Term, Term]]:
-    """Forwards and backwards: what is known, start and end in the axis, the distance between them, and its step."""
+    """Forwards and backwards: the hypotheses, start and end in the axis, the distance between them, and its step."""
     start, end = place(START, z3.IntVal(0), EXTENT), place(END, z3.IntVal(0), EXTENT)
     yield "forward", FORWARD, start, end, end - start, STEP
     start, end = place(START, z3.IntVal(0), EXTENT - 1), place(END, z3.IntVal(-1), EXTENT - 1)
@@ -70,7 +69,7 @@ def visits(sliced: Callable[..., Any]) -> Obligations:
     """Element j is start + j * step; those before the end, in the axis, are taken, and no other."""
     j = z3.Int("j")
     for name, known, start, end, distance, step in _directions():
-        lemma = (*counts(OVER(distance, step), distance, step, j), keeps(j, z3.IntVal(0), step))
+        lemma = (*counts(OVER(distance, step), distance, step, j), keeps_order(j, z3.IntVal(0), step))
         at = start + j * STEP
         before = at < end if name == "forward" else at > end
         taken = j < counted(sliced, *known)
@@ -107,7 +106,7 @@ def ends_in_direction(start: int, end: int, step: int) -> bool:
 
 
 def _ranges() -> tuple[z3.BoolRef, z3.BoolRef]:
-    return read(starts_in_axis, EXTENT, START).value, read(ends_in_axis, EXTENT, END, STEP).value
+    return execute(starts_in_axis, EXTENT, START).value, execute(ends_in_axis, EXTENT, END, STEP).value
 
 
 def nothing_to_clamp(slack: int = 0) -> Obligations:
@@ -129,18 +128,20 @@ def empty_axis_has_no_start(extent: int = 0) -> Obligations:
 def restrictions_give_an_element() -> Obligations:
     """R6, R7 with the ranges, as printed, against Y C2."""
     starts, ends = _ranges()
-    direction = read(ends_in_direction, place(START, z3.IntVal(0), EXTENT), place(END, z3.IntVal(-1), EXTENT), STEP)
+    direction = execute(ends_in_direction, place(START, z3.IntVal(0), EXTENT), place(END, z3.IntVal(-1), EXTENT), STEP)
     known = (EXTENT >= 1, STEP == 1, starts, ends, direction.value)
     yield Obligation(
-        "an element, step 1", known, read(builtins.sliced, EXTENT, START, END, STEP, assuming=(STEP >= 1,)).value >= 1
+        "an element, step 1",
+        known,
+        execute(builtins.sliced, EXTENT, START, END, STEP, assuming=(STEP >= 1,)).value >= 1,
     )
 
 
 def show_empty(found: Counterexample) -> str:
-    """The word gives no element."""
+    """The function that runs gives no element."""
     numbers = found["extent"], found["start"], found["end"], found["step"]
     if builtins.sliced(*numbers) > 0:
-        raise Unconfirmed(f"{builtins.sliced(*numbers)} elements")
+        raise ReplayFailed(f"{builtins.sliced(*numbers)} elements")
     extent, start, end, step = numbers
     return f"extent {extent}, start {start}, end {end}, step {step}: R6 holds, and no element is left"
 
@@ -153,8 +154,8 @@ def drafted(distance: int, step: int) -> int:
 
 def draft_counts() -> Obligations:
     distance, step = z3.Int("distance"), -2
-    meant = read(builtins.steps_over, -distance, z3.IntVal(-step)).value
-    yield Obligation("step -2", (distance <= -1,), read(drafted, distance, step).value == meant)
+    meant = execute(builtins.steps_over, -distance, z3.IntVal(-step)).value
+    yield Obligation("step -2", (distance <= -1,), execute(drafted, distance, step).value == meant)
 
 
 def show_draft(found: Counterexample) -> str:
@@ -162,7 +163,7 @@ def show_draft(found: Counterexample) -> str:
     distance, step = found["distance"], -2
     visited, meant = len(range(0, distance, step)), builtins.steps_over(-distance, -step)
     if drafted(distance, step) == meant or visited != meant:
-        raise Unconfirmed(f"the draft gives {meant}")
+        raise ReplayFailed(f"the draft gives {meant}")
     return f"end - start {distance}, step {step}: the draft gives {drafted(distance, step)}, visited are {visited}"
 
 
@@ -175,21 +176,21 @@ def printed_shape_length(rank: int, start: int, end: int) -> int:
 
 def shape_length() -> Obligations:
     rank, start, end = z3.Ints("rank start end")
-    yield Obligation("not negative", (rank >= 0,), read(printed_shape_length, rank, start, end).value >= 0)
+    yield Obligation("not negative", (rank >= 0,), execute(printed_shape_length, rank, start, end).value >= 0)
 
 
 def show_shape_length(found: Counterexample) -> str:
     """The printed number of extents."""
     rank, start, end = found["rank"], found["start"], found["end"]
     if printed_shape_length(rank, start, end) >= 0:
-        raise Unconfirmed("the number is not negative")
+        raise ReplayFailed("the number is not negative")
     return f"rank {rank}, start {start}, end {end}: {printed_shape_length(rank, start, end)} elements as printed"
 
 
-MORE_STEPS = altered(builtins.steps_over, "// step + 1", "// step + 2")
-ROUNDED_DOWN = altered(builtins.steps_over, "(distance - 1) // step + 1", "distance // step")
-ONE_MORE = altered(builtins.sliced, "0, extent) -", "0, extent) + 1 -")
-NOT_CLAMPED = altered(builtins.sliced, "clamped(from_first(end, extent), 0, extent)", "from_first(end, extent)")
+MORE_STEPS = mutated(builtins.steps_over, "// step + 1", "// step + 2")
+ROUNDED_DOWN = mutated(builtins.steps_over, "(distance - 1) // step + 1", "distance // step")
+ONE_MORE = mutated(builtins.sliced, "0, extent) -", "0, extent) + 1 -")
+NOT_CLAMPED = mutated(builtins.sliced, "clamped(from_first(end, extent), 0, extent)", "from_first(end, extent)")
 ABOUT = (builtins.sliced, builtins.steps_over, builtins.clamped, builtins.from_first)
 STATED: list[tuple[str, str, str, Any, Any, dict[str, Any], str]] = [
     ("steps", "The word steps_over counts the multiples of the step before a distance.",
@@ -223,15 +224,15 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Slices along one axis."""
     for name, statement, formula, claim, meant, changes, erratum in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
         yield Theorem(
-            f"slice.{name}", statement, formula, _asked(claim, meant), ABOUT, mutants=changed, erratum=erratum
+            f"slice.{name}", statement, formula, _applied(claim, meant), ABOUT, mutants=changed, erratum=erratum
         )
     pages = (starts_in_axis, ends_in_axis, ends_in_direction, drafted, printed_shape_length)
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
-        yield Theorem(f"slice.{name}", statement, formula, _asked(refuted), pages, "refuted", replay=replay,
+        yield Theorem(f"slice.{name}", statement, formula, _applied(refuted), pages, "refuted", replay=replay,
                       erratum=erratum, because=because)  # fmt: skip
 
 
-def _asked(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
-    return lambda: euclid(claim(*about))
+def _applied(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
+    return lambda: without_divisions(claim(*about))
