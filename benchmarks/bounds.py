@@ -264,7 +264,7 @@ def faults(options):
 
 
 def functions(options):
-    """The largest errors of onnxruntime's functions: absolute, and in ulp where that is larger than the absolute part."""
+    """The largest errors of onnxruntime's functions: absolute, and in ulp; over what the hypotheses allow."""
     ideal = {
         "Exp": np.exp, "Log": np.log, "Sqrt": np.sqrt, "Tanh": np.tanh, "Erf": np.vectorize(erf),
         "Sin": np.sin, "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),

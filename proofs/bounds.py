@@ -2,8 +2,8 @@
 
 A sum of n terms is a binary tree of additions.  What holds for every tree is proved by induction: for a single term,
 and for a node if it holds for its two parts.  u is the relative error of a rounding, S a bound of the sum of the terms'
-absolute values, P the exact sum of the terms of a part, c what is computed of it.  Names of products (w = u T) stand for
-arbitrary reals, so that each step is decided as a polynomial.
+absolute values, P the exact sum of the terms of a part, c what is computed of it.  Names of products (w = u T) stand
+for arbitrary reals, so that each step is decided as a polynomial.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 import z3
 
-from sonnx.proofs.layout import keeps
 from sonnx.prover.symbolic_execution import Term
+from sonnx.prover.terms import keeps_order
 from sonnx.prover.theorem import Mutant, Obligation, Theorem
 
 Obligations = Iterator[Obligation]
@@ -79,7 +79,7 @@ def errors_of_scales(levels: int = 1) -> Obligations:
     v1, rest, s, t, h, u = z3.Reals("v1 rest s t h u")
     known = (h >= 0, within(v1, h * s), rest <= h * t, rest >= 0)
     yield Obligation("one more part", known, levels * size(v1) + rest <= h * (s + t))
-    yield Obligation("times u", (u >= 0, rest >= 0, rest <= h, keeps(h, rest, u)), rest * u <= h * u)
+    yield Obligation("times u", (u >= 0, rest >= 0, rest <= h, keeps_order(h, rest, u)), rest * u <= h * u)
 
 
 def fused_sums(whole: int = 1) -> Obligations:
@@ -91,7 +91,7 @@ def fused_sums(whole: int = 1) -> Obligations:
 
 
 def telescoping(sign: int = 1) -> Obligations:
-    """g d = h x + (C'g - h) x + g r for d = C x + r and any h, for two elements; so the error of h costs |C'g - h| |x|."""
+    """G d = h x + (C'g - h) x + g r for d = C x + r and any h, for two elements; so the error of h costs |C'g - h| |x|."""
     c = [[z3.Real(f"c{i}{j}") for j in (0, 1)] for i in (0, 1)]
     g, h, x, r, b = ([z3.Real(f"{name}{i}") for i in (0, 1)] for name in "ghxrb")
     d = [c[i][0] * x[0] + c[i][1] * x[1] + r[i] for i in (0, 1)]
@@ -112,9 +112,9 @@ def kink(halves: int = 2) -> Obligations:
     """A rectifier moves by the middle slope times d, within half the difference of the slopes times |d|."""
     x, d, a = z3.Reals("x d a")
     moved = rectifier(x + d, a) - rectifier(x, a)
-    known = (a >= -1, a <= 1, keeps(z3.RealVal(1), a, size(d)), keeps(z3.RealVal(1), a, size(x)))
+    known = (a >= -1, a <= 1, keeps_order(z3.RealVal(1), a, size(d)), keeps_order(z3.RealVal(1), a, size(x)))
     yield Obligation(
-        "middle slope", (*known, keeps(z3.RealVal(1), a, size(x + d))),
+        "middle slope", (*known, keeps_order(z3.RealVal(1), a, size(x + d))),
         within(2 * moved - (1 + a) * d, (1 - a) * size(d) * halves / 2),
     )  # fmt: skip
 
@@ -124,10 +124,10 @@ def lines(least: int = 0) -> Obligations:
     x, low, high, s, o, a = z3.Reals("x l h s o a")
     inside = (low <= x, x <= high, a <= 1)
     one = z3.RealVal(1)
-    yield Obligation("below: slope a", (*inside, keeps(one, a, size(x))), rectifier(x, a) >= a * x)
-    yield Obligation("below: slope 1", (*inside, keeps(one, a, size(x))), rectifier(x, a) >= x)
+    yield Obligation("below: slope a", (*inside, keeps_order(one, a, size(x))), rectifier(x, a) >= a * x)
+    yield Obligation("below: slope 1", (*inside, keeps_order(one, a, size(x))), rectifier(x, a) >= x)
     ends = (s * low + o >= a * low + least, s * high + o >= high, low < 0, high > 0, s >= a, s <= 1)
-    monotone = (keeps(s, a, x - low), keeps(one, s, high - x))
+    monotone = (keeps_order(s, a, x - low), keeps_order(one, s, high - x))
     yield Obligation("above", (*inside, *ends, *monotone), s * x + o >= rectifier(x, a))
 
 

@@ -29,7 +29,7 @@ def patches(x: Array, kernel: list[int], attributes: dict[str, Any], padding: fl
     made = np.empty((*x.shape[:2], prod(kernel), *places), x.dtype)
     for place in product(*[range(p) for p in places]):
         for number, offset in enumerate(product(*[range(k) for k in kernel])):
-            at = tuple(p * t + o * d for p, t, o, d in zip(place, strides, offset, dilations, strict=True))
+            at: Any = tuple(p * t + o * d for p, t, o, d in zip(place, strides, offset, dilations, strict=True))
             made[(slice(None), slice(None), number, *place)] = x[(slice(None), slice(None), *at)]
     return made
 
