@@ -258,9 +258,8 @@ def faults(options):
                 by_model += excess(whole, values[whole.name].astype(float)) > 1
                 alone = analyser.nodes(make_box(model, x), values)
                 by_node += any(excess(each, values[name].astype(float)) > 1 for name, each in alone.items())
-            print(
-                f"{Path(path).stem}: {called}: node {by_node / options.points:.0%}, model {by_model / options.points:.0%}"
-            )
+            shares = f"node {by_node / options.points:.0%}, model {by_model / options.points:.0%}"
+            print(f"{Path(path).stem}: {called}: {shares}")
 
 
 def functions(options):
@@ -294,7 +293,8 @@ def functions(options):
         ulp = error[normal] / spacing
         large = np.abs(exact[normal]) > 1e-3
         print(f"{name}: absolute {error.max():.3g}, ulp {ulp.max(initial=0):.3g}, ulp above 1e-3 "
-              f"{ulp[large].max(initial=0):.3g}; over the hypothesis {(error / allowed).max():.3f} ({len(x)} points)")  # fmt: skip
+              f"{ulp[large].max(initial=0):.3g}; over the hypothesis {(error / allowed).max():.3f} "
+              f"({len(x)} points)")  # fmt: skip
 
 
 def main() -> None:

@@ -91,7 +91,7 @@ def fused_sums(whole: int = 1) -> Obligations:
 
 
 def telescoping(sign: int = 1) -> Obligations:
-    """G d = h x + (C'g - h) x + g r for d = C x + r and any h, for two elements; so the error of h costs |C'g - h| |x|."""
+    """For d = C x + r and any h: g d = h x + (C'g - h) x + g r; an error of h costs its size times |x|."""
     c = [[z3.Real(f"c{i}{j}") for j in (0, 1)] for i in (0, 1)]
     g, h, x, r, b = ([z3.Real(f"{name}{i}") for i in (0, 1)] for name in "ghxrb")
     d = [c[i][0] * x[0] + c[i][1] * x[1] + r[i] for i in (0, 1)]

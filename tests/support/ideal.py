@@ -30,7 +30,8 @@ def patches(x: Array, kernel: list[int], attributes: dict[str, Any], padding: fl
     for place in product(*[range(p) for p in places]):
         for number, offset in enumerate(product(*[range(k) for k in kernel])):
             at: Any = tuple(p * t + o * d for p, t, o, d in zip(place, strides, offset, dilations, strict=True))
-            made[(slice(None), slice(None), number, *place)] = x[(slice(None), slice(None), *at)]
+            into: Any = (slice(None), slice(None), number, *place)
+            made[into] = x[(slice(None), slice(None), *at)]
     return made
 
 
@@ -42,7 +43,7 @@ def conv(inputs: list[Array], attributes: dict[str, Any]) -> Array:
     columns = columns.reshape(x.shape[0], group, -1, prod(places))
     kernels = w.reshape(group, w.shape[0] // group, -1)
     made = np.einsum("gmk,ngkp->ngmp", kernels, columns).reshape(x.shape[0], w.shape[0], *places)
-    return made + bias[0].reshape(-1, *[1] * len(places)) if bias else made
+    return np.asarray(made + bias[0].reshape(-1, *[1] * len(places)) if bias else made)
 
 
 def gemm(inputs: list[Array], attributes: dict[str, Any]) -> Array:
@@ -50,29 +51,29 @@ def gemm(inputs: list[Array], attributes: dict[str, Any]) -> Array:
     a = a.T if attributes.get("transA") else a
     b = b.T if attributes.get("transB") else b
     alpha, beta = (Wide(np.float32(attributes.get(name, 1.0))) for name in ("alpha", "beta"))
-    return alpha * (a @ b) + (beta * c[0] if c else Wide(0))
+    return np.asarray(alpha * (a @ b) + (beta * c[0] if c else Wide(0)))
 
 
 def batch_normalization(inputs: list[Array], attributes: dict[str, Any]) -> Array:
     x, scale, b, mean, var = map(wide, inputs)
     shape = (-1, *[1] * (x.ndim - 2))
     root = np.sqrt(var + Wide(np.float32(attributes.get("epsilon", 1e-5))))
-    return (x - mean.reshape(shape)) / root.reshape(shape) * scale.reshape(shape) + b.reshape(shape)
+    return np.asarray((x - mean.reshape(shape)) / root.reshape(shape) * scale.reshape(shape) + b.reshape(shape))
 
 
 def softmax(inputs: list[Array], attributes: dict[str, Any]) -> Array:
     x, axis = wide(inputs[0]), attributes.get("axis", -1)
     e = np.exp(x - x.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
+    return np.asarray(e / e.sum(axis=axis, keepdims=True))
 
 
 def pool(inputs: list[Array], attributes: dict[str, Any], *, mean: bool) -> Array:
     x = wide(inputs[0])
     kernel = attributes.get("kernel_shape", list(x.shape[2:]))
     if not mean:
-        return patches(x, kernel, attributes, -np.inf).max(axis=2)
+        return np.asarray(patches(x, kernel, attributes, -np.inf).max(axis=2))
     ones = patches(np.ones_like(x), kernel, attributes, 1.0 if attributes.get("count_include_pad") else 0.0)
-    return patches(x, kernel, attributes, 0.0).sum(axis=2) / ones.sum(axis=2)
+    return np.asarray(patches(x, kernel, attributes, 0.0).sum(axis=2) / ones.sum(axis=2))
 
 
 IDEAL: dict[str, Any] = {
