@@ -213,3 +213,40 @@ def test_shares_of_the_nodes_add_up() -> None:
     found = bound(MODELS["residual"]().SerializeToString(), {"x": np.ones((1, 2, 6, 6), np.float32)}, unchecked=True)
     assert sum(share for _, share in found.shares) == pytest.approx(1.0)
     assert {"Conv", "Gemm"} <= {node.split("(")[1].split(",")[0] for node, _ in found.shares}
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float64])
+@pytest.mark.parametrize("radius", [0.0, 0.01])
+def test_other_element_types(kind: Any, radius: float) -> None:
+    """The same network in float16 and double, computed by the executor and by numpy, one rounding for each operation."""
+    model = dense(7, [4, 10, 10, 3], "Relu")
+    for each in model.graph.initializer:
+        each.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(each).astype(kind), each.name))
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = element
+    data, source = model.SerializeToString(), np.random.default_rng(3)
+    centre = source.normal(size=(1, 4)).astype(kind)
+    ends = (centre - kind(radius), centre + kind(radius)) if radius else centre
+    any_order, once = (bound(data, {"x": ends}, name, unchecked=True) for name in ("ieee-any", "executor"))
+    for _ in range(5):
+        x = centre if not radius else source.uniform(ends[0], ends[1]).astype(kind)
+        x = np.clip(x, *ends) if radius else x
+        ideal, ours = evaluate(model, {"x": x}), sonnx.run(data, {"x": x}, unchecked=True)
+        for name, exact in ideal.items():
+            if name in ("x", *(each.name for each in model.graph.initializer)):
+                continue
+            slack = 1e-17 * abs(exact)
+            assert (any_order[name].low - slack <= exact).all()
+            assert (exact <= any_order[name].high + slack).all()
+        for name, computed in ours.items():
+            assert _within(once[name], computed)
+        value = x
+        for layer in range(3):
+            w, b = (numpy_helper.to_array(each) for each in model.graph.initializer[2 * layer : 2 * layer + 2])
+            total = np.zeros((1, w.shape[1]), kind)
+            for k in source.permutation(w.shape[0]):
+                total = (total + value[:, k : k + 1] * w[k]).astype(kind)
+            value = (total + b).astype(kind)
+            assert _within(any_order[f"s{layer}"], value)
+            value = np.maximum(value, kind(0))
