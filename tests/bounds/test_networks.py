@@ -218,7 +218,7 @@ def test_shares_of_the_nodes_add_up() -> None:
 @pytest.mark.parametrize("kind", [np.float16, np.float64])
 @pytest.mark.parametrize("radius", [0.0, 0.01])
 def test_other_element_types(kind: Any, radius: float) -> None:
-    """The same network in float16 and double, computed by the executor and by numpy, one rounding for each operation."""
+    """The same network in float16 and double, by the executor and by numpy, rounded at each step."""
     model = dense(7, [4, 10, 10, 3], "Relu")
     for each in model.graph.initializer:
         each.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(each).astype(kind), each.name))
