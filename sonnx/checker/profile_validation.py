@@ -203,6 +203,10 @@ def _operator(described: Operator, known: Editions) -> Iterator[str]:
         yield from _rule(rule, known)
         if rule.require is None:
             yield f"{rule.slug} has no condition."
+    yield from _tags(described.name, described.tags, known)
+    for tag in described.tags:
+        if tag.rule and tag.rule not in {rule.slug for rule in (*catalogue.general_rules(), *catalogue.graph_rules())}:
+            yield f"{described.name} has a tag {tag.label} of a rule {tag.rule} that is not a general one."
     for output in described.outputs:
         yield from _tags(f"{described.name}.{output.name}", (*output.tags, *output.type_tags), known)
         yield from _errata(f"{described.name}.{output.name}", output.errata)

@@ -25,7 +25,10 @@ def every() -> dict[str, Rule]:
 
 
 class Label(NamedTuple):
-    """A label of a text, the rule that decides what it demands, and of which input or parameter, "" for all of it."""
+    """A label of a text, the rule that decides what it demands, and of which operator, input or parameter.
+
+    The rule is "" where the label states what the operator computes, the subject "" where the rule has the label.
+    """
 
     tag: Tag
     rule: str
@@ -40,6 +43,8 @@ def labels() -> tuple[Label, ...]:
 
 
 def _parts(described: Operator) -> Iterator[Label]:
+    for tag in described.tags:
+        yield Label(tag, tag.rule, described.name)
     for parameter in described.parameters:
         for tag in parameter.tags:
             yield Label(tag, "no-default-values", f"{described.name}.{parameter.name}")
@@ -62,7 +67,7 @@ def named(wanted: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for name in wanted:
         matches = {slug for slug, rule in known.items() if matches_rule(name, rule)}
-        matches |= {label.rule for label in labels() if matches_tag(name, label.tag)}
+        matches |= {label.rule for label in labels() if label.rule and matches_tag(name, label.tag)}
         if not matches:
             raise UnknownRule(f"no rule, tag or operator is called {name!r}; `sonnx rules` lists them")
         found |= matches

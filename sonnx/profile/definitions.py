@@ -170,6 +170,8 @@ class Operator:
     """The versions of an operator that no text specifies."""
     specified_in: Mapping[str, int] = field(default_factory=dict)
     """The version of a text that speaks of another one than `specified`."""
+    tags: tuple[Tag, ...] = ()
+    """Labels of its page that state what it computes, or that a general rule decides."""
     instead: str = ""
     """What to write as long as no text specifies the operator; "" where nothing of the profile computes the same."""
 
@@ -299,6 +301,8 @@ class Tag:
     text: str
     label: str
     origin: str
+    rule: str = ""
+    """On a label of an operator's page: the general rule that decides it, "" where it states what is computed."""
 
 
 def is_slug(text: str) -> bool:

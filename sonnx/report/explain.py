@@ -57,7 +57,8 @@ def _rule(rule: Rule) -> str:
 def _parts(parts: Iterable[Label]) -> Iterator[str]:
     """Labels that stand on a parameter, an input or a type: what decides them is a rule about all of these."""
     for tag, slug, subject in parts:
-        yield f"{tag.label} in {tag.text}, origin {tag.origin}: {subject}, decided by {slug}"
+        decided = f"decided by {slug}" if slug else "states what the operator computes; no rule"
+        yield f"{tag.label} in {tag.text}, origin {tag.origin}: {subject}, {decided}"
 
 
 def _errata(rules: Iterable[Rule]) -> list[str]:
