@@ -154,5 +154,5 @@ def theorems() -> Iterator[Theorem]:
     yield Theorem(
         "quantization.difference-fits", "The difference of two int32 is an int32.", "y - z ∈ [-2^31, 2^31 - 1]",
         difference_fits, (offset,), "refuted", replay=show_difference, erratum="dequantize-zero-point-of-int32",
-        because="So the profile asks for the zero point 0, with which there is no difference to overflow.",
+        because="So the difference wraps around, as the error section of the page says.",
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """DequantizeLinear: Y[i] = (X[i] - x_zero_point) * x_scale.
 
-SONNX DequantizeLinear of 2026-08; ONNX DequantizeLinear-10 to DequantizeLinear-28.  The difference is one of int32; it
+SONNX DequantizeLinear of 2026-08; ONNX DequantizeLinear-10 to DequantizeLinear-28.  The difference of int32 is taken
+in int32 and wraps around (example 2 of the page), that of shorter integers is exact; it
 is rounded to the type of x_scale, and the product once more into the type of Y (erratum dequantize-rounding).  One
 scale for the whole tensor, or by the ONNX text one for each index of an axis, or for each block along it.
 """
@@ -18,6 +19,7 @@ from sonnx.numerics.certified_rounding import BLOCK, one_nan
 from sonnx.numerics.correctly_rounded import array, nearest, number
 from sonnx.numerics.elementwise import elements
 from sonnx.numerics.elementwise_kernels import Kernel
+from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
 from sonnx.operators.quantizelinear import of_elements
@@ -47,7 +49,13 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     kind, middle = ELEMENTS[result_type(application.names)], nearest(scale.dtype)
     once = nearest(kind)
     rows = zip(elements(X), elements(scale), elements(zero_point), strict=True)
-    return (array([once.mul(middle.plus(number(x - z)), s) for x, s, z in rows], kind, X.shape),)
+    wraps = inputs[0] is not None and inputs[0].dtype == np.int32
+    return (array([once.mul(middle.plus(number(difference(x, z, wraps))), s) for x, s, z in rows], kind, X.shape),)
+
+
+def difference(x: int, zero_point: int, wraps: bool) -> int:
+    """x - zero_point, of int32 modulo 2^32."""
+    return wrapped(int(x) - int(zero_point), np.dtype(np.int32)) if wraps else int(x) - int(zero_point)
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
@@ -86,9 +94,9 @@ def kernel(application: Application) -> Kernel:
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
         for start in range(0, flat.size, BLOCK):
             x, s, z = (each[start : start + BLOCK] for each in pieces)
-            difference = x.astype(np.int64) - z
+            less = np.subtract(x, z, dtype=np.int32) if x.dtype == np.int32 else x.astype(np.int64) - z
             y = flat[start : start + BLOCK]
-            np.multiply(difference.astype(scale.dtype), s, out=y)
+            np.multiply(less.astype(scale.dtype), s, out=y)
             one_nan(y)
         return out
 
