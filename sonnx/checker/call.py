@@ -13,7 +13,7 @@ from sonnx.base.escaping import escape
 from sonnx.checker.environment import NOTHING_STATED, environment, evaluate
 from sonnx.checker.graph_rules import Call
 from sonnx.checker.report import Verdict
-from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, relying
+from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, is_out_of_place, relying
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.explainer import show
@@ -154,7 +154,8 @@ def _own_answers(made: Signature, names: Mapping[str, Any], in_force: ActiveRule
     for rule in made.rules:
         cause = next((causes[name] for name in rule.relies if name in causes), "")
         demand = demanded(rule, made.text, in_force.editions)
-        answer = relying(rule, cause) if cause or demand is None else evaluate_rule(rule, demand, names)
+        waits = demand is None or (cause and not is_out_of_place(rule, names))
+        answer = relying(rule, cause) if waits else evaluate_rule(rule, demand, names)
         if answer.verdict is Verdict.ASSUMED and demand is not None:
             answer = replace(answer, letters=_at_run_time(made, (demand, rule.when), names))
         if answer.verdict in OPEN:

@@ -183,9 +183,15 @@ def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Seq
             names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
             continue
         actual = actuals[index] if index < len(actuals) else None
-        names[formal.name] = NOT_CONNECTED if actual is None else actual
+        names[formal.name] = NOT_CONNECTED if actual is None else _without_elements(actual)
         names[f"given({formal.name})"] = actual is not None
         names[f"constant({formal.name})"] = actual is not None and not _at_run_time(actual.values)
+
+
+def _without_elements(tensor: TensorFacts) -> TensorFacts:
+    """The facts, the values known where the shape says that there are none."""
+    empty = isinstance(tensor.shape, tuple) and any(type(extent) is int and extent == 0 for extent in tensor.shape)
+    return tensor._replace(values=()) if empty and _at_run_time(tensor.values) else tensor
 
 
 def _at_run_time(values: Any) -> bool:
@@ -206,7 +212,8 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
         tensor, given = names.pop(parameter.name), names[f"given({parameter.name})"]
         names[f"written({parameter.name})"] = given
         names[f"{parameter.name}_input"] = tensor
-        names[f"constant({parameter.name})"] = given and not isinstance(tensor.values, Unknown)
+        constant = names[f"constant({parameter.name})"] and not isinstance(tensor.values, Unknown)
+        names[f"constant({parameter.name})"] = given and constant
         if given:
             names[parameter.name] = _read_value(tensor, parameter.kind)
     for parameter in signature.attributes:

@@ -231,7 +231,7 @@ def _operator(described: Operator, known: Editions) -> Iterator[str]:
     yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in made))
     in_force = {rule.slug for each in made for rule in each.rules}
     for rule in described.rules:
-        if rule.slug not in in_force:
+        if rule.slug not in in_force and not rule.inert:
             yield f"{rule.slug} is in force in no version and edition."
 
 

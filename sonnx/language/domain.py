@@ -62,10 +62,10 @@ class Expression:
     variables: frozenset[str] = field(default=frozenset(), compare=False)
     """The variables its loops bind."""
     over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
-    """What an outermost all(...) ranges over: its text and its value."""
+    """What an outermost all(...), or the first of several joined by or, ranges over: its text and its value."""
 
     def over_nothing(self, domain: Domain, environment: Environment) -> bool:
-        """Whether an outermost all(...) ranges over an empty list."""
+        """Whether that list is empty: the condition is then about nothing."""
         return self.over is not None and bool(self.over[1](domain, environment) == ())
 
     def evaluate(self, domain: Domain, environment: Environment) -> Value:

@@ -57,12 +57,14 @@ class Type:
     where ONNX names no type of that number.
     `shape` is None where the shape field is absent; () is rank 0.
     `holds_sparse` is true where a sparse tensor type stands anywhere inside.
+    `denotations` are those of the dimensions, "" where one has none; () where none has one.
     """
 
     kind: str = "not stated"
     element: str | None = None
     shape: Shape | None = None
     holds_sparse: bool = False
+    denotations: tuple[str, ...] = ()
 
 
 NOT_STATED = Type()

@@ -51,6 +51,11 @@ class Rule:
         """The slug without its operator."""
         return self.slug.rpartition(".")[2]
 
+    @property
+    def inert(self) -> bool:
+        """Whether no text demands it any more: it stays in its file so that its slug is not used again."""
+        return self.introduced == self.withdrawn
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -71,6 +76,8 @@ class Input:
     type_tags: tuple[Tag, ...] = ()
     exempt: str = ""
     """Why it may be omitted in the profile, with its place; "" where it may not."""
+    denotations: tuple[str, ...] = ()
+    """What its dimensions mean by the ONNX text, the last one of every further dimension; () where it does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,8 @@ class Output:
     tags: tuple[Tag, ...] = ()
     type_tags: tuple[Tag, ...] = ()
     errata: tuple[str, ...] = ()
+    exempt: str = ""
+    """Why it may be left out in the profile, with its place; "" where it may not."""
     constant: str = ""
     """The parameter whose tensor the output is, known before the model runs (Constant)."""
     element: Versioned[Expression] = field(default_factory=dict)

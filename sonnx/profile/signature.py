@@ -284,7 +284,7 @@ def _declared_shape(output: Output, shape: str) -> tuple[str, str]:
 def every_rule(described: Operator) -> tuple[Rule, ...]:
     """Every rule of an operator, derived ones included, each once: as default edition and specified version have it."""
     known = editions()
-    found = {rule.slug: rule for rule in described.rules}
+    found = {rule.slug: rule for rule in described.rules if not rule.inert}
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
     for edition in order:
         text = edition.text_of(described.name)

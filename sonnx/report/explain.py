@@ -26,7 +26,8 @@ def explain(wanted: str) -> str:
     Raises:
         Misuse: where nothing has that name.
     """
-    rules = {**every(), **{rule.slug: rule for rule in RULES}}
+    inert = [rule for each in catalogue.operators() for rule in each.rules if rule.inert]
+    rules = {**every(), **{rule.slug: rule for rule in (*RULES, *inert)}}
     described = catalogue.operator(wanted)
     if wanted in rules:
         blocks = [_rule(rules[wanted]), *_errata([rules[wanted]])]
