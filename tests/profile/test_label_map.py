@@ -103,7 +103,9 @@ def test_every_label_of_the_catalogue_is_printed(text):
         for label in labels()
         if label.tag.text == text
         if not any(
-            name == label.tag.label and rule == label.rule and (not operator or operator in (*label.rule.split("."), *label.subject.split(".")))
+            name == label.tag.label
+            and rule == label.rule
+            and (not operator or operator in (*label.rule.split("."), *label.subject.split(".")))
             for name, rule, operator in mapped
         )
     ]
@@ -114,7 +116,9 @@ CITED = re.compile(r"SONNX (\w+) of (2026-\d\d)((?:(?!SONNX|ONNX).)*)")
 PLACE = re.compile(r"\b(?:(\w+) (C\d)|(R\d+)|([A-Za-z_]+_00\d0))\b")
 
 
-@pytest.mark.parametrize("rule", [each for each in every().values() if CITED.search(each.source)], ids=lambda each: each.slug)
+@pytest.mark.parametrize(
+    "rule", [each for each in every().values() if CITED.search(each.source)], ids=lambda each: each.slug
+)
 def test_sources_cite_labels_of_the_page(rule):
     """A label that the source of a rule cites stands on the page it names."""
     for operator, text, places in CITED.findall(rule.source):

@@ -40,7 +40,9 @@ _TABLE_LABEL = re.compile(r"^\|\s*`?\[?([RG]+\d+)\]?`?\s*(?:<a[^>]*></a>)?\s*\|\
 _TRAILING_LABEL = re.compile(r"^\s*-\s*(.*?)[\s=TBC]*`\[(R\d+)\]`\s*$")
 _FUNCTION_LABEL = re.compile(r"\[(E_\w+)\]</br>")
 _TYPES = re.compile(r"^\s*[-*]\s*[`*]*[A-Za-z]+[`*]*\s+\[?operator.*?[\[(]([^\])]*)[\])]")
-_ELEMENT = re.compile(r"\b(?:b?float(?:16|32|64)?|double|u?int(?:2|4|8|16|32|64)|bool|string|fp(?:16|32|64))\b", re.IGNORECASE)
+_ELEMENT = re.compile(
+    r"\b(?:b?float(?:16|32|64)?|double|u?int(?:2|4|8|16|32|64)|bool|string|fp(?:16|32|64))\b", re.IGNORECASE
+)
 _REQUIREMENT = re.compile(r"^#+\s*<a name=[^>]*>\s*</a>\s*((?:REQ|RECO)[ -][A-Z]{2}[ -]\d+)\s*:\s*(.*)$")
 _GENERIC = {
     "signature", "restrictions", "function", "informal specification", "error conditions", "attributes", "inputs",
