@@ -1,8 +1,8 @@
 """Every statement of the texts of 2026-08 and 2026-10 is mapped to what shows it, in both directions.
 
-tests/data/label_map holds one file for each page: its hash, and each printed label, type list, shape, formula and error
+tests/data/label_map holds a file for each page: its hash, and each printed label, type list, shape, formula and error
 condition with the rules, values or errata that show it, or the reason why none does.  Where the environment variable
-SONNX_TEXTS names a folder with the pages, they are read again and compared; elsewhere only the recorded data are checked.
+SONNX_TEXTS names a folder with the pages, they are read again and compared; elsewhere only the records are checked.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=[path.stem for path in FI
 def named(page, statement):
     """The labels under which the catalogue may know a statement: `X.C1`, or `float.X.C1` in its section."""
     if "tag" in statement:
-        return {statement["tag"]}
+        return {statement["tag"]} if isinstance(statement["tag"], str) else set(statement["tag"])
     label = re.sub(r" \(\d+\)$", "", statement["label"])
     if not re.match(r"C\d", label):
         return {label}

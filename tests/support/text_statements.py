@@ -106,7 +106,7 @@ class _Place:
 
 
 def _kind(inner: str) -> str:
-    first = inner.split(",")[0].strip().rstrip(")`").lower()
+    first = inner.split(",", maxsplit=1)[0].strip().rstrip(")`").lower()
     if first in ("bool",):
         first = inner.split(",")[1].strip().rstrip(")`").lower()
     return "types" if element_types(first) and first not in ("float", "int", "uint") else first
