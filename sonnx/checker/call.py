@@ -96,7 +96,9 @@ def _input_answers(call: Call, made: Signature, in_force: ActiveRules) -> Iterat
             if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
                 answer = evaluate_rule(rule, demand, {"input": {"connected": connected}})
-                yield _with_tags(_saying(answer, f"the optional input {formal.name} is omitted"), formal.tags)
+                instead = f"; {formal.instead}" if formal.instead else ""
+                text = f"the optional input {formal.name} is omitted{instead}"
+                yield _with_tags(_saying(answer, text), formal.tags)
 
 
 def group_answers(

@@ -18,6 +18,10 @@ LONGEST = 8
 """Items of a list shown in a message."""
 
 
+COMPARE, ADD, MULTIPLY, NEGATE, ATOM = 4, 5, 6, 7, 9
+"""How tightly the parts of a text bind, as in the rule language."""
+
+
 class Explained(NamedTuple):
     """A value, the text that names it, and for a condition why it does not hold."""
 
@@ -26,6 +30,12 @@ class Explained(NamedTuple):
     why: str = ""
     weak: bool = False
     """Whether the reason is only that something else holds: a filter, which needs no mention."""
+    strength: int = ATOM
+    """How tightly the text binds: it evaluates to the value wherever it stands."""
+    asked: tuple[str, str] = ("", "")
+    """Of a comparison that fails: the left side with its value, and what is needed of it."""
+    items: tuple[Explained, ...] | None = None
+    """The items of a list that is written out, each under its own name."""
 
 
 def explain(expression: Expression, environment: Mapping[str, Any]) -> str:
@@ -58,9 +68,17 @@ def _with_value(said: Explained) -> str:
     return said.text if literal or said.text == shown else f"{said.text} = {shown}"
 
 
-def _factor(text: str, sign: str) -> str:
-    """A sum or difference below a product, a quotient or a remainder stands in brackets."""
-    return f"({text})" if sign not in "+-" and (" + " in text or " - " in text) else text
+def _within(said: Explained, strength: int) -> str:
+    """The text, in brackets where it binds less tightly than its place asks for."""
+    return said.text if said.strength >= strength else f"({said.text})"
+
+
+def _alternatives(failed: Sequence[Explained]) -> str:
+    """Why none of several conditions holds, of which one would do."""
+    subjects = {said.asked[0] for said in failed}
+    if len(subjects) == 1 and "" not in subjects:
+        return f"{subjects.pop()}, needs {' or '.join(dict.fromkeys(said.asked[1] for said in failed))}"
+    return ", or else ".join(dict.fromkeys(said.why for said in failed if said.why))
 
 
 class Explainer:
@@ -73,31 +91,34 @@ class Explainer:
         return Explained(value, show(value))
 
     def listing(self, items: Sequence[Explained]) -> Explained:
-        return Explained(tuple(item.value for item in items), f"[{', '.join(item.text for item in items)}]")
+        text = f"[{', '.join(item.text for item in items)}]"
+        return Explained(tuple(item.value for item in items), text, items=tuple(items))
 
     def field(self, value: Explained, name: str) -> Explained:
-        return Explained(self.facts.field(value.value, name), f"{value.text}.{name}")
+        return Explained(self.facts.field(value.value, name), f"{_within(value, ATOM)}.{name}")
 
     def item(self, sequence: Explained, index: Explained) -> Explained:
-        return Explained(self.facts.item(sequence.value, index.value), f"{sequence.text}[{show(index.value)}]")
+        text = f"{_within(sequence, ATOM)}[{show(index.value)}]"
+        return Explained(self.facts.item(sequence.value, index.value), text)
 
     def part(self, sequence: Explained, start: Explained | None, stop: Explained | None) -> Explained:
         first, last = (start and start.value), (stop and stop.value)
         edges = f"{'' if first is None else show(first)}:{'' if last is None else show(last)}"
-        return Explained(self.facts.part(sequence.value, first, last), f"{sequence.text}[{edges}]")
+        return Explained(self.facts.part(sequence.value, first, last), f"{_within(sequence, ATOM)}[{edges}]")
 
     def arithmetic(self, sign: str, left: Explained, right: Explained) -> Explained:
-        text = f"{_factor(left.text, sign)} {sign} {_factor(right.text, sign)}"
-        return Explained(self.facts.arithmetic(sign, left.value, right.value), text)
+        strength = ADD if sign in "+-" else MULTIPLY
+        text = f"{_within(left, strength)} {sign} {_within(right, strength + (sign != '+'))}"
+        return Explained(self.facts.arithmetic(sign, left.value, right.value), text, strength=strength)
 
     def negative(self, value: Explained) -> Explained:
-        return Explained(self.facts.negative(value.value), f"-{value.text}")
+        return Explained(self.facts.negative(value.value), f"-{_within(value, NEGATE)}", strength=NEGATE)
 
     def compare(self, sign: str, left: Explained, right: Explained) -> Explained:
         value = self.facts.compare(sign, left.value, right.value)
-        return Explained(
-            value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}"
-        )
+        text = f"{_within(left, ADD)} {sign} {_within(right, ADD)}"
+        asked = (_with_value(left), f"{sign} {_with_value(right)}")
+        return Explained(value, text, f"{asked[0]}, needs {asked[1]}", strength=COMPARE, asked=asked)
 
     def conjunction(self, parts: Sequence[Thunk]) -> Explained:
         unknown: Explained | None = None
@@ -117,7 +138,7 @@ class Explainer:
                 return said
             failed.append(said)
         told = [said for said in failed if not said.weak] or failed
-        return Explained(False, "", " and ".join(dict.fromkeys(said.why for said in told if said.why)))
+        return Explained(False, "", _alternatives(told), asked=told[0].asked if len(told) == 1 else ("", ""))
 
     def negation(self, value: Explained) -> Explained:
         told = value.why.replace(", needs ", ", must not be ") if ", needs " in value.why else f"{value.text} holds"
@@ -188,4 +209,7 @@ def _items(sequence: Explained) -> list[Explained]:
     """Each item under the name `sequence[i]`; an index of a range is a number that needs no name."""
     if sequence.text.startswith("range("):
         return [Explained(item, show(item)) for item in sequence.value]
-    return [Explained(item, f"{sequence.text}[{index}]") for index, item in enumerate(sequence.value)]
+    if sequence.items is not None:
+        return list(sequence.items)
+    name = _within(sequence, ATOM)
+    return [Explained(item, f"{name}[{index}]") for index, item in enumerate(sequence.value)]

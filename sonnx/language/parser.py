@@ -63,6 +63,8 @@ def _ranged_over(walker: _Walker, tree: ast.expr) -> tuple[str, Run] | None:
     match tree:
         case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[clause, *_])]):
             return ast.unparse(clause.iter), walker.walk(clause.iter, frozenset())
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="any"), args=[ast.GeneratorExp() as loop])):
+            return ast.unparse(loop.generators[0].iter), walker.walk(loop.generators[0].iter, frozenset())
         case ast.BoolOp(op=ast.Or(), values=[first, *_]):
             return _ranged_over(walker, first)
     return None

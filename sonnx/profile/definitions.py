@@ -76,6 +76,8 @@ class Input:
     type_tags: tuple[Tag, ...] = ()
     exempt: str = ""
     """Why it may be omitted in the profile, with its place; "" where it may not."""
+    instead: str = ""
+    """What the text says to write where the input is not wanted, as the end of a sentence."""
     denotations: tuple[str, ...] = ()
     """What its dimensions mean by the ONNX text, the last one of every further dimension; () where it does not say."""
 
