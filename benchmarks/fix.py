@@ -1,4 +1,4 @@
-"""What `sonnx fix` makes of models: findings before and after, what is left over, and how many values were compared.
+"""What `sonnx fix` does to models: findings before and after, what remains, and how many values were compared.
 
 python -m benchmarks.fix [MODEL …] [--samples 1] [--write]
 
@@ -17,19 +17,19 @@ from pathlib import Path
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import Verdict
 from sonnx.rewriter.fix import FixResult, fix
-from sonnx.rewriter.rewrite import every_kind, title
+from sonnx.rewriter.passes import every_rewrite
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "fix.md"
-HEAD = """| model | findings before | rewrites | findings after | left over | output elements compared |
+HEAD = """| model | findings before | rewrites | findings after | remaining | output elements compared |
 |---|---|---|---|---|---|
 """
-KINDS = """| rewrite | for | the values stay by |
+REWRITES = """| rewrite | for | values unchanged by |
 |---|---|---|
 """
 
 
-def wheel() -> list[Path]:
+def light_networks() -> list[Path]:
     """The networks of the installed onnx package."""
     package = importlib.util.find_spec("onnx")
     assert package is not None
@@ -37,7 +37,7 @@ def wheel() -> list[Path]:
     return sorted((Path(package.submodule_search_locations[0]) / "backend/test/data/light").glob("*.onnx"))
 
 
-def own() -> list[Path]:
+def exported_models() -> list[Path]:
     """The models of the tests."""
     return sorted((ROOT / "tests" / "models").glob("*.onnx"))
 
@@ -49,37 +49,36 @@ def row(path: Path, samples: int) -> str:
     except UsageError as reason:
         return f"| {path.stem} | refused: {reason} | | | | |\n"
     numbers = f"{len(found.before.roots)} | {len(found.rewrites)} | {len(found.after.roots)}"
-    return f"| {path.stem} | {numbers} | {left(found)} | {compared(found)} |\n"
+    return f"| {path.stem} | {numbers} | {remaining(found)} | {compared(found)} |\n"
 
 
-def left(found: FixResult) -> str:
+def remaining(found: FixResult) -> str:
     """What a person has to act on: rules with the operators or values they fail for."""
-    said: dict[str, Counter[str]] = {}
+    failing: dict[str, Counter[str]] = {}
     for each in found.after.roots:
         name = each.rule if each.verdict is Verdict.FAIL else f"{each.rule} {each.verdict}"
-        said.setdefault(name, Counter())[each.where.operator or "values"] += 1
-    parts = (f"{rule}: {', '.join(f'{n} {what}' for what, n in which.items())}" for rule, which in said.items())
+        failing.setdefault(name, Counter())[each.where.operator or "values"] += 1
+    parts = (f"{rule}: {', '.join(f'{n} {what}' for what, n in which.items())}" for rule, which in failing.items())
     return "; ".join(parts) or "nothing: it conforms"
 
 
 def compared(found: FixResult) -> str:
     """How many elements are the same, or why none was compared."""
-    made = found.validation
-    if not made.inputs:
-        return f"none: {made.open or 'not asked for'}"
-    bits = "in every bit" if made.bits else "but for the bits of NaNs"
-    said = f"{made.elements}, the same {bits}"
-    said += f", since {', '.join(made.since)}" if made.since else ""
-    return said + (f"; what {', '.join(made.left_out)} computes left out" if made.left_out else "")
+    validation = found.validation
+    if not validation.inputs:
+        return f"none: {validation.missing or 'not requested'}"
+    bits = "in every bit" if validation.bitwise else "except for the bits of NaNs"
+    result = f"{validation.elements}, the same {bits}"
+    result += f", after {', '.join(validation.after)}" if validation.after else ""
+    return result + (f"; without {', '.join(validation.not_executable)}" if validation.not_executable else "")
 
 
-def kinds() -> Iterator[str]:
-    """Every rewrite with the rules it serves and what its values rest on."""
-    for module in every_kind().values():
-        theorem = getattr(module, "THEOREM", "")
-        asked = "they do not: made only when asked for" if hasattr(module, "OPTION") else "construction"
-        rests = f"`{theorem}`" if theorem else asked
-        yield f"| {title(module)} | {', '.join(module.RULES)} | {rests} |\n"
+def rewrites() -> Iterator[str]:
+    """Every rewrite with the rules it serves and why values do not change."""
+    for rewrite in every_rewrite().values():
+        reason = "they change: made only when asked for" if rewrite.option else "construction"
+        theorem = f"`{rewrite.theorem}`" if rewrite.theorem else reason
+        yield f"| {rewrite.title} | {', '.join(rewrite.rules)} | {theorem} |\n"
 
 
 def write(mark: str, text: str) -> None:
@@ -98,11 +97,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     rows = []
-    for path in (*own(), *options.models, *wheel()):
+    for path in (*exported_models(), *options.models, *light_networks()):
         rows.append(row(path, options.samples))
         print(rows[-1], end="", flush=True)
     if options.write:
-        write("rewrites", KINDS + "".join(kinds()))
+        write("rewrites", REWRITES + "".join(rewrites()))
         write("models", HEAD + "".join(rows))
 
 

@@ -96,7 +96,7 @@ def main() -> None:
     lines = []
     for ready in cases():
         made = ready()
-        counts = made.actions["ours"]().tally.by_operator.get(made.title, (0, 0))  # type: ignore[attr-defined]
+        counts = made.actions["ours"]().exact_path_counts.by_operator.get(made.title, (0, 0))  # type: ignore[attr-defined]
         lines.append(line(measure(made, options.rounds), counts))
         print(lines[-1], flush=True)
     if options.write:

@@ -77,13 +77,12 @@ def drawn(path: Path, folder: Path) -> Path:
 
 def inputs(path: Path) -> dict[str, Any]:
     """Normally distributed values for what a model asks for."""
-    from sonnx.executor.executor import asked
+    from sonnx.executor.executor import required_inputs
     from sonnx.model.reader import read
 
     draw = np.random.default_rng(0)
-    shapes = {
-        value.name: [d if isinstance(d, int) else 1 for d in value.type.shape or ()] for value in asked(read(path))
-    }
+    wanted = required_inputs(read(path))
+    shapes = {value.name: [d if isinstance(d, int) else 1 for d in value.type.shape or ()] for value in wanted}
     return {name: draw.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 
 
@@ -157,7 +156,7 @@ def measure(path: Path, rounds: int) -> Measured:
             found = act()
             taken[which].append(time.thread_time() - start)
             if which == "ours":
-                counts = found.tally.by_operator.values()
+                counts = found.exact_path_counts.by_operator.values()
                 made.exact = sum(all_ for all_, _ in counts), sum(exact for _, exact in counts)
     made.seconds = {which: statistics.median(times[1:]) for which, times in taken.items()}
     made.memory = {which: found for which in acts if (found := peak(which, path)) is not None}

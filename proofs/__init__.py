@@ -1,1 +1,1 @@
-"""The theorems and what speaks to the solvers: z3, and for second opinions cvc5 and bitwuzla."""
+"""The theorems of the project, one module for each topic; `registry.py` lists them."""

@@ -1,27 +1,27 @@
-"""Theorems about the rules of every operator, derived from its file.
+"""Theorems about the rules of every operator, derived from its data file.
 
-*satisfiable*: some call conforms.  *independent*: each rule can be broken alone.  *defined*: the rules a rule relies on
-suffice for it to have a value.  *shape-total*: the output has a shape without a negative extent.  *restricts*: what the
-profile demands implies what ONNX demands.  *implied*: a rule that says what it follows from does.
-Versions and editions whose texts are equal share a theorem.
+*satisfiable*: some call conforms.  *independent*: each rule can be broken alone.  *defined*: a rule has a value if the
+rules it relies on hold.  *shape-total*: an output has a shape without a negative extent.  *restricts*: the demands of
+the profile imply those of ONNX.  *implied*: a rule follows from the rules its data file names.
+Versions and editions with equal expressions share a theorem (`signature_family`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import z3
 
 from sonnx.language.parser import parse
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import Operator, Rule
-from sonnx.proofs.independent import identifier, independent, satisfiable
-from sonnx.prover.abstraction import without_division
-from sonnx.prover.encoding import Condition
-from sonnx.prover.family import Family, families
-from sonnx.prover.smt_truth import Truth, both, formula, implies
-from sonnx.prover.smt_values import Listing, Partial, at_most
-from sonnx.prover.theorem import Mutant, Obligation, Theorem
+from sonnx.prover.signature_family import SignatureFamily, families
+from sonnx.prover.smt_interpretation import SmtCondition
+from sonnx.prover.smt_values import PartialValue, SymbolicList, Truth, Value, all_of, at_most, bool_term, implies
+from sonnx.prover.solvers import find_model, script
+from sonnx.prover.terms import without_products
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem
+from sonnx.prover.witness import confirm_broken, confirm_conforming, dependents
 
 
 def theorems() -> Iterator[Theorem]:
@@ -32,29 +32,29 @@ def theorems() -> Iterator[Theorem]:
 
 def about(described: Operator) -> Iterator[Theorem]:
     """The theorems about one operator."""
-    for family in families(described, Family.everything):
+    for family in families(described, SignatureFamily.conformance):
         yield satisfiable(family)
-    for key, types in ((Family.but_types, False), (Family.types, True)):
+    for key, types in ((SignatureFamily.conformance_without_types, False), (SignatureFamily.type_conformance, True)):
         for family in families(described, key):
             for rule in family.rules:
                 if not family.implied_by(rule) and family.about_types(rule) is types:
                     yield independent(family, rule)
-    for family in families(described, Family.conditions):
+    for family in families(described, SignatureFamily.definedness):
         yield _defined(family)
         for rule in family.rules:
             if family.implied_by(rule):
                 yield _implied(family, rule)
-    for family in families(described, Family.shapes):
-        if family.made.shapes:
+    for family in families(described, SignatureFamily.output_shapes):
+        if family.signature.shapes:
             yield _shape_total(family)
-    for family in families(described, Family.against_onnx):
+    for family in families(described, SignatureFamily.onnx_demands):
         yield _restricts(family)
 
 
 # Defined, total, restricting, implied
 
 
-def _defined(family: Family) -> Theorem:
+def _defined(family: SignatureFamily) -> Theorem:
     def obligations(beyond: bool = False) -> Iterable[Obligation]:
         for rule in family.rules:
             condition = _beyond(family, rule) if beyond else family.condition(rule)
@@ -69,32 +69,32 @@ def _defined(family: Family) -> Theorem:
         sources=family.sources,
         bounds=str(family.bounds),
         mutants=(Mutant("every rule reads an axis after the last", lambda: obligations(beyond=True)),),
-        because="Else the checker could leave a rule undecided although nothing else fails.",
+        because="Otherwise the checker could leave a rule undecided although no other rule fails.",
     )
 
 
-def _beyond(family: Family, rule: Rule) -> Condition:
-    """The rule, and a demand of an axis that does not exist."""
-    output = family.made.outputs[0].name
+def _beyond(family: SignatureFamily, rule: Rule) -> SmtCondition:
+    """The rule with an access to an axis that does not exist."""
+    output = family.signature.outputs[0].name
     text = f"({family.text(rule)}) and {output}.shape[{output}.rank] >= 0"
-    return family.setting.condition(rule, parse(text))
+    return family.variables.condition(rule, parse(text))
 
 
-def _shape_total(family: Family) -> Theorem:
+def _shape_total(family: SignatureFamily) -> Theorem:
     def obligations(one_more: str = "") -> Iterable[Obligation]:
-        setting = family.setting
-        for output in family.made.outputs:
-            if output.name not in family.made.shapes:
+        variables = family.variables
+        for output in family.signature.outputs:
+            if output.name not in family.signature.shapes:
                 continue
             relied = (*family.facts, *relying(family, output.relies))
-            text = family.made.shapes[output.name]
+            text = family.signature.shapes[output.name]
             changed = parse(f"({text.text}) + [{one_more}]") if one_more else text
-            defined, shape = setting.reading.read(changed, setting.names)
+            defined, shape = variables.interpretation.interpret(changed, variables.names)
             yield _obligation(f"{output.name} has a shape", relied, defined)
-            for place, (present, extent) in enumerate(shape.items if isinstance(shape, Listing) else ()):
+            for place, (present, extent) in enumerate(shape.items if isinstance(shape, SymbolicList) else ()):
                 name = f"extent {place} of {output.name} is not negative"
                 goal = _obligation(name, relied, implies(present, _extent(extent)))
-                yield goal if one_more else without_division(goal)
+                yield goal if one_more else without_products(goal)
 
     return Theorem(
         id=f"derived.{family.label}.shape-total",
@@ -111,25 +111,25 @@ def _shape_total(family: Family) -> Theorem:
     )
 
 
-def _extent(item: object) -> Truth:
+def _extent(item: Value) -> Truth:
     """An extent is defined and not negative."""
-    if isinstance(item, Partial):
-        return both([item.defined, at_most(0, item.value)])
+    if isinstance(item, PartialValue):
+        return all_of([item.defined, at_most(0, item.value)])
     return at_most(0, item)
 
 
-def _restricts(family: Family) -> Theorem:
+def _restricts(family: SignatureFamily) -> Theorem:
     def obligations(demanding: bool = True) -> Iterable[Obligation]:
-        setting = family.setting
+        variables = family.variables
         for rule in family.rules:
             onnx = family.onnx(rule)
             if onnx is None:
                 continue
             if demanding and onnx.text == family.text(rule):
-                yield Obligation(f"{rule.slug} (the same condition)", (), formula(True))
+                yield Obligation(f"{rule.slug} (the same condition)", (), bool_term(True))
                 continue
-            own = (formula(family.holds(rule)),) if demanding else ()
-            condition = setting.condition(rule, onnx)
+            own = (bool_term(family.holds(rule)),) if demanding else ()
+            condition = variables.condition(rule, onnx)
             relied = relying(family, rule.relies) if demanding else ()
             yield _obligation(rule.slug, (*family.facts, *relied, *own), condition.holds)
 
@@ -141,17 +141,17 @@ def _restricts(family: Family) -> Theorem:
         sources=family.sources,
         bounds=str(family.bounds),
         mutants=(Mutant("the profile demands nothing", lambda: obligations(demanding=False)),),
-        because="The profile restricts ONNX and never extends it; equal conditions need no proof and say so.",
+        because="The profile restricts ONNX and never extends it; equal conditions are marked and need no proof.",
     )
 
 
-def _implied(family: Family, rule: Rule) -> Theorem:
+def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
     names = family.implied_by(rule)
 
     def obligations(given: bool = True) -> Iterable[Obligation]:
         own = relying(family, (*rule.relies, *names)) if given else ()
-        general = tuple(formula(truth) for slug, truth in family.general if given and slug in names)
-        yield Obligation(rule.slug, (*family.facts, *own, *general), formula(family.holds(rule)))
+        general = tuple(bool_term(truth) for slug, truth in family.general if given and slug in names)
+        yield Obligation(rule.slug, (*family.facts, *own, *general), bool_term(family.holds(rule)))
 
     return Theorem(
         id=identifier(family, "implied", rule),
@@ -161,11 +161,11 @@ def _implied(family: Family, rule: Rule) -> Theorem:
         sources=family.sources,
         bounds=str(family.bounds),
         mutants=(Mutant("nothing else is demanded", lambda: obligations(given=False)),),
-        because="The rule stands in its file because a text states it; no file breaks it alone.",
+        because="The data file contains the rule because a text states it; no model breaks it alone.",
     )
 
 
-def relying(family: Family, names: Iterable[str]) -> tuple[z3.BoolRef, ...]:
+def relying(family: SignatureFamily, names: Iterable[str]) -> tuple[z3.BoolRef, ...]:
     """The rules of these names hold, and those they rely on."""
     waiting, found = list(names), dict[str, Rule]()
     known = {rule.name: rule for rule in family.rules}
@@ -174,9 +174,125 @@ def relying(family: Family, names: Iterable[str]) -> tuple[z3.BoolRef, ...]:
         if rule is not None and rule.name not in found:
             found[rule.name] = rule
             waiting += rule.relies
-    return tuple(formula(family.holds(rule)) for rule in found.values())
+    return tuple(bool_term(family.holds(rule)) for rule in found.values())
 
 
 def _obligation(name: str, hypotheses: tuple[z3.BoolRef, ...], goal: Truth) -> Obligation:
-    """A goal that is true by its form needs no hypotheses."""
-    return Obligation(name, () if goal is True else hypotheses, formula(goal))
+    """An obligation; a goal that is constantly true needs no hypotheses."""
+    return Obligation(name, () if goal is True else hypotheses, bool_term(goal))
+
+
+# Satisfiable, independent: refuted by a model that the checker judges
+
+ABOUT_TYPES = ("explicit-type", "element-type", "no-implicit-conversion")
+"""The general rules about element types."""
+REASON_SINGLE = "A model was found and judged by the checker; nothing is left for a second solver."
+
+
+def satisfiable(family: SignatureFamily) -> Theorem:
+    """Some call conforms."""
+
+    def obligations() -> Iterable[Obligation]:
+        yield Obligation("no call conforms", tuple(conforming(family)), bool_term(False))
+
+    def replay(values: Counterexample) -> str:
+        return confirm_conforming(family.signature, family.variables.interpretation.codes, values, family.edition)
+
+    return Theorem(
+        id=f"derived.{family.label}.satisfiable",
+        statement=f"The rules of {family.title} contradict each other.",
+        formula="⋀ rules ⇒ ⊥",
+        obligations=obligations,
+        sources=family.sources,
+        expected="refuted",
+        bounds=str(family.bounds),
+        reason_single=REASON_SINGLE,
+        replay=replay,
+        because="It is false: the counterexample is a call that conforms, and the checker finds nothing in it.",
+    )
+
+
+def independent(family: SignatureFamily, rule: Rule) -> Theorem:
+    """The rule can be broken alone; one not about element types is broken without regard to them."""
+    types = family.about_types(rule)
+
+    def obligations() -> Iterable[Obligation]:
+        part = None if types else False
+        for name, skipped in _ways(family, rule):
+            others = breaking(family, rule, part, skipped)
+            read = (*others, *family.readable(rule), bool_term(family.condition(rule).defined))
+            yield Obligation(name, read, bool_term(family.holds(rule)))
+
+    def replay(values: Counterexample) -> str:
+        replayed = [_replayed(each, rule, types, values) for each in family.each()]
+        return f"{replayed[0]}; and so in {len(replayed)} versions and editions" if len(replayed) > 1 else replayed[0]
+
+    return Theorem(
+        id=identifier(family, "independent", rule),
+        statement=f"{rule.slug} follows from the other rules of {family.title}.",
+        formula=f"⋀ other rules ⇒ {family.text(rule)}",
+        obligations=obligations,
+        sources=family.sources,
+        expected="refuted",
+        bounds=str(family.bounds),
+        reason_single=REASON_SINGLE,
+        replay=replay,
+        because="It is false: in each of these versions and editions the counterexample, completed by facts that the "
+        "rule does not read, is a model for which the checker reports only this rule and those that follow from it.",
+    )
+
+
+def _ways(family: SignatureFamily, rule: Rule) -> Iterator[tuple[str, frozenset[str]]]:
+    """Break a rule alone, or together with the rules that follow from it and others; each with the names of these."""
+    yield rule.slug, frozenset()
+    following = family.following(rule)
+    if following:
+        yield f"{rule.slug} with {', '.join(sorted(following))}", following
+
+
+def _replayed(family: SignatureFamily, rule: Rule, types: bool, values: Counterexample) -> str:
+    """The counterexample in one version and edition, completed by values that the rule does not depend on."""
+    asked = {name: value for name, value in values.items() if name.endswith(".type") is types}
+    fixed = [_equals(name, value) for name, value in asked.items()]
+    own = next(each for each in family.rules if each.name == rule.name)
+    for _, skipped in _ways(family, own):
+        others = (*breaking(family, own, None, skipped), *family.readable(own))
+        completed = find_model(script([*others, bool_term(family.condition(own).fails), *fixed]))
+        if completed is not None:
+            return confirm_broken(
+                family.signature, own, family.variables.interpretation.codes, completed, family.edition, skipped
+            )
+    raise ReplayFailed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
+
+
+def _equals(name: str, value: int) -> z3.BoolRef:
+    if name.endswith(")"):  # given(X), written(axis), constant(W)
+        return z3.Bool(name) == z3.BoolVal(bool(value))
+    return z3.Int(name) == value
+
+
+def conforming(
+    family: SignatureFamily, skipped: Collection[str] = (), types: bool | None = None
+) -> Iterator[z3.BoolRef]:
+    """The conditions on a conforming call; `types` selects those about element types (True) or the others (False)."""
+    yield from family.facts
+    for slug, truth in family.general:
+        if types is None or types is (slug in ABOUT_TYPES):
+            yield bool_term(truth)
+    for rule in family.rules:
+        if rule.name not in skipped and types in (None, family.about_types(rule)):
+            yield bool_term(family.holds(rule))
+
+
+def breaking(
+    family: SignatureFamily, rule: Rule, types: bool | None = None, skipped: frozenset[str] = frozenset()
+) -> Iterator[z3.BoolRef]:
+    """The same for a call that breaks one rule: without it, those skipped, and the rules that rely on them."""
+    broken = {rule.name} | skipped
+    dependent = {each for name in broken for each in dependents(family.signature, name)}
+    return conforming(family, broken | dependent, types)
+
+
+def identifier(family: SignatureFamily, kind: str, rule: Rule) -> str:
+    """The identifier of a theorem about one rule."""
+    return f"derived.{family.label}.{kind}.{rule.name.replace('_', '-')}"

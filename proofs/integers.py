@@ -26,7 +26,7 @@ def unsigned(x: Term, y: Term) -> z3.BoolRef:
 
 
 def value(x: Term, is_signed: bool) -> Term:
-    """The integer a pattern stands for, in one bit more, where both kinds of it are in range."""
+    """The integer a pattern stands for, in one more bit, which holds signed and unsigned ones."""
     return z3.SignExt(1, x) if is_signed else z3.ZeroExt(1, x)
 
 
@@ -96,23 +96,38 @@ def theorems() -> Iterator[Theorem]:
     exchanged = (Mutant("signs exchanged", partial(compares, EXCHANGED)),)
     yield Theorem("integers.order", "Comparing patterns compares the integers they stand for.",
                   "x > y ⇔ value(x) > value(y)", compares, (signed, unsigned, value), bounds=about, sort="bits",
-                  mutants=exchanged)  # fmt: skip
+                  mutants=exchanged, concerns=CONCERNS)  # fmt: skip
     yield Theorem("integers.maximum", "The maximum of two is one of them and neither exceeds it.",
                   "max(x, y) ≥ x, y ∧ max(x, y) ∈ {x, y}", is_maximum, (largest,), bounds=about, sort="bits",
-                  mutants=(Mutant("signs exchanged", partial(is_maximum, EXCHANGED)),))  # fmt: skip
+                  mutants=(Mutant("signs exchanged", partial(is_maximum, EXCHANGED)),), concerns=CONCERNS)  # fmt: skip
     least = tuple((kind, above, not is_signed) for kind, above, is_signed in KINDS)
     yield Theorem("integers.semilattice", "The maximum is associative, commutative, idempotent; the least is identity.",
                   "max(max(x, y), z) = max(x, max(y, z)), …", is_semilattice, (largest,), bounds=about, sort="bits",
-                  mutants=(Mutant("another least", partial(is_semilattice, least)),))  # fmt: skip
-    yield Theorem("integers.fold", "A fold of any number of integers is the mathematical maximum, in any order.",
-                  "reduce(max, X) = max X", folds,
-                  mutants=(Mutant("the smaller", partial(folds, lambda x, y: z3.If(y > x, x, y))),))  # fmt: skip
-    yield Theorem("integers.count-from-last-index", "L from 0 below 2147483647 means 1 to 2147483647 inputs.",
-                  "0 ≤ L < 2^31 - 1 ⇔ 1 ≤ L + 1 ≤ 2147483647", count_from_last_index,
-                  ("SONNX Max, second edition, line 20", "ONNX Max-13, line 36"),
-                  mutants=(Mutant("one less", partial(count_from_last_index, 2147483646)),))  # fmt: skip
-    yield Theorem("integers.count-bound-by-file-size", "No file that protobuf reads breaks the bound on inputs.",
-                  "2 N ≤ size < 2^31 ⇒ N < 2147483647", count_bound_by_file_size,
-                  ("ONNX Max-13, line 36", "protobuf: a message is smaller than 2 GiB"),
-                  erratum="input-count-out-of-reach",
-                  mutants=(Mutant("inputs without bytes", partial(count_bound_by_file_size, 0)),))  # fmt: skip
+                  mutants=(Mutant("another least", partial(is_semilattice, least)),), concerns=CONCERNS)  # fmt: skip
+    yield Theorem(
+        "integers.fold",
+        "A fold of any number of integers is the mathematical maximum, in any order.",
+        "reduce(max, X) = max X",
+        folds,
+        mutants=(Mutant("the smaller", partial(folds, lambda x, y: z3.If(y > x, x, y))),),
+        concerns=CONCERNS,
+    )
+    yield Theorem(
+        "integers.count-from-last-index",
+        "L from 0 below 2147483647 means 1 to 2147483647 inputs.",
+        "0 ≤ L < 2^31 - 1 ⇔ 1 ≤ L + 1 ≤ 2147483647",
+        count_from_last_index,
+        ("SONNX Max, second edition, line 20", "ONNX Max-13, line 36"),
+        mutants=(Mutant("one less", partial(count_from_last_index, 2147483646)),),
+        concerns=CONCERNS,
+    )
+    yield Theorem(
+        "integers.count-bound-by-file-size",
+        "No file that protobuf reads breaks the bound on inputs.",
+        "2 N ≤ size < 2^31 ⇒ N < 2147483647",
+        count_bound_by_file_size,
+        ("ONNX Max-13, line 36", "protobuf: a message is smaller than 2 GiB"),
+        erratum="input-count-out-of-reach",
+        mutants=(Mutant("inputs without bytes", partial(count_bound_by_file_size, 0)),),
+        concerns=CONCERNS,
+    )

@@ -1,22 +1,23 @@
-"""The bit formulas of the fast kernels give what the plain definition gives.
+"""The bit formulas of the fast kernels equal the definitions.
 
-The three formulas stand here as functions of integers, numpy arrays and terms alike.  What numpy itself is taken to do
-is a hypothesis of the theorems: `numpy_maximum` is the larger number, the first NaN, and of two zeros either.
+The three formulas are functions of integers, numpy arrays and terms alike.  The behaviour of numpy is an assumption of
+the theorems: `numpy_maximum` is the larger number, the first NaN, and of two zeros either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import z3
 
 from sonnx.numerics import order
-from sonnx.proofs.forms import Form, altered
+from sonnx.proofs.float_order import Change, Definitions, FormatClaim, nan, on_bits
 from sonnx.proofs.maximum import largest
-from sonnx.proofs.specified import Defined, nan, on_bits
+from sonnx.prover.float_patterns import SymbolicFormat
 from sonnx.prover.symbolic_execution import Term
-from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
+from sonnx.prover.theorem import Counterexample, Obligation, ReplayFailed, Sort, Theorem, mutated
 
 CONCERNS = ("ArgMax", "Max", "ReduceMax")
 
@@ -40,14 +41,14 @@ Formula = Callable[..., Term]
 
 
 class Raw:
-    """A pattern as a kernel sees it, `bits` of the exact width, and as the definition does, `wide`."""
+    """A pattern as a kernel has it, `bits` of the exact width, and as the definition has it, `wide`."""
 
-    def __init__(self, f: Form, name: str) -> None:
+    def __init__(self, f: SymbolicFormat, name: str) -> None:
         self.bits = z3.BitVec(name, f.width)
         self.wide = z3.ZeroExt(2, self.bits)
 
 
-def raw(f: Form, names: str) -> list[Raw]:
+def raw(f: SymbolicFormat, names: str) -> list[Raw]:
     """Arbitrary patterns of these names."""
     return [Raw(f, name) for name in names.split()]
 
@@ -57,26 +58,26 @@ def wide(bits: Term) -> Term:
     return z3.ZeroExt(2, bits)
 
 
-def numpy_maximum(f: Form, x: Term, y: Term, either: z3.BoolRef) -> Term:
-    """What numpy.maximum gives: the larger number, the first NaN, and of equal zeros the one that `either` says."""
+def numpy_maximum(f: SymbolicFormat, x: Term, y: Term, either: z3.BoolRef) -> Term:
+    """The assumed result of numpy.maximum: the larger number, the first NaN, of two zeros the one `either` chooses."""
     a, b = f.number(wide(x)), f.number(wide(y))
     number = z3.If(a > b, x, z3.If(b > a, y, z3.If(either, x, y)))
     return z3.If(z3.fpIsNaN(a), x, z3.If(z3.fpIsNaN(b), y, number))
 
 
-def is_zero(bits: Term, f: Form) -> z3.BoolRef:
+def is_zero(bits: Term, f: SymbolicFormat) -> z3.BoolRef:
     """+0 or -0."""
     return z3.Or(bits == 0, bits == f.sign)
 
 
-def numpy_is_maximum(f: Form, d: Defined) -> Iterator[Obligation]:
+def numpy_is_maximum(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
     x, y = raw(f, "x y")
     fast = numpy_maximum(f, x.bits, y.bits, z3.Bool("either"))
     zeros = z3.And(is_zero(x.bits, f), is_zero(y.bits, f))
     yield Obligation("equal", (z3.Not(zeros),), wide(fast) == largest(f, d, x.wide, y.wide))
 
 
-def numpy_on_zeros(f: Form, d: Defined) -> Iterator[Obligation]:
+def numpy_on_zeros(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
     x, y = raw(f, "x y")
     fast = numpy_maximum(f, x.bits, y.bits, z3.Bool("either"))
     yield Obligation("equal", (), wide(fast) == largest(f, d, x.wide, y.wide))
@@ -85,12 +86,12 @@ def numpy_on_zeros(f: Form, d: Defined) -> Iterator[Obligation]:
 def show_zeros(found: Counterexample) -> str:
     """The definition gives +0 for both orders of the zeros."""
     if order.maximum(found["x"], found["y"], 1 << 15, 31 << 10) != 0:
-        raise Unconfirmed("the definition gives no +0")
+        raise ReplayFailed("the definition gives no +0")
     return f"the maximum of the zeros {found['x']} and {found['y']} is +0; a comparison of numbers may give the other"
 
 
-def _invariant(f: Form, formula: Formula, fast: Term, every: Term, best: Term) -> z3.BoolRef:
-    """What holds after each operand: of numpy's fold, of the AND of the operands, and of the defined maximum."""
+def _invariant(f: SymbolicFormat, formula: Formula, fast: Term, every: Term, best: Term) -> z3.BoolRef:
+    """The invariant after each operand, of numpy's fold, of the AND of the operands, and of the defined maximum."""
     numbers = z3.And(
         z3.Not(nan(wide(fast), f)),
         wide(formula(fast, every, f.sign)) == best,
@@ -100,8 +101,8 @@ def _invariant(f: Form, formula: Formula, fast: Term, every: Term, best: Term) -
     return z3.If(nan(best, f), wide(fast) == best, numbers)
 
 
-def mends_zeros(f: Form, d: Defined, formula: Formula = with_common_sign) -> Iterator[Obligation]:
-    """For any number of operands: base and step of the invariant, and what it says at the end."""
+def mends_zeros(f: SymbolicFormat, d: Definitions, formula: Formula = with_common_sign) -> Iterator[Obligation]:
+    """For any number of operands: base and step of the invariant, and the claim it gives at the end."""
     fast, every, x, first = (each.bits for each in raw(f, "fast every x first"))
     best, either = f.pattern("best"), z3.Bool("either")
     yield Obligation("base", (), _invariant(f, formula, first, first, wide(first)))
@@ -117,7 +118,7 @@ def _extremes(greatest: Term, least: Term, best: Term) -> z3.BoolRef:
     return z3.And(least <= greatest, wide(z3.If(greatest >= 0, greatest, least)) == best)
 
 
-def by_extremes(f: Form, d: Defined, formula: Formula = of_extremes) -> Iterator[Obligation]:
+def by_extremes(f: SymbolicFormat, d: Definitions, formula: Formula = of_extremes) -> Iterator[Obligation]:
     s, m, x, first = (each.bits for each in raw(f, "greatest least x first"))
     best, number = f.pattern("best"), z3.Not(nan(wide(x), f))
     chosen = formula(s, m, f.width - 1)
@@ -129,7 +130,7 @@ def by_extremes(f: Form, d: Defined, formula: Formula = of_extremes) -> Iterator
     yield Obligation("a negative NaN shows", (x < 0,), nan(wide(x), f) == z3.UGT(x, f.sign + f.infinity))
 
 
-def by_keys(f: Form, d: Defined, formula: Formula = ordered) -> Iterator[Obligation]:
+def by_keys(f: SymbolicFormat, d: Definitions, formula: Formula = ordered) -> Iterator[Obligation]:
     x, y = raw(f, "x y")
     numbers = (z3.Not(nan(x.wide, f)), z3.Not(nan(y.wide, f)))
     a, b = (formula(each.bits, f.width - 1, f.sign) for each in (x, y))
@@ -138,7 +139,7 @@ def by_keys(f: Form, d: Defined, formula: Formula = ordered) -> Iterator[Obligat
     yield Obligation("a number is below the key of NaN", numbers[:1], a < f.sign - 1)
 
 
-def by_keys_with_equal_zeros(f: Form, d: Defined, formula: Formula = ordered) -> Iterator[Obligation]:
+def by_keys_with_equal_zeros(f: SymbolicFormat, d: Definitions, formula: Formula = ordered) -> Iterator[Obligation]:
     x, y = raw(f, "x y")
     shift, numbers = f.width - 1, (z3.Not(nan(x.wide, f)), z3.Not(nan(y.wide, f)))
     a, b = (formula(each.bits, shift, f.sign) - (each.bits >> shift) for each in (x, y))
@@ -148,24 +149,24 @@ def by_keys_with_equal_zeros(f: Form, d: Defined, formula: Formula = ordered) ->
     yield Obligation("NaN shows", (), nan(x.wide, f) == z3.Or(a > f.infinity, a < -f.infinity))
 
 
-def zeros_as_integers(f: Form, d: Defined) -> Iterator[Obligation]:
-    """Where -0 won, no element is NaN or positive: +0, if there is one, is the largest integer."""
+def zeros_as_integers(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
+    """If the maximum by numpy is -0, no element is NaN or positive: a +0 is the largest integer."""
     (x,) = raw(f, "x")
     low = f.value(d.key, x.wide) <= 0
     yield Obligation("+0 is the largest", (low,), z3.And(x.bits <= 0, (x.bits == 0) == (x.wide == 0)))
     yield Obligation("-0 is the least integer", (), x.bits >= -f.sign)
 
 
-SMALLER = Defined(maximum=altered(order.maximum, ") > key(", ") < key("))
-ZEROS_EQUAL = Defined(maximum=altered(order.maximum, "key(y", "key(y", key=order.equal_zeros_key))
-ZERO_KEPT = Defined(equal_zeros_key=order.key)
-SIGN_OF_ANY = partial(mends_zeros, formula=altered(with_common_sign, "sign - 1)", "sign)"))
-NEVER_LEAST = partial(by_extremes, formula=altered(of_extremes, ">> shift", ">> shift - 1"))
-ALL_TURNED = partial(by_keys, formula=altered(ordered, "sign - 1", "sign"))
-TURNED = partial(by_keys_with_equal_zeros, formula=altered(ordered, "& (sign - 1)", "& (sign - 2)"))
-NAN_LOWEST = Defined(key=altered(order.key, "return infinity + 1", "return -infinity - 2"))
+SMALLER = Definitions(maximum=mutated(order.maximum, ") > key(", ") < key("))
+ZEROS_EQUAL = Definitions(maximum=mutated(order.maximum, "key(y", "key(y", key=order.equal_zeros_key))
+ZERO_KEPT = Definitions(equal_zeros_key=order.key)
+SIGN_OF_ANY = partial(mends_zeros, formula=mutated(with_common_sign, "sign - 1)", "sign)"))
+NEVER_LEAST = partial(by_extremes, formula=mutated(of_extremes, ">> shift", ">> shift - 1"))
+ALL_TURNED = partial(by_keys, formula=mutated(ordered, "sign - 1", "sign"))
+TURNED = partial(by_keys_with_equal_zeros, formula=mutated(ordered, "& (sign - 1)", "& (sign - 2)"))
+NAN_LOWEST = Definitions(key=mutated(order.key, "return infinity + 1", "return -infinity - 2"))
 
-STATED = [
+STATED: list[tuple[str, str, str, FormatClaim, dict[str, Change], Sort, tuple[Callable[..., Any], ...]]] = [
     ("numpy-maximum", "numpy.maximum is the maximum, but for two zeros.",
      "¬(x = ±0 ∧ y = ±0) ⇒ np.maximum(x, y) = max(x, y)",
      numpy_is_maximum, {"smaller": SMALLER}, "float", (order.maximum,)),
@@ -190,9 +191,17 @@ STATED = [
 def theorems() -> Iterator[Theorem]:
     """The formulas of the kernels against the definitions."""
     for name, statement, formula, claim, mutants, sort, sources in STATED:
-        yield on_bits(f"kernel.{name}", statement, formula, claim, mutants, sort, sources=sources)
+        yield on_bits(f"kernel.{name}", statement, formula, claim, mutants, sort, sources=sources, concerns=CONCERNS)
     yield on_bits(
-        "kernel.numpy-maximum-exactly", "numpy.maximum is the maximum.", "np.maximum(x, y) = max(x, y)", numpy_on_zeros,
-        {}, "float", sources=(order.maximum,), expected="refuted", replay=show_zeros,
+        "kernel.numpy-maximum-exactly",
+        "numpy.maximum is the maximum.",
+        "np.maximum(x, y) = max(x, y)",
+        numpy_on_zeros,
+        {},
+        "float",
+        sources=(order.maximum,),
+        expected="refuted",
+        replay=show_zeros,
         because="A comparison of numbers does not order the zeros; measured, runtimes differ even inside one array.",
-    )  # fmt: skip
+        concerns=CONCERNS,
+    )

@@ -1,4 +1,4 @@
-"""What the pages print of floating-point values, and is false: refuted over the theory of floating point.
+"""False statements of the texts about floating-point values, refuted in the theory of floating point.
 
 The counterexamples are patterns of float16, the smallest format of the profile, and are confirmed by numpy.
 """
@@ -11,17 +11,17 @@ from typing import Any
 import z3
 
 from sonnx.profile.catalogue import errata
-from sonnx.proofs.forms import Form, one_format
+from sonnx.proofs.float_order import Definitions
 from sonnx.proofs.maximum import largest
 from sonnx.proofs.signs import plus_zero
-from sonnx.proofs.specified import Defined
+from sonnx.prover.float_patterns import SymbolicFormat, bit_format
 from sonnx.prover.symbolic_execution import Term
-from sonnx.prover.theorem import Counterexample, Obligation, Theorem, Unconfirmed
+from sonnx.prover.theorem import Counterexample, Obligation, ReplayFailed, Theorem
 
-Claim = Callable[[Form], tuple[list[z3.BoolRef], z3.BoolRef]]
-"""Hypotheses and goal; the hypotheses may name an operand with which the statement fails, to find it soon."""
+Claim = Callable[[SymbolicFormat], tuple[list[z3.BoolRef], z3.BoolRef]]
+"""Hypotheses and goal; the hypotheses may fix an operand for which the statement fails, so that it is found fast."""
 Numbers = Callable[..., tuple[bool, str]]
-"""Whether the statement fails of numbers of numpy, and a sentence."""
+"""Whether the statement fails for numbers of numpy, and a sentence that shows it."""
 
 
 def finite(number: Term) -> z3.BoolRef:
@@ -29,83 +29,83 @@ def finite(number: Term) -> z3.BoolRef:
     return z3.Not(z3.Or(z3.fpIsInf(number), z3.fpIsNaN(number)))
 
 
-def _numbers(f: Form, names: str) -> list[Term]:
+def _numbers(f: SymbolicFormat, names: str) -> list[Term]:
     return [f.number(each) for each in f.patterns(names)]
 
 
-def _pattern(f: Form, bits: int) -> Term:
+def _pattern(f: SymbolicFormat, bits: int) -> Term:
     """The number of a pattern."""
     return f.number(z3.BitVecVal(bits, f.width + 2))
 
 
 def _no_nan(operation: Callable[[Term, Term], Term]) -> Claim:
-    def claim(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+    def claim(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
         a, b = _numbers(f, "a b")
         return [z3.fpIsInf(a), z3.Not(z3.fpIsNaN(b))], z3.Not(z3.fpIsNaN(operation(a, b)))
 
     return claim
 
 
-def quotient_is_number(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def quotient_is_number(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     a, b = _numbers(f, "a b")
     return [z3.fpIsInf(a), z3.Not(z3.fpIsNaN(b))], z3.Not(z3.fpIsNaN(z3.fpDiv(z3.RNE(), a, b)))
 
 
-def quotient_by_zero(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def quotient_by_zero(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     """The case of the page: a divisor that is 0, a dividend that is not."""
     a, b = _numbers(f, "a b")
     return [z3.fpIsZero(b), z3.Not(z3.fpIsZero(a))], z3.fpIsInf(z3.fpDiv(z3.RNE(), a, b))
 
 
-def sign_of_zero_quotient(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def sign_of_zero_quotient(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     a, b = _numbers(f, "a b")
     known = [z3.fpIsZero(a), z3.Not(z3.fpIsZero(b)), z3.Not(z3.fpIsNaN(b))]
     return known, z3.fpIsNegative(z3.fpDiv(z3.RNE(), a, b)) == z3.fpIsNegative(b)
 
 
-def maximum_is_above(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def maximum_is_above(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     x, y = f.patterns("a b")
-    return [], f.number(largest(f, Defined(), x, y)) >= f.number(x)
+    return [], f.number(largest(f, Definitions(), x, y)) >= f.number(x)
 
 
-def scale_is_finite(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def scale_is_finite(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     (a,) = _numbers(f, "a")
     return [z3.Not(z3.fpEQ(a, plus_zero(f)))], finite(a)
 
 
-def quotient_is_finite(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def quotient_is_finite(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     a, b = _numbers(f, "a b")
     most, least = _pattern(f, LARGEST), _pattern(f, 1)
     return [z3.fpEQ(a, most), z3.fpEQ(b, least), finite(a), finite(b)], finite(z3.fpDiv(z3.RNE(), a, b))
 
 
-def is_within_one(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def is_within_one(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     (a,) = _numbers(f, "a")
     one = _pattern(f, ONE)
     return [z3.fpIsNaN(a)], z3.And(z3.fpNeg(one) <= a, a <= one)
 
 
 def _float(pattern: int) -> tuple[Term, z3.BoolRef]:
-    """A float, e, and that it is this pattern."""
+    """A float `e`, and the condition that it is this pattern."""
     bits = z3.BitVec("e", 32)
     return z3.fpBVToFP(bits, z3.Float32()), bits == pattern
 
 
-def epsilon_stays_positive(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def epsilon_stays_positive(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     """Epsilon is a float, which float16 rounds."""
     epsilon, is_small = _float(BILLIONTH)
     zero = z3.fpBVToFP(z3.BitVecVal(0, 32), z3.Float32())
     return [epsilon > zero, is_small], z3.fpFPToFP(z3.RNE(), epsilon, z3.Float16()) > plus_zero(f)
 
 
-def alpha_stays(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def alpha_stays(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     """The default of ONNX."""
     alpha, is_default = _float(HUNDREDTH)
     there = z3.fpFPToFP(z3.RNE(), alpha, z3.Float16())
     return [is_default], z3.fpEQ(z3.fpFPToFP(z3.RNE(), there, z3.Float32()), alpha)
 
 
-def scaling_commutes(f: Form) -> tuple[list[z3.BoolRef], z3.BoolRef]:
+def scaling_commutes(f: SymbolicFormat) -> tuple[list[z3.BoolRef], z3.BoolRef]:
     """Three times the reciprocal of b, or three divided by b."""
     (b,) = _numbers(f, "b")
     one, three = _pattern(f, ONE), _pattern(f, THREE)
@@ -129,7 +129,7 @@ def _shown(fails: Numbers) -> Callable[[Counterexample], str]:
         with np.errstate(all="ignore"):
             failed, sentence = fails(np, **numbers)
         if not failed:
-            raise Unconfirmed(f"numpy shows no failure: {sentence}")
+            raise ReplayFailed(f"numpy shows no failure: {sentence}")
         return sentence
 
     return show
@@ -223,18 +223,18 @@ PAGES: list[tuple[str, str, str, Claim, Numbers, str, str]] = [
 
 
 def theorems() -> Iterator[Theorem]:
-    """Statements of the pages about values, refuted."""
+    """Statements of the texts about values, refuted."""
     for name, statement, formula, claim, fails, erratum, because in PAGES:
         yield Theorem(
-            f"printed.{name}", statement, formula, _asked(claim), (errata()[erratum].place,), "refuted",
+            f"printed.{name}", statement, formula, _applied(claim), (errata()[erratum].place,), "refuted",
             "float16", "float",
             replay=_shown(fails), erratum=erratum, because=because,
         )  # fmt: skip
 
 
-def _asked(claim: Claim) -> Callable[[], Iterator[Obligation]]:
+def _applied(claim: Claim) -> Callable[[], Iterator[Obligation]]:
     def obligations() -> Iterator[Obligation]:
-        hypotheses, goal = claim(one_format("float16"))
+        hypotheses, goal = claim(bit_format("float16"))
         yield Obligation("as printed", tuple(hypotheses), goal)
 
     return obligations

@@ -1,7 +1,7 @@
-"""QuantizeLinear and DequantizeLinear over the reals: how far a number comes back from where it was.
+"""QuantizeLinear and DequantizeLinear over the reals: the distance of a number from its quantized value.
 
-n is the integer nearest to x / s, of which is known what rounding means: 2 |x - n s| <= |s|.  The scale is an arbitrary
-real other than 0, and x an arbitrary real; that the text divides in binary32 before it rounds is said apart.
+n is the integer nearest to x / s: 2 |x - n s| <= |s|.  The scale is an arbitrary real other than 0, and x an arbitrary
+real; the rounding of the quotient to binary32 is not part of these theorems.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any
 
 import z3
 
-from sonnx.proofs.forms import altered
-from sonnx.proofs.layout import keeps
-from sonnx.prover.symbolic_execution import Term, read
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.symbolic_execution import Term, execute
+from sonnx.prover.terms import keeps_order
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 CONCERNS = ("DequantizeLinear", "QuantizeLinear")
 
@@ -59,14 +58,14 @@ def rounds(steps: int = 2) -> z3.BoolRef:
 
 
 def back(function: Function, number: Term) -> Term:
-    """The multiple of the scale that DequantizeLinear makes of what QuantizeLinear made of n."""
-    return read(offset, read(function, number, Z).value, Z).value
+    """The multiple of the scale after QuantizeLinear and DequantizeLinear of n."""
+    return execute(offset, execute(function, number, Z).value, Z).value
 
 
 def within_half_a_step(function: Function = saturated, steps: int = 2) -> Obligations:
     inside = (N + Z >= 0, N + Z <= LAST)
     made = back(function, N)
-    yield from read(function, N, Z).obligations()
+    yield from execute(function, N, Z).obligations()
     yield Obligation("not saturated: the same integer", (ZERO_POINT, *inside), made == N)
     distance = X - _real(N) * S
     near = z3.And(2 * distance <= _size(S), -2 * distance <= _size(S))
@@ -86,14 +85,14 @@ def nearest(function: Function = saturated) -> Obligations:
     whole = z3.Or(k == m, k <= m - 1, k >= m + 1)
     chosen = z3.Or(m == n, z3.And(n >= m + 1, k <= m), z3.And(n <= m - 1, k >= m))
     yield Obligation("nearest in steps", (near, whole, chosen), _size(t - m) <= _size(t - k))
-    yield Obligation("so in numbers", (a <= b, scale >= 0, keeps(b, a, scale)), a * scale <= b * scale)
+    yield Obligation("so in numbers", (a <= b, scale >= 0, keeps_order(b, a, scale)), a * scale <= b * scale)
 
 
 def returns(function: Function = saturated) -> Obligations:
-    """Quantizing what was dequantized gives the integer back: its quotient is exact."""
+    """Quantizing a dequantized integer returns it: its quotient is exact."""
     y = z3.Int("y")
-    known = (y >= 0, y <= LAST, ZERO_POINT, read(offset, y, Z).value == N)
-    yield Obligation("the same integer", known, read(function, N, Z).value == y)
+    known = (y >= 0, y <= LAST, ZERO_POINT, execute(offset, y, Z).value == N)
+    yield Obligation("the same integer", known, execute(function, N, Z).value == y)
 
 
 def always_within_half_a_step() -> Obligations:
@@ -108,14 +107,14 @@ def show_saturated(found: Counterexample) -> str:
     number, zero_point = found["n"], found["zero_point"]
     made = offset(saturated(number, zero_point), zero_point)
     if 2 * abs(number - made) <= 1:
-        raise Unconfirmed(f"{number} comes back as {made}")
+        raise ReplayFailed(f"{number} comes back as {made}")
     return f"x = {number}, scale 1, zero point {zero_point}: comes back as {made}"
 
 
 def difference_fits() -> Obligations:
     y, z = z3.Ints("y z")
     number = (y >= -(2**31), y < 2**31, z >= -(2**31), z < 2**31)
-    made = read(offset, y, z).value
+    made = execute(offset, y, z).value
     yield Obligation("int32", number, z3.And(made >= -(2**31), made < 2**31))
 
 
@@ -123,11 +122,11 @@ def show_difference(found: Counterexample) -> str:
     """A difference that int32 does not have."""
     made = offset(found["y"], found["z"])
     if -(2**31) <= made < 2**31:
-        raise Unconfirmed(f"{made} is an int32")
+        raise ReplayFailed(f"{made} is an int32")
     return f"{found['y']} - ({found['z']}) is {made}, no int32"
 
 
-NOT_BELOW = altered(saturated, "return 0", "return 1")
+NOT_BELOW = mutated(saturated, "return 0", "return 1")
 ABOUT = (saturated, offset, rounds)
 STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
     ("half-a-step", "A number quantized without saturation and dequantized is within half a step of itself.",
@@ -136,7 +135,7 @@ STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
     ("nearest", "Saturated or not, no other of the 256 numbers is nearer to it.",
      "∀k ∈ [0, 255]. |x - s (y - z)| ≤ |x - s (k - z)|", nearest, {"1 for what is below": partial(nearest, NOT_BELOW)}),
     ("returns", "Quantizing a dequantized integer gives the integer back.", "Q(s (y - z)) = y", returns,
-     {"saturated below 2": partial(returns, altered(saturated, "< 0", "< 2"))}),
+     {"saturated below 2": partial(returns, mutated(saturated, "< 0", "< 2"))}),
 ]  # fmt: skip
 
 
@@ -145,14 +144,21 @@ def theorems() -> Iterator[Theorem]:
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, change) for title, change in changes.items())
         yield Theorem(f"quantization.{name}", statement, formula, claim, ABOUT, mutants=changed,
-                      bounds="the quotient of reals; uint8")  # fmt: skip
+                      bounds="the quotient of reals; uint8", concerns=CONCERNS)  # fmt: skip
     yield Theorem(
         "quantization.always-half-a-step", "Every number comes back within half a step.", "|x - s (y - z)| ≤ |s| / 2",
         always_within_half_a_step, ABOUT, "refuted", replay=show_saturated,
-        because="A number outside the range of the 256 numbers saturates.",
+        because="A number outside the range of the 256 numbers saturates.", concerns=CONCERNS,
     )  # fmt: skip
     yield Theorem(
-        "quantization.difference-fits", "The difference of two int32 is an int32.", "y - z ∈ [-2^31, 2^31 - 1]",
-        difference_fits, (offset,), "refuted", replay=show_difference, erratum="dequantize-zero-point-of-int32",
+        "quantization.difference-fits",
+        "The difference of two int32 is an int32.",
+        "y - z ∈ [-2^31, 2^31 - 1]",
+        difference_fits,
+        (offset,),
+        "refuted",
+        replay=show_difference,
+        erratum="dequantize-zero-point-of-int32",
         because="So the difference wraps around, as the error section of the page says.",
-    )  # fmt: skip
+        concerns=CONCERNS,
+    )

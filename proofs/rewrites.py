@@ -1,4 +1,4 @@
-"""Why rewrites of models change no value: the arithmetic they compute with, for all sizes."""
+"""The arithmetic of rewrites, for all sizes: rewritten models have the same values."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from typing import Any
 import z3
 
 from sonnx.language import builtins, shape_arithmetic
-from sonnx.proofs.forms import altered
-from sonnx.proofs.index_map import f, mapped, stretches
-from sonnx.prover.smallest import euclid
-from sonnx.prover.symbolic_execution import Term, read
-from sonnx.prover.theorem import Mutant, Obligation, Theorem
+from sonnx.proofs.broadcast_index import f, mapped, stretches
+from sonnx.prover.symbolic_execution import Term, execute
+from sonnx.prover.terms import without_divisions
+from sonnx.prover.theorem import Mutant, Obligation, Theorem, mutated
 
 Function = Callable[..., Any]
 
 
 def called(function: Function, *arguments: Term) -> Term:
-    """The result of a function on terms, where it is defined."""
-    return read(function, *arguments).value
+    """The result of a function of terms for arguments for which it returns."""
+    return execute(function, *arguments).value
 
 
 def padding_gives_places(padding: Function = shape_arithmetic.padding) -> Iterator[Obligation]:
     """With p = ceil(extent / stride), the number with stride (p - 1) < extent ≤ stride p."""
     extent, width, stride, p = z3.Ints("extent width stride p")
     ceiling = (extent >= 1, width >= 1, stride >= 1, stride * p - stride < extent, extent <= stride * p, p >= 1)
-    total = read(padding, extent, width, stride)
+    total = execute(padding, extent, width, stride)
     yield from total.obligations(*ceiling)
     added = z3.Int("added")
     known = (*ceiling, added == total.value)
@@ -35,26 +34,26 @@ def padding_gives_places(padding: Function = shape_arithmetic.padding) -> Iterat
     yield from ceiling_is_quotient(ceiling, extent, stride, p)
     needed = stride * p - stride + width - extent
     exact = (*known, added == z3.If(needed > 0, needed, 0))
-    asked = Obligation("what is needed", (*known, p == QUOTIENT), added == z3.If(needed > 0, needed, 0))
-    yield from euclid([asked])
-    places = read(builtins.positions, extent + added, width, stride)
+    needs_division = Obligation("what is needed", (*known, p == QUOTIENT), added == z3.If(needed > 0, needed, 0))
+    yield from without_divisions([needs_division])
+    places = execute(builtins.positions, extent + added, width, stride)
     yield Obligation("defined", exact, places.defined)
     yield Obligation("the places", exact, places.value == p)
 
 
 QUOTIENT = z3.Int("quotient.0")
-"""What `euclid` calls the quotient of the only division of a question."""
+"""The variable of `without_divisions` for the quotient of the only division of a question."""
 
 
 def ceiling_is_quotient(ceiling: tuple[Term, ...], extent: Term, stride: Term, p: Term) -> Iterator[Obligation]:
-    """(extent + stride - 1) // stride is p; that products keep the order is asked first and then used twice."""
+    """(extent + stride - 1) // stride is p; that products keep the order is proved first and then used twice."""
     a, b, c = z3.Ints("a b c")
     yield Obligation("products keep the order", (a >= 0, c >= 1), a * c >= 0)
     yield Obligation("of neighbours", (b <= a - 1, c >= 1, (a - 1 - b) * c >= 0), b * c <= a * c - c)
     below = z3.Implies(p - 1 >= QUOTIENT, QUOTIENT * stride <= p * stride - stride)
     above = z3.Implies(p <= QUOTIENT - 1, p * stride <= QUOTIENT * stride - stride)
-    asked = Obligation("the quotient", (*ceiling, below, above), (extent + stride - 1) / stride == p)
-    yield from euclid([asked])
+    quotient = Obligation("the quotient", (*ceiling, below, above), (extent + stride - 1) / stride == p)
+    yield from without_divisions([quotient])
 
 
 def halves(first: Function = shape_arithmetic.odd_at_end, more: int = 1) -> Iterator[Obligation]:
@@ -79,7 +78,7 @@ def axis_stays(normal: Function = builtins.normal) -> Iterator[Obligation]:
 def bounds_stay(
     start_in_axis: Function = shape_arithmetic.start_in_axis, end_in_axis: Function = shape_arithmetic.end_in_axis
 ) -> Iterator[Obligation]:
-    """Both bounds come to the same place of the axis, for steps of either sign."""
+    """Both bounds give the same place of the axis, for steps of either sign."""
     start, end, extent, step = z3.Ints("start end extent step")
     for sign, known in (("forwards", step > 0), ("backwards", step < 0)):
         here = (extent >= 0, known)
@@ -91,24 +90,24 @@ def bounds_stay(
 
 
 def brought(index: Term, extent: Term, low: Term | int, high: Term) -> Term:
-    """An index brought into an axis, as the word `sliced` does it."""
+    """An index clamped to an axis, as in the function `sliced`."""
     lowest = z3.IntVal(low) if isinstance(low, int) else low
     return called(builtins.clamped, called(builtins.from_first, index, extent), lowest, high)
 
 
 def stored_is_broadcast(function: Function = f) -> Iterator[Obligation]:
-    """Element i of the constant stored in the common shape is the element of the small one that i meant."""
+    """Element i of the constant stored in the common shape is the element that i has in the small one."""
     i, b, c = z3.Ints("i B C")
     inside = (stretches(b, c), i >= 0, i < c)
     stored = mapped(function, i, c, c)
     yield Obligation("the element", inside, mapped(f, stored, b, c) == mapped(f, i, b, c))
 
 
-SHORT = altered(shape_arithmetic.padding, "width - extent", "width - extent - 1")
-ALL_AT_END = altered(shape_arithmetic.odd_at_end, "total // 2", "total // 3")
-FROM_END = altered(builtins.normal, "return axis + rank", "return axis + rank - 1")
-UNCLAMPED = altered(shape_arithmetic.end_in_axis, "return -extent - 1", "return -1")
-ZERO = altered(f, "return i", "return 0")
+SHORT = mutated(shape_arithmetic.padding, "width - extent", "width - extent - 1")
+ALL_AT_END = mutated(shape_arithmetic.odd_at_end, "total // 2", "total // 3")
+FROM_END = mutated(builtins.normal, "return axis + rank", "return axis + rank - 1")
+UNCLAMPED = mutated(shape_arithmetic.end_in_axis, "return -extent - 1", "return -1")
+ZERO = mutated(f, "return i", "return 0")
 DIVIDES = "cvc5 does not decide divisions by a variable within its limits."
 
 
@@ -123,7 +122,8 @@ def both_ends() -> Iterator[Obligation]:
 
 STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any], str]] = [
     ("same-padding", "With the padding SAME_UPPER and SAME_LOWER derive, windows take ⌈extent / stride⌉ places.",
-     "positions(e + padding(e, w, s), w, s) = ⌈e / s⌉", padding_gives_places, (shape_arithmetic.padding, builtins.positions),
+     "positions(e + padding(e, w, s), w, s) = ⌈e / s⌉", padding_gives_places,
+     (shape_arithmetic.padding, builtins.positions),
      "auto_pad is rewritten to pads.", {"one element less": partial(padding_gives_places, SHORT)}, DIVIDES),
     ("padding-at-both-ends", "SAME_UPPER puts an odd element of padding at the end, SAME_LOWER at the beginning.",
      "upper: end - begin ∈ {0, 1}, lower: begin - end ∈ {0, 1}", both_ends,
@@ -136,7 +136,8 @@ STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any]
      "brought(start', e) = brought(start, e), brought(end', e) = brought(end, e)", bounds_stay,
      (shape_arithmetic.start_in_axis, shape_arithmetic.end_in_axis, builtins.clamped, builtins.from_first),
      "Starts and ends of Slice are rewritten.",
-     {"the last element for the one before the first": partial(bounds_stay, shape_arithmetic.start_in_axis, UNCLAMPED)}, ""),
+     {"the last element for the one before the first":
+      partial(bounds_stay, shape_arithmetic.start_in_axis, UNCLAMPED)}, ""),
     ("broadcast-constant", "A constant stored in the common shape has at each index the element that was meant.",
      "f(f(i, C, C), B, C) = f(i, B, C)", stored_is_broadcast, (f,), "Constants are stored broadcast.",
      {"the first element": partial(stored_is_broadcast, ZERO)}, ""),
@@ -144,7 +145,7 @@ STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any]
 
 
 def theorems() -> Iterator[Theorem]:
-    """One for each piece of algebra."""
+    """One theorem for each piece of arithmetic."""
     for name, statement, formula, claim, sources, because, mutants, single in STATED:
         changed = tuple(Mutant(title, obligations) for title, obligations in mutants.items())
         yield Theorem(f"rewrite.{name}", statement, formula, claim, sources, reason_single=single, mutants=changed,

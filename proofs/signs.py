@@ -1,7 +1,7 @@
-"""Neg, Abs, Relu, LeakyRelu and Where on bit patterns: what happens to NaN, to the infinities and to both zeros.
+"""Neg, Abs, Relu, LeakyRelu and Where on bit patterns, NaN, infinities and both zeros included.
 
-The functions are the texts, transcribed for patterns of every IEEE 754 format: `sign` is the pattern of -0, `infinity`
-that of +Inf, as in semantics/order.py.  Tests compare them with numpy and the executor over all 16-bit patterns.
+The functions transcribe the texts for patterns of every IEEE 754 format: `sign` is the pattern of -0, `infinity` that
+of +Inf, as in numerics/order.py.  Tests compare them with numpy and the executor over all 16-bit patterns.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 import z3
 
 from sonnx.numerics import order
-from sonnx.proofs.forms import Form, altered, every_format
+from sonnx.proofs.float_order import Definitions, classes, in_both_forms, nan, on_bits
 from sonnx.proofs.maximum import largest
-from sonnx.proofs.specified import Defined, classes, in_both_forms, nan, on_bits
+from sonnx.prover.float_patterns import SymbolicFormat, all_formats
 from sonnx.prover.symbolic_execution import Term
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 Obligations = Iterator[Obligation]
 Function = Callable[..., Any]
@@ -44,12 +44,12 @@ def chosen(condition: bool, x: Term, y: Term) -> Term:
     return x if condition else y
 
 
-def _same_class(f: Form, x: Term, y: Term) -> z3.BoolRef:
+def _same_class(f: SymbolicFormat, x: Term, y: Term) -> z3.BoolRef:
     """NaN where the other is NaN."""
     return nan(x, f) == nan(y, f)
 
 
-def is_opposite(f: Form, d: Defined, function: Function = negated) -> Obligations:
+def is_opposite(f: SymbolicFormat, d: Definitions, function: Function = negated) -> Obligations:
     x, y = f.patterns("x y")
     minus = partial(f.value, function)
     yield from f.obligations(function)
@@ -62,7 +62,7 @@ def is_opposite(f: Form, d: Defined, function: Function = negated) -> Obligation
     yield Obligation("mirrors the classes", f.hypotheses, mirrored)
 
 
-def is_magnitude(f: Form, d: Defined, function: Function = absolute) -> Obligations:
+def is_magnitude(f: SymbolicFormat, d: Definitions, function: Function = absolute) -> Obligations:
     (x,) = f.patterns("x")
     size = f.value(function, x)
     yield from f.obligations(function)
@@ -73,7 +73,7 @@ def is_magnitude(f: Form, d: Defined, function: Function = absolute) -> Obligati
     yield Obligation("not below x", (*f.hypotheses, z3.Not(nan(x, f))), z3.Not(d.greater(x, size, f)))
 
 
-def is_rectified(f: Form, d: Defined, function: Function = rectified) -> Obligations:
+def is_rectified(f: SymbolicFormat, d: Definitions, function: Function = rectified) -> Obligations:
     x, y = f.patterns("x y")
     of = partial(f.value, function)
     yield from f.obligations(function)
@@ -87,7 +87,7 @@ def is_rectified(f: Form, d: Defined, function: Function = rectified) -> Obligat
     yield Obligation("keeps the usual order", keeps, monotone)
 
 
-def rectified_is_maximum(f: Form, d: Defined) -> Obligations:
+def rectified_is_maximum(f: SymbolicFormat, d: Definitions) -> Obligations:
     (x,), zero = f.patterns("x"), f.pattern("zero")
     yield Obligation("equal", (*f.hypotheses, zero == 0), f.value(rectified, x) == largest(f, d, x, zero))
 
@@ -97,11 +97,11 @@ def show_maximum(found: Counterexample) -> str:
     sign, infinity, x = found.get("sign", 1 << 15), found.get("infinity", 31 << 10), found["x"]
     relu, most = rectified(x, sign, infinity), order.maximum(x, 0, sign, infinity)
     if relu == most:
-        raise Unconfirmed(f"both give {relu}")
+        raise ReplayFailed(f"both give {relu}")
     return f"pattern {x} is -0 where {sign} is: Relu keeps {relu}, Max with +0 gives {most}"
 
 
-def copies(f: Form, d: Defined, function: Function = chosen) -> Obligations:
+def copies(f: SymbolicFormat, d: Definitions, function: Function = chosen) -> Obligations:
     x, y = f.patterns("x y")
     c = z3.Bool("c")
     of = partial(_chosen, function)
@@ -111,26 +111,30 @@ def copies(f: Form, d: Defined, function: Function = chosen) -> Obligations:
 
 
 def _chosen(function: Function, condition: z3.BoolRef, x: Term, y: Term) -> Term:
-    """Both ways through a function of a condition, as one term."""
+    """Both results of a function of a condition, as one term."""
     return z3.If(condition, function(True, x, y), function(False, x, y))
 
 
 # Against IEEE 754
 
 
-def plus_zero(f: Form) -> Term:
-    """+0, by its bits: not every solver reads the numeral of every format."""
+def plus_zero(f: SymbolicFormat) -> Term:
+    """+0, by its bits: not every solver can read the numeral of every format."""
     return f.number(z3.BitVecVal(0, f.width + 2))
 
 
-def _equal(f: Form, pattern: Term, number: Term) -> z3.BoolRef:
+def _equal(f: SymbolicFormat, pattern: Term, number: Term) -> z3.BoolRef:
     """The pattern is that of a number of the theory of floating point, NaN as a class."""
     return f.number(pattern) == number
 
 
-def is_ieee(f: Form, d: Defined, minus: Function = negated, size: Function = absolute, relu: Function = rectified) -> (
-    Obligations
-):  # fmt: skip
+def is_ieee(
+    f: SymbolicFormat,
+    d: Definitions,
+    minus: Function = negated,
+    size: Function = absolute,
+    relu: Function = rectified,
+) -> Obligations:
     (x,) = f.patterns("x")
     number = f.number(x)
     yield Obligation("fp.neg", (), _equal(f, f.value(minus, x), z3.fpNeg(number)))
@@ -139,14 +143,14 @@ def is_ieee(f: Form, d: Defined, minus: Function = negated, size: Function = abs
     yield Obligation("fp.lt 0", (), _equal(f, f.value(relu, x), z3.If(number < zero, zero, number)))
 
 
-def leaky(f: Form, x: Term, alpha: Term) -> Term:
+def leaky(f: SymbolicFormat, x: Term, alpha: Term) -> Term:
     """LeakyRelu over the theory of floating point: x, or where x < 0 the product with alpha, rounded once."""
     number = f.number(x)
     return z3.If(number < plus_zero(f), z3.fpMul(z3.RNE(), f.number(alpha), number), number)
 
 
-def leaks(f: Form, d: Defined, of: Callable[[Form, Term, Term], Term] = leaky) -> Obligations:
-    """The product itself is not looked into: its class and its sign follow from those of its factors."""
+def leaks(f: SymbolicFormat, d: Definitions, of: Callable[[SymbolicFormat, Term, Term], Term] = leaky) -> Obligations:
+    """The product itself is not computed: its class and sign follow from those of its factors."""
     x, alpha = f.patterns("x alpha")
     number, a, made = f.number(x), f.number(alpha), of(f, x, alpha)
     zero = plus_zero(f)
@@ -157,7 +161,7 @@ def leaks(f: Form, d: Defined, of: Callable[[Form, Term, Term], Term] = leaky) -
     yield Obligation("the sign turned by that of alpha", (number < zero,), z3.Or(z3.fpIsNaN(made), turned))
 
 
-def leaks_no_nan(f: Form, d: Defined) -> Obligations:
+def leaks_no_nan(f: SymbolicFormat, d: Definitions) -> Obligations:
     """As the page says: NaN only from an element that is NaN, or from a negative one with alpha NaN."""
     x, alpha = f.patterns("x alpha")
     number, a = f.number(x), f.number(alpha)
@@ -166,28 +170,28 @@ def leaks_no_nan(f: Form, d: Defined) -> Obligations:
 
 
 def show_leak(found: Counterexample) -> str:
-    """0 times an infinity in numpy."""
+    """The product of 0 and an infinity in numpy."""
     import numpy as np
 
     patterns = np.array([found["x"], found["alpha"]], np.uint16).view(np.float16)
     with np.errstate(all="ignore"):
         made = patterns[0] * patterns[1]
     if not np.isnan(made):
-        raise Unconfirmed(f"{patterns[0]} * {patterns[1]} is {made}")
+        raise ReplayFailed(f"{patterns[0]} * {patterns[1]} is {made}")
     return f"in float16 alpha = {patterns[1]} and the element {patterns[0]}: their product is NaN"
 
 
-def _leaks_at_zero(f: Form, x: Term, alpha: Term) -> Term:
+def _leaks_at_zero(f: SymbolicFormat, x: Term, alpha: Term) -> Term:
     number = f.number(x)
     negative = number <= plus_zero(f)
     return z3.If(negative, z3.fpMul(z3.RNE(), f.number(alpha), number), number)
 
 
-SIGN_KEPT = altered(negated, "pattern - sign if", "pattern if")
-ZERO_KEPT = altered(absolute, ">= sign", "> sign")
-MINUS_ZERO_LOST = altered(rectified, "sign < pattern", "sign <= pattern")
-NAN_LOST = altered(rectified, " <= sign + infinity", " <= sign + infinity + 1")
-FIRST = altered(chosen, "else y", "else x")
+SIGN_KEPT = mutated(negated, "pattern - sign if", "pattern if")
+ZERO_KEPT = mutated(absolute, ">= sign", "> sign")
+MINUS_ZERO_LOST = mutated(rectified, "sign < pattern", "sign <= pattern")
+NAN_LOST = mutated(rectified, " <= sign + infinity", " <= sign + infinity + 1")
+FIRST = mutated(chosen, "else y", "else x")
 
 
 def theorems() -> Iterator[Theorem]:
@@ -221,7 +225,7 @@ def _theorems() -> Iterator[Theorem]:
         replay=show_maximum, erratum="relu-sign-of-zero",
         because="The page of Relu keeps -0, which is not negative; Max orders +0 above it.",
     )  # fmt: skip
-    first, always = (partial(copies, every_format(), Defined(), function) for function in (chosen, FIRST))
+    first, always = (partial(copies, all_formats(), Definitions(), function) for function in (chosen, FIRST))
     yield Theorem(
         "value.Where", "Where copies the chosen element with its bits, of any format.",
         "Where(c, x, y) = x if c else y", first, (chosen,), mutants=(Mutant("always the first", always),),

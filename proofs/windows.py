@@ -1,7 +1,7 @@
-"""Windows of Conv, ConvInteger and MaxPool on one axis: where they stand, what they touch, and what the texts print.
+"""Windows of Conv, ConvInteger and MaxPool on one axis: their places and the elements they touch.
 
-The words that check (`window`, `positions`, `touches`) are read as they run.  An axis has `extent` elements, `before`
-and `after` of padding; a kernel of `kernel` taps, `dilation` apart, moves by `stride`.
+The theorems are about the functions that check: `window`, `positions` and `touches`.  An axis has `extent` elements,
+`before` and `after` of padding; a kernel of `kernel` taps, `dilation` apart, moves by `stride`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ from typing import Any
 import z3
 
 from sonnx.language import builtins
-from sonnx.proofs.forms import altered
-from sonnx.proofs.layout import keeps
-from sonnx.prover.smallest import euclid
-from sonnx.prover.symbolic_execution import Term, read
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.symbolic_execution import Term, execute
+from sonnx.prover.terms import keeps_order, without_divisions
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 Obligations = Iterator[Obligation]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis with its window as it runs, or with one word changed."""
+    """One axis with its window, by the functions that run, or with one of them changed."""
 
     window: Callable[..., Any] = builtins.window
     positions: Callable[..., Any] = builtins.positions
@@ -38,7 +36,7 @@ class Axis:
 
     @property
     def known(self) -> tuple[z3.BoolRef, ...]:
-        """The rules on each number."""
+        """The hypotheses about each number."""
         extent, before, after, kernel, dilation, stride, _ = self.numbers
         return (extent >= 0, before >= 0, after >= 0, kernel >= 1, dilation >= 1, stride >= 1)
 
@@ -51,12 +49,12 @@ class Axis:
     def width(self) -> Term:
         """The extent of the window."""
         _, _, _, kernel, dilation, *_ = self.numbers
-        return read(self.window, kernel, dilation).value
+        return execute(self.window, kernel, dilation).value
 
     @property
     def count(self) -> Term:
         """The number of windows."""
-        return read(self.positions, self.padded, self.width, self.numbers[5]).value
+        return execute(self.positions, self.padded, self.width, self.numbers[5]).value
 
     @property
     def fits(self) -> z3.BoolRef:
@@ -68,19 +66,19 @@ class Axis:
         return m * self.numbers[5] - self.numbers[1]
 
     def touched(self, m: Term) -> z3.BoolRef:
-        """What the rule every-window-touches says of window m."""
+        """Whether window m touches an element, by the rule every-window-touches."""
         extent, _, _, kernel, dilation, *_ = self.numbers
-        return read(self.touches, extent, self.start(m), kernel, dilation, assuming=(dilation >= 1,)).value
+        return execute(self.touches, extent, self.start(m), kernel, dilation, assuming=(dilation >= 1,)).value
 
 
 def places(a: Axis) -> Obligations:
     """The windows counted are those that lie in the padded axis, and there is one where the window fits."""
     *_, stride, m = a.numbers
-    counted = read(a.positions, a.padded, a.width, stride)
+    counted = execute(a.positions, a.padded, a.width, stride)
     yield from counted.obligations()
     yield Obligation("counted where it fits", (*a.known,), counted.defined == a.fits)
     yield Obligation("at least one", (*a.known, a.fits), a.count >= 1)
-    lemma = (keeps(a.count - 1, m, stride), keeps(m, a.count, stride))
+    lemma = (keeps_order(a.count - 1, m, stride), keeps_order(m, a.count, stride))
     inside = m * stride + a.width <= a.padded
     yield Obligation("counted where inside", (*a.known, a.fits, m >= 0, *lemma), (m < a.count) == inside)
 
@@ -89,52 +87,67 @@ def taps(a: Axis) -> Obligations:
     """Every tap of every window lies on the padded axis."""
     _, _, _, kernel, dilation, stride, m = a.numbers
     h = z3.Int("h")
-    lemma = (keeps(a.count - 1, m, stride), keeps(kernel - 1, h, dilation), keeps(m, z3.IntVal(0), stride),
-             keeps(h, z3.IntVal(0), dilation))  # fmt: skip
+    lemma = (
+        keeps_order(a.count - 1, m, stride),
+        keeps_order(kernel - 1, h, dilation),
+        keeps_order(m, z3.IntVal(0), stride),
+        keeps_order(h, z3.IntVal(0), dilation),
+    )
     inside = (*a.known, a.fits, m >= 0, m < a.count, h >= 0, h < kernel)
     at = m * stride + h * dilation
     yield Obligation("on the axis", (*inside, *lemma), z3.And(at >= 0, at < a.padded))
 
 
 def touches_means(a: Axis) -> Obligations:
-    """The word says that there is a tap on an element: it gives one, and any other makes it true."""
+    """`touches` is true exactly if a tap is on an element: it implies one, and any such tap implies it."""
     extent, start, kernel, dilation, h = z3.Ints("extent start kernel dilation h")
     known = (extent >= 0, kernel >= 1, dilation >= 1)
-    said = read(a.touches, extent, start, kernel, dilation, assuming=(dilation >= 1,))
-    yield from said.obligations(*known)
+    execution = execute(a.touches, extent, start, kernel, dilation, assuming=(dilation >= 1,))
+    yield from execution.obligations(*known)
     first = z3.If(start >= 0, 0, (dilation - 1 - start) / dilation)
     on_element = z3.And(start + first * dilation >= 0, start + first * dilation < extent)
     shown = z3.And(first >= 0, first < kernel, on_element)
     rest, quotient = start % dilation, start / dilation
-    lemma = [keeps(first, -quotient, dilation), keeps(-quotient, first, dilation),
-             keeps(first, -quotient + 1, dilation), keeps(-quotient, first + 1, dilation),
-             keeps(h, first, dilation), keeps(first - 1, h, dilation), keeps(first, z3.IntVal(0), dilation),
-             keeps(h, z3.IntVal(0), dilation), rest == rest]  # fmt: skip
-    yield Obligation("a tap on an element", (*known, *lemma, said.value), shown)
+    lemma = [
+        keeps_order(first, -quotient, dilation),
+        keeps_order(-quotient, first, dilation),
+        keeps_order(first, -quotient + 1, dilation),
+        keeps_order(-quotient, first + 1, dilation),
+        keeps_order(h, first, dilation),
+        keeps_order(first - 1, h, dilation),
+        keeps_order(first, z3.IntVal(0), dilation),
+        keeps_order(h, z3.IntVal(0), dilation),
+        rest == rest,
+    ]
+    yield Obligation("a tap on an element", (*known, *lemma, execution.value), shown)
     tap = (h >= 0, h < kernel, start + h * dilation >= 0, start + h * dilation < extent)
-    yield Obligation("any tap on an element", (*known, *lemma, *tap), said.value)
+    yield Obligation("any tap on an element", (*known, *lemma, *tap), execution.value)
 
 
 def chosen_windows_suffice(a: Axis, last: int = 1) -> Obligations:
-    """The rule asks the last window and those that begin in the padding; then every window touches an element."""
+    """The rule tests the last window and those that begin in the padding; then every window touches an element."""
     _, before, _, _, _, stride, m = a.numbers
     window = (*a.known, a.fits, m >= 0, m < a.count)
     begins = (before + stride - 1) / stride
-    lemma = (keeps(m, begins, stride), keeps(begins, m + 1, stride), keeps(a.count - last, m, stride))
+    lemma = (
+        keeps_order(m, begins, stride),
+        keeps_order(begins, m + 1, stride),
+        keeps_order(a.count - last, m, stride),
+    )
     yield Obligation("begins in the padding: asked", (*window, *lemma, a.start(m) < 0), m < begins)
-    asked = a.touched(a.count - last)
-    yield Obligation("begins behind it: as the last", (*window, *lemma, a.start(m) >= 0, asked), a.touched(m))
+    last_touches = a.touched(a.count - last)
+    yield Obligation("begins behind it: as the last", (*window, *lemma, a.start(m) >= 0, last_touches), a.touched(m))
 
 
 def padding_suffices(a: Axis, dilation_bounded: bool = True) -> Obligations:
-    """A bound on the padding that does ensure it."""
+    """A bound on the padding that ensures it."""
     extent, before, after, kernel, dilation, stride, m = a.numbers
     bound = [a.width > before, a.width > after, extent >= 1]
     if dilation_bounded:
         bound.append(z3.Or(kernel == 1, dilation <= extent))
     quotient = (dilation - 1 - a.start(m)) / dilation
-    lemma = (keeps(a.count - 1, m, stride), keeps(m, z3.IntVal(0), stride),
-             keeps(quotient, kernel, dilation), keeps(kernel - 1, quotient, dilation))  # fmt: skip
+    lemma = (keeps_order(a.count - 1, m, stride), keeps_order(m, z3.IntVal(0), stride),
+             keeps_order(quotient, kernel, dilation), keeps_order(kernel - 1, quotient, dilation))  # fmt: skip
     yield Obligation("touches", (*a.known, a.fits, m >= 0, m < a.count, *bound, *lemma), a.touched(m))
 
 
@@ -155,30 +168,30 @@ def drafted_positions(padded: int, width: int, stride: int) -> int:
 
 def prints_positive_extent(a: Axis) -> Obligations:
     stride = a.numbers[5]
-    extent = read(printed_extent, a.padded, a.width, stride, assuming=(stride >= 1,)).value
+    extent = execute(printed_extent, a.padded, a.width, stride, assuming=(stride >= 1,)).value
     yield Obligation("at least 1", a.known, extent >= 1)
 
 
 def empty_axis_stays_empty(a: Axis) -> Obligations:
     stride = a.numbers[5]
-    extent = read(printed_extent, a.padded, a.width, stride, assuming=(stride >= 1,)).value
+    extent = execute(printed_extent, a.padded, a.width, stride, assuming=(stride >= 1,)).value
     plain = (a.numbers[0] == 0, a.numbers[4] == 1, stride == 1)
     yield Obligation("0, with steps of 1", (*a.known, *plain), extent == 0)
 
 
 def prints_window(a: Axis) -> Obligations:
     _, _, _, kernel, dilation, *_ = a.numbers
-    yield Obligation("equal", a.known, read(printed_window, kernel, dilation).value == a.width)
+    yield Obligation("equal", a.known, execute(printed_window, kernel, dilation).value == a.width)
 
 
 def draft_counts_places(a: Axis) -> Obligations:
     stride = a.numbers[5]
-    drafted = read(drafted_positions, a.padded, a.width, stride, assuming=(stride >= 1,)).value
+    drafted = execute(drafted_positions, a.padded, a.width, stride, assuming=(stride >= 1,)).value
     yield Obligation("equal", (*a.known, a.fits), drafted == a.count)
 
 
 def _show(found: Counterexample) -> tuple[int, int, int, list[int]]:
-    """Extent, padded axis, window, and the windows that touch no element, each tap looked at."""
+    """Extent, padded axis, window, and the windows that touch no element, tap by tap."""
     values = {"extent": 0, "before": 0, "after": 0, "kernel": 1, "dilation": 1, "stride": 1, **found}
     extent, before, after, kernel, dilation, stride = (
         values[name] for name in ("extent", "before", "after", "kernel", "dilation", "stride")
@@ -194,7 +207,7 @@ def show_extent(found: Counterexample) -> str:
     extent, padded, width, missing = _show(found)
     printed = printed_extent(padded, width, found["stride"])
     if printed >= 1 and not (extent == 0 and missing):
-        raise Unconfirmed(f"a padded axis of {padded} has {printed} places for a window of {width}")
+        raise ReplayFailed(f"a padded axis of {padded} has {printed} places for a window of {width}")
     return f"extent {extent}, padded {padded}, window {width}, stride {found['stride']}: the formula gives {printed}"
 
 
@@ -205,7 +218,7 @@ def show_window(found: Counterexample) -> str:
         builtins.window(found["kernel"], found["dilation"]),
     )
     if printed == meant:
-        raise Unconfirmed(f"both extents are {meant}")
+        raise ReplayFailed(f"both extents are {meant}")
     return f"kernel {found['kernel']}, dilation {found['dilation']}: printed {printed}, from first to last tap {meant}"
 
 
@@ -215,16 +228,16 @@ def show_draft(found: Counterexample) -> str:
     stride = found["stride"]
     drafted, counted = drafted_positions(padded, width, stride), builtins.positions(padded, width, stride)
     if drafted == counted:
-        raise Unconfirmed(f"both counts are {counted}")
+        raise ReplayFailed(f"both counts are {counted}")
     return f"padded axis {padded}, window {width}, stride {stride}: the draft has {drafted} places, not {counted}"
 
 
-NO_GAPS = Axis(window=altered(builtins.window, "dilation * (kernel - 1)", "(kernel - 1)"))
-ONE_MORE = Axis(positions=altered(builtins.positions, "// stride + 1", "// stride + 2"))
-ROUNDED_UP = Axis(positions=altered(builtins.positions, "extent - width)", "extent - width + stride - 1)"))
-ANY_WIDTH = Axis(positions=altered(builtins.positions, "extent < width", "extent < 0"))
-NO_END = Axis(touches=altered(builtins.touches, "start % dilation < extent and ", ""))
-NO_KERNEL = Axis(touches=altered(builtins.touches, " and (dilation - 1 - start) // dilation < kernel", ""))
+NO_GAPS = Axis(window=mutated(builtins.window, "dilation * (kernel - 1)", "(kernel - 1)"))
+ONE_MORE = Axis(positions=mutated(builtins.positions, "// stride + 1", "// stride + 2"))
+ROUNDED_UP = Axis(positions=mutated(builtins.positions, "extent - width)", "extent - width + stride - 1)"))
+ANY_WIDTH = Axis(positions=mutated(builtins.positions, "extent < width", "extent < 0"))
+NO_END = Axis(touches=mutated(builtins.touches, "start % dilation < extent and ", ""))
+NO_KERNEL = Axis(touches=mutated(builtins.touches, " and (dilation - 1 - start) // dilation < kernel", ""))
 STATED: list[tuple[str, str, str, Any, dict[str, Any], tuple[Any, ...]]] = [
     ("places", "The windows counted are those inside the padded axis; there is one where the window fits.",
      "0 ≤ m < positions ⇔ 0 ≤ m ∧ m · stride + window ≤ padded;  window ≤ padded ⇒ positions ≥ 1", places,
@@ -238,7 +251,8 @@ STATED: list[tuple[str, str, str, Any, dict[str, Any], tuple[Any, ...]]] = [
      {"end of the axis forgotten": NO_END, "end of the kernel forgotten": NO_KERNEL}, (builtins.touches,)),
     ("chosen-windows", "Every window touches an element where the last and those that begin in the padding do.",
      "touches(last) ∧ (∀m: m · stride < before ⇒ touches(m)) ⇒ ∀m: touches(m)", chosen_windows_suffice,
-     {"the last but one": partial(chosen_windows_suffice, last=2)}, (builtins.window, builtins.positions, builtins.touches)),
+     {"the last but one": partial(chosen_windows_suffice, last=2)},
+     (builtins.window, builtins.positions, builtins.touches)),
     ("padding-bound", "Every window touches an element where the window exceeds the padding and no gap the axis.",
      "window > before, after ∧ (kernel = 1 ∨ dilation ≤ extent) ⇒ touches", padding_suffices,
      {"any dilation": partial(padding_suffices, dilation_bounded=False)},
@@ -266,16 +280,16 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Windows on one axis, of any extent, kernel, dilation, stride and padding."""
     for name, statement, formula, claim, changes, about in STATED:
-        changed = tuple(Mutant(title, _asked(claim, change)) for title, change in changes.items())
-        yield Theorem(f"window.{name}", statement, formula, _asked(claim, Axis()), about, mutants=changed)
+        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
+        yield Theorem(f"window.{name}", statement, formula, _applied(claim, Axis()), about, mutants=changed)
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
         yield Theorem(
-            f"window.{name}", statement, formula, _asked(refuted, Axis()), (printed_extent, printed_window,
+            f"window.{name}", statement, formula, _applied(refuted, Axis()), (printed_extent, printed_window,
             drafted_positions), "refuted", replay=replay, erratum=erratum, because=because,
         )  # fmt: skip
 
 
-def _asked(claim: Callable[[Axis], Obligations], change: Any) -> Callable[[], Obligations]:
+def _applied(claim: Callable[[Axis], Obligations], change: Any) -> Callable[[], Obligations]:
     if isinstance(change, Axis):
-        return lambda: euclid(claim(change))
-    return lambda: euclid(change(Axis()))
+        return lambda: without_divisions(claim(change))
+    return lambda: without_divisions(change(Axis()))

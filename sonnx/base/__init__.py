@@ -1,1 +1,1 @@
-"""What every package uses: errors, escaping, files written whole, resources of the installation."""
+"""What every package uses: errors, escaping, atomic files, the status line, resources of the installation."""

@@ -6,14 +6,14 @@ from collections.abc import Collection
 
 
 class UsageError(ValueError):
-    """A request that cannot be met; the message is one sentence that says what is accepted."""
+    """Wrong use of a command or function; the message is one sentence that says what is accepted."""
 
 
 USAGE, TOOL_FAILED = 2, 4
 EXIT_CODES = {
     0: "every rule holds",
     1: "a rule fails",
-    USAGE: "the file is no readable model, or the command is wrong",
+    USAGE: "the file is not a readable model, or the command is wrong",
     3: "something is undecided, assumed or not checked",
     TOOL_FAILED: "the tool failed",
 }
@@ -26,13 +26,13 @@ def worst(codes: Collection[int]) -> int:
 
 
 class Stop(Exception):
-    """A run that has no result; the message is one sentence."""
+    """A run ends without a result; the message is one sentence."""
 
     exit_code = 1
 
 
 class ErrorCondition(Stop):
-    """A rule the values rest on does not hold for these inputs; `rule` is its identifier."""
+    """A rule on which the values depend does not hold for these inputs; `rule` is its slug."""
 
     def __init__(self, rule: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -40,10 +40,10 @@ class ErrorCondition(Stop):
 
 
 class NotExecutable(Stop):
-    """The executor has no meaning for a part of the model, or the model states no values for a constant."""
+    """The executor does not support a part of the model, or a constant of the model has no values."""
 
 
 class BadInput(Stop, ValueError):
-    """An input is missing, not asked for, unreadable, or of another type or shape than the model declares."""
+    """An input is missing, unknown to the model, unreadable, or of another type or shape than the model declares."""
 
     exit_code = 2

@@ -1,4 +1,4 @@
-"""Text from a model on its way to a reader: quoted, and without a character that could act on a terminal or a page."""
+"""Text from a model in messages: quoted, and without characters that could act on a terminal or a page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from fractions import Fraction
 
 
 def escape(text: str) -> str:
-    r"""The text with every character that does not print as itself written as an escape: `\n`, `\x1b`, `\u202e`.
+    r"""The text with each backslash and each unprintable character written as an escape: `\n`, `\x1b`, `\u202e`.
 
-    Bytes that are no UTF-8 stand as lone surrogates in a `Model`; they are written as the byte they were.
+    A `Model` holds bytes that are not UTF-8 as lone surrogates; such a byte is written as `\xff`.
     """
     if text.isprintable() and "\\" not in text:
         return text
@@ -16,7 +16,7 @@ def escape(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text that may hold foreign names, or may hold them escaped already."""
+    """The text escaped, unless it is printable: names in it may have been escaped before."""
     return text if text.isprintable() else escape(text)
 
 
@@ -32,13 +32,13 @@ def _escaped(character: str) -> str:
 
 
 def quote(text: str, longest: int = 120) -> str:
-    """A name of the model in single quotes, shortened in the middle where it is very long."""
+    """A name of the model, escaped, in single quotes, and shortened in the middle to `longest` characters."""
     shown = text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
     return "'" + escape(shown).replace("'", r"\'") + "'"
 
 
 def number(value: float | Fraction) -> str:
-    """A number in decimal digits, or how long it is: a product of extents can exceed what Python prints."""
+    """A number in decimal digits, or its length in bits: a product of extents can be longer than Python prints."""
     if isinstance(value, float):
         return str(value)
     length = max(value.numerator.bit_length(), value.denominator.bit_length())
@@ -46,5 +46,5 @@ def number(value: float | Fraction) -> str:
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """A number with its noun."""
+    """A number with its noun: `1 node`, `2 nodes`."""
     return f"{number} {one if number == 1 else many or one + 's'}"

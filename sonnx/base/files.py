@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, and known by their hash."""
+"""Files: written atomically, and hashed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write beside the file, then rename: a reader sees the old content or the new, never a part.
+    """Write a temporary file in the same folder, then rename it: readers see the old content or the new, never a part.
 
-    What a link names is written, and a device or a pipe is written to: neither is put aside for a file.
+    A link is followed; a device or a pipe is written to directly, because renaming would replace it by a file.
 
     Raises:
-        OSError: where the folder cannot be written; nothing is left behind.
+        OSError: the folder cannot be written; the temporary file is removed.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     path = path.resolve() if path.is_symlink() else path
@@ -26,7 +26,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
             file.write(data)
         return
     name = path.parent / f".{path.name}.{os.getpid()}"
-    with _naming(path):
+    with _errors_about(path):
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -38,8 +38,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """An error is about what was to be written, and not about the name it had before."""
+def _errors_about(path: Path) -> Iterator[None]:
+    """Raise an OSError again with the final path, not that of the temporary file."""
     try:
         yield
     except OSError as error:
@@ -47,10 +47,10 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def deliver(document: str, path: Path | None) -> None:
-    """A document to a file, whole or not at all; without one to standard output.
+    """Write a document to a file atomically, or to standard output where `path` is None.
 
     Raises:
-        OSError: where the file cannot be written.
+        OSError: the file cannot be written.
     """
     if path is None:
         sys.stdout.write(document)
@@ -59,18 +59,18 @@ def deliver(document: str, path: Path | None) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a folder beside its place, then rename it: it is there as a whole or not at all.
+    """Write a temporary folder in the same place, then rename it: a reader sees all of it or nothing.
 
     Args:
-        folder: a new folder, or an empty one.
-        files: contents by names, which may have folders of their own.
+        folder: a folder that does not exist, or an empty one.
+        files: the content of each file by its path in the folder.
 
     Raises:
-        OSError: where the folder cannot be written; nothing is left behind.
+        OSError: the folder cannot be written; the temporary folder is removed.
     """
     target = folder.absolute()
     part = target.parent / f".{target.name}.{os.getpid()}"
-    with _naming(folder):
+    with _errors_about(folder):
         part.mkdir()
         try:
             for name, content in files.items():
@@ -84,10 +84,10 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def sha256(source: Path | bytes | memoryview) -> str:
-    """The SHA-256 of a file, read piece by piece, or of bytes.
+    """The SHA-256 of a file, which is read in blocks, or of bytes, in hexadecimal digits.
 
     Raises:
-        OSError: where the file cannot be read.
+        OSError: the file cannot be read.
     """
     if isinstance(source, bytes | memoryview):
         return hashlib.sha256(source).hexdigest()

@@ -1,4 +1,4 @@
-"""One line on a terminal that says what is being done, rewritten and at the end wiped away."""
+"""The status line on a terminal: rewritten while work goes on, erased at the end."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from types import TracebackType
 
 from sonnx.base.escaping import escape
 
-WIDTH = 79
-BETWEEN = 0.01
-"""Seconds between two lines: writing more often would cost more than it says."""
+LINE_WIDTH = 79
+SECONDS_BETWEEN_UPDATES = 0.01
+"""Updates that come earlier are dropped: writing costs time."""
 
 
 def bar(done: int, of: int, width: int = 20) -> str:
-    """How much is done, as a bar."""
+    """A progress bar in text: `[#####     ]`."""
     return f"[{'#' * (width * done // max(1, of)):{width}}]"
 
 
 class Line:
-    """The line; nothing at all where nobody looks.  It may wait some seconds before it is shown."""
+    """The status line; nothing is written where standard error is not a terminal.
 
-    def __init__(self, quiet: float = 0.0) -> None:
+    `delay` is the number of seconds before the first update is shown.
+    """
+
+    def __init__(self, delay: float = 0.0) -> None:
         self.seen = sys.stderr.isatty()
-        self.next = monotonic() + quiet
+        self.next_update = monotonic() + delay
         self.shown = False
 
     def __call__(self, text: str) -> None:
-        """Show this now."""
-        if not self.seen or monotonic() < self.next:
+        """Show a text, unless the last update is too recent."""
+        if not self.seen or monotonic() < self.next_update:
             return
-        self.next, self.shown = monotonic() + BETWEEN, True
-        self._write(escape(text)[:WIDTH])
+        self.next_update, self.shown = monotonic() + SECONDS_BETWEEN_UPDATES, True
+        self._write(escape(text)[:LINE_WIDTH])
 
     def __enter__(self) -> Line:
         return self

@@ -1,7 +1,7 @@
 """The files of the installation: its data folders, its own code, its version and hash.
 
-`sonnx/restrictions` and `sonnx/proofs` are real folders in a wheel and links to the folders of the same names in a checkout,
-so every path below is the same in both.
+`sonnx/restrictions` and `sonnx/proofs` are folders in a wheel, and links to the folders of these names in a checkout.
+So every path below is the same in both.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from pathlib import Path
 from sonnx.base.files import sha256
 
 PACKAGE = Path(__file__).parent.parent
-DATA = ("restrictions", "proofs")
+DATA_FOLDERS = ("restrictions", "proofs")
 
 
 def folder(name: str) -> Path:
     """A data folder of the package.
 
     Raises:
-        FileNotFoundError: the installation lacks it.
+        FileNotFoundError: the folder is missing.
     """
     found = PACKAGE / name
     if not found.is_dir():
-        raise FileNotFoundError(f"the installation lacks its folder {name}; install sonnx again")
+        raise FileNotFoundError(f"the folder {name} of the installation is missing; install sonnx again")
     return found
 
 
 def tool_version() -> str:
-    """The version of the installed package, "0" in a tree that is not installed."""
-    from importlib.metadata import PackageNotFoundError, version  # slow, and most runs do not ask
+    """The version of the installed package, "0" where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and most runs do not need it
 
     try:
         return version("sonnx")
@@ -39,17 +39,17 @@ def tool_version() -> str:
 
 
 def own_files() -> Iterator[tuple[str, Path]]:
-    """Each file of the tool with its name: the same names in a wheel and in a checkout."""
-    for name, base in (("sonnx", PACKAGE), *((each, folder(each)) for each in DATA)):
+    """Each file of the tool with its name, which is the same in a wheel and in a checkout."""
+    for name, base in (("sonnx", PACKAGE), *((each, folder(each)) for each in DATA_FOLDERS)):
         for path in sorted(base.rglob("*")):
             parts = path.relative_to(base).parts
-            if path.is_file() and "__pycache__" not in parts and not (base == PACKAGE and parts[0] in DATA):
+            if path.is_file() and "__pycache__" not in parts and not (base == PACKAGE and parts[0] in DATA_FOLDERS):
                 yield "/".join((name, *parts)), path
 
 
 def own_hash() -> str:
-    """One hash of all of them."""
-    made = hashlib.sha256()
+    """One SHA-256 of all files of the tool and their names."""
+    digest = hashlib.sha256()
     for name, path in own_files():
-        made.update(f"{sha256(path)}  {name}\n".encode())
-    return made.hexdigest()
+        digest.update(f"{sha256(path)}  {name}\n".encode())
+    return digest.hexdigest()

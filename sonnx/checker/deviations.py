@@ -1,8 +1,8 @@
-"""Deviations: failures a project justifies, each by a record that says which, why, at what risk, by whom, until when.
+"""Deviations: failures that a project justifies by records with findings, reason, risk, approver and last day.
 
-Only a failure of a restriction of the profile can be justified, never that a model is no valid ONNX, an error
-condition, an answer that is open, or a demand of the project itself.  A record that does not do exactly what it says
-is itself a failure; docs/deviations.md.
+Only failures of restrictions of the profile can be justified; not invalid ONNX, an error condition, a result other than
+a failure, or a rule of the project itself.  A record that does not match its findings exactly is itself a failure
+(docs/deviations.md).
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from sonnx.checker.report import Count, Coverage, Finding, Report, Verdict, Where, judged, overall
-from sonnx.checker.selection import every
+from sonnx.base.escaping import plural
+from sonnx.checker.report import Count, Coverage, Finding, Report, Verdict, Where, applicable_and_evaluated, overall
 from sonnx.profile.definitions import Rule
+from sonnx.profile.index import every
 from sonnx.profile.toml_files import CatalogueError, Table, sentence
 from sonnx.profile.toml_files import read as read_project_file
 
 PROJECT = "project"
 """The class of rules about files of the project."""
-OWN = ("deviation", "tailoring")
-"""What the slugs of such rules begin with."""
+PROJECT_PREFIXES = ("deviation", "tailoring")
+"""The prefixes of the slugs of such rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A finding by its place, and by what it states where one place has several of the rule."""
+    """A finding by its place; also by what it states, where the place has several findings of the rule."""
 
     place: str
     states: str = ""
@@ -36,23 +37,23 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One record."""
+    """One record of a deviation."""
 
     id: str
     rule: str
     model: str
-    """The SHA-256 of the model file it was written for."""
+    """The SHA-256 of the model file."""
     findings: tuple[Covered, ...]
     reason: str
     risk: str
     approver: str
     expires: date
-    """The last day on which it holds."""
+    """The last day on which it is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviations:
-    """A file of records."""
+    """A deviation file."""
 
     file: str
     sha256: str
@@ -61,7 +62,7 @@ class Deviations:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What was applied to a model: the file, the day, and the records that were asked about it."""
+    """The deviations applied to a model: the file, the date of the check, and the records evaluated."""
 
     file: str
     sha256: str
@@ -69,14 +70,11 @@ class Applied:
     records: tuple[Deviation, ...]
 
 
-# ------------------------------------------------------------------ the file
-
-
 def read(path: str | os.PathLike[str]) -> Deviations:
     """The records in a file.
 
     Raises:
-        Misuse: the file is not of the format of docs/deviations.md, or names a rule that does not exist.
+        UsageError: the file does not have the format of docs/deviations.md, or names a rule that does not exist.
     """
     return read_project_file(path, _deviations)
 
@@ -84,9 +82,9 @@ def read(path: str | os.PathLike[str]) -> Deviations:
 def _deviations(table: Table, file: str, sha256: str) -> Deviations:
     listed = table.take("deviation", list)
     records = tuple(_record(Table(data, f"deviation[{index}]")) for index, data in enumerate(listed))
-    double = [name for name, number in Counter(record.id for record in records).items() if number > 1]
-    if double:
-        raise CatalogueError(f"two records are called {double[0]!r}")
+    repeated = [name for name, number in Counter(record.id for record in records).items() if number > 1]
+    if repeated:
+        raise CatalogueError(f"two records are called {repeated[0]!r}")
     if not records:
         raise CatalogueError("the file has no record")
     return Deviations(file, sha256, records)
@@ -97,17 +95,19 @@ def _record(table: Table) -> Deviation:
     table.place = f"deviation {name!r}"
     rule, model, expires = sentence(table, "rule"), table.take("model", str), table.take("expires", date)
     if type(expires) is not date:
-        raise CatalogueError(f"{table.place}.expires is a time; it is a day, such as 2027-03-31")
+        raise CatalogueError(f"{table.place}.expires is a time, not a date such as 2027-03-31")
     if not re.fullmatch("[0-9a-f]{64}", model):
-        raise CatalogueError(f"{table.place}.model is no SHA-256 in 64 small hexadecimal digits")
-    if rule.partition(".")[0] in OWN:
-        raise CatalogueError(f"{table.place}.rule is {rule!r}, a demand of the project; change that instead")
+        raise CatalogueError(f"{table.place}.model is not a SHA-256 in 64 lower-case hexadecimal digits")
+    if rule.partition(".")[0] in PROJECT_PREFIXES:
+        raise CatalogueError(f"{table.place}.rule is {rule!r}, a rule of the project; change that rule instead")
     if rule not in every():
-        raise CatalogueError(f"{table.place}.rule is {rule!r}, which is the slug of no rule; `sonnx rules` lists them")
+        raise CatalogueError(
+            f"{table.place}.rule is {rule!r}, which is not the slug of a rule; `sonnx rules` lists them"
+        )
     listed = table.take("findings", list)
     findings = [_covered(Table(data, f"{table.place}.findings[{index}]")) for index, data in enumerate(listed)]
     if not findings:
-        raise CatalogueError(f"{table.place}.findings is empty: name each finding the record is about")
+        raise CatalogueError(f"{table.place}.findings is empty: name each finding that the record justifies")
     reason, risk, approver = (sentence(table, key) for key in ("reason", "risk", "approver"))
     table.end()
     return Deviation(name, rule, model, tuple(findings), reason, risk, approver, expires)
@@ -120,53 +120,50 @@ def _covered(table: Table) -> Covered:
     return Covered(place, states)
 
 
-# ------------------------------------------------------------------ the rules about records
-
-
 def _rule(name: str, statement: str, because: str, remedy: str) -> Rule:
     return Rule(f"deviation.{name}", "deviation", PROJECT, statement, because, remedy, "Deviations of this tool")
 
 
 CURRENT = _rule(
     "current",
-    "A deviation is about a model of this run, by its hash.",
-    "A model that changed is another model: what was accepted for one says nothing of the other.",
+    "The model of a deviation, by its hash, is one of this run.",
+    "A changed model is another model: what was accepted for one is not accepted for the other.",
     "Review the record for the new model and write its SHA-256, or delete the record.",
 )
 UNEXPIRED = _rule(
     "unexpired",
     "A deviation has not expired.",
-    "Whoever approved the deviation did so until a day.",
-    "Have the deviation approved again, or mend the model.",
+    "The approval of a deviation is limited in time.",
+    "Have the deviation approved again, or correct the model.",
 )
 PERMITTED = _rule(
     "permitted",
     "A deviation is from a restriction of the profile.",
     "Validity of the model, error conditions and demands of the project itself cannot be waived by a record.",
-    "Mend the model.",
+    "Correct the model.",
 )
 USED = _rule(
     "used",
-    "A deviation is about a failure that there is.",
-    "A record that justifies nothing hides what it was written for.",
+    "A deviation justifies a failure that exists.",
+    "A record that justifies nothing may hide a later failure.",
     "Delete the record.",
 )
 EXACT = _rule(
     "exact",
-    "A deviation names each failure it is about, and nothing else.",
-    "A record that is broader than what was accepted would accept the next failure too.",
+    "A deviation names each failure that it justifies, and nothing else.",
+    "A record that is broader than what was accepted would also accept the next failure.",
     "Name each finding once, by its place, and with `states` where the place has several of the rule.",
 )
 RULES = (CURRENT, UNEXPIRED, PERMITTED, USED, EXACT)
-"""What is asked of each record."""
+"""The rules about each record."""
 FORBIDDEN = {"validity": "a condition of ONNX itself", "error-condition": "an error condition of the profile"}
-"""Classes of rules that nothing can be deviated from."""
+"""Classes of rules that do not allow deviations."""
 
 
 def apply(reports: Sequence[Report], file: Deviations, on: date) -> tuple[Report, ...]:
-    """The reports of one run with the failures a file justifies; each report needs the hash of its model.
+    """The reports of one run with the failures that a file justifies; each report must have the hash of its model.
 
-    A record about no model of the run fails in every report.
+    A record whose model is not in the run fails in every report.
     """
     known = {report.sha256 for report in reports}
     return tuple(
@@ -177,34 +174,34 @@ def apply(reports: Sequence[Report], file: Deviations, on: date) -> tuple[Report
 
 def _applied(report: Report, file: Deviations, on: date, records: Sequence[Deviation]) -> Report:
     justified: dict[int, str] = {}
-    answers: list[tuple[Rule, Deviation, str]] = []
+    results: list[tuple[Rule, Deviation, str]] = []
     for record in records:
         matches = _matches(record, report)
-        said = list(_asked(record, report, on, matches, justified))
-        answers += [(rule, record, actual) for rule, actual in said]
-        if not any(actual for _, actual in said):
+        of_record = list(_evaluate(record, report, on, matches, justified))
+        results += [(rule, record, actual) for rule, actual in of_record]
+        if not any(actual for _, actual in of_record):
             justified |= {index: record.id for found in matches for index in found}
     places = {record.id: f"deviation[{index}]" for index, record in enumerate(file.records)}
-    wrong = tuple(_finding(rule, record, actual, places) for rule, record, actual in answers if actual)
+    failures = tuple(_finding(rule, record, actual, places) for rule, record, actual in results if actual)
     findings = tuple(
         replace(each, verdict=Verdict.DEVIATED, deviation=justified[index]) if index in justified else each
         for index, each in enumerate(report.findings)
     )
-    counts = _counts(report.counts, Counter(report.findings[index].rule for index in justified), answers)
+    counts = _counts(report.counts, Counter(report.findings[index].rule for index in justified), results)
     return replace(
         report,
-        findings=(*findings, *wrong),
+        findings=(*findings, *failures),
         counts=counts,
         coverage=_coverage(report.coverage, counts),
         verdict=overall({count.verdict for count in counts}),
-        rules=dict(sorted({**report.rules, **{rule.slug: rule for rule, _, _ in answers}}.items())),
+        rules=dict(sorted({**report.rules, **{rule.slug: rule for rule, _, _ in results}}.items())),
         notes=(*report.notes, *_notes(findings)),
         deviations=Applied(file.file, file.sha256, on, tuple(records)),
     )
 
 
 def _matches(record: Deviation, report: Report) -> list[list[int]]:
-    """For each finding a record names the failures it means, by their index."""
+    """For each finding that a record names, the indices of the failures it matches."""
     failures = [
         (index, each)
         for index, each in enumerate(report.findings)
@@ -216,13 +213,13 @@ def _matches(record: Deviation, report: Report) -> list[list[int]]:
     ]
 
 
-def _asked(
+def _evaluate(
     record: Deviation, report: Report, on: date, matches: Sequence[Sequence[int]], taken: Mapping[int, str]
 ) -> Iterator[tuple[Rule, str]]:
-    """Each rule about a record with what is wrong, "" where it holds; later ones are asked of a current record only."""
+    """Each rule about a record with what is wrong, "" where it holds; the rules after CURRENT need a current record."""
     yield UNEXPIRED, "" if on <= record.expires else f"it expired on {record.expires}; the day is {on}"
     if record.model != report.sha256:
-        yield CURRENT, f"it is about the model {record.model}, of which there is none in this run"
+        yield CURRENT, f"it is about the model {record.model}, which is not in this run"
         return
     yield CURRENT, ""
     yield PERMITTED, _forbidden(record, report, matches)
@@ -241,15 +238,15 @@ def _forbidden(record: Deviation, report: Report, matches: Iterable[Sequence[int
 
 
 def _instead(record: Deviation, report: Report) -> str:
-    """Where none is, and which answer is there that is no failure."""
+    """The places without a failure, and the verdict that is there instead."""
     places = [each.place for each in record.findings]
     there = {each.verdict for each in report.findings if each.rule == record.rule and each.where.place in places} - {
         Verdict.FAIL
     }
-    said = f"at {', '.join(places[:3])}{' and others' if len(places) > 3 else ''}"
+    at = f"at {', '.join(places[:3])}{' and others' if len(places) > 3 else ''}"
     if record.rule in {each.rule for each in report.findings if each.where.place in places} - there and not there:
-        return f"{said} that states what the record says"
-    return f"{said}{f' (the answer is {sorted(there)[0]}, which no record can justify)' if there else ''}"
+        return f"{at} that states what the record says"
+    return f"{at}{f' (the verdict is {sorted(there)[0]}, which no record can justify)' if there else ''}"
 
 
 def _inexact(
@@ -257,20 +254,17 @@ def _inexact(
 ) -> Iterator[str]:
     seen: set[int] = set()
     for covered, found in zip(record.findings, matches, strict=True):
-        said = {report.findings[index].actual for index in found}
+        stated = {report.findings[index].actual for index in found}
         other = next((taken[index] for index in found if index in taken), "")
         if not found:
             yield f"there is no such failure at {covered.place}"
-        elif len(said) > 1:
-            yield f"{covered.place} has {len(said)} different failures of {record.rule}: name each with `states`"
+        elif len(stated) > 1:
+            yield f"{covered.place} has {len(stated)} different failures of {record.rule}: name each with `states`"
         elif other:
-            yield f"the failure at {covered.place} is justified by {other!r} already"
+            yield f"the failure at {covered.place} is already justified by {other!r}"
         elif seen.intersection(found):
             yield f"the failure at {covered.place} is named twice"
         seen.update(found)
-
-
-# ------------------------------------------------------------------ the report
 
 
 def _finding(rule: Rule, record: Deviation, actual: str, places: Mapping[str, str]) -> Finding:
@@ -279,25 +273,25 @@ def _finding(rule: Rule, record: Deviation, actual: str, places: Mapping[str, st
 
 
 def _counts(
-    counts: Sequence[Count], justified: Mapping[str, int], answers: Iterable[tuple[Rule, Deviation, str]]
+    counts: Sequence[Count], justified: Mapping[str, int], results: Iterable[tuple[Rule, Deviation, str]]
 ) -> tuple[Count, ...]:
-    """The counts with what was justified moved from fail to deviated, and the answers about the records."""
+    """The counts with the justified failures moved from fail to deviated, and with the results for the records."""
     moved: Counter[tuple[str, Verdict, str]] = Counter()
     for each in counts:
         gone = justified.get(each.rule, 0) if each.verdict is Verdict.FAIL else 0
         moved[each.rule, each.verdict, each.reason] += each.number - gone
         moved[each.rule, Verdict.DEVIATED, ""] += gone
-    moved.update((rule.slug, Verdict.FAIL if actual else Verdict.PASS, "") for rule, _, actual in answers)
+    moved.update((rule.slug, Verdict.FAIL if actual else Verdict.PASS, "") for rule, _, actual in results)
     return tuple(Count(*key, number) for key, number in sorted(moved.items()) if number)
 
 
 def _coverage(whole: Coverage, counts: tuple[Count, ...]) -> Coverage:
-    applicable, evaluated = judged(counts)
+    applicable, evaluated = applicable_and_evaluated(counts)
     return replace(whole, known=whole.known + len(RULES), applicable=applicable, evaluated=evaluated)
 
 
 def _notes(findings: Iterable[Finding]) -> Iterator[str]:
-    """What is not judged because a node outside the profile was accepted."""
+    """The note on nodes outside the profile that were accepted."""
     outside = sum(each.rule == "operator-in-profile" and each.verdict is Verdict.DEVIATED for each in findings)
     if outside:
-        yield f"no rule of the profile is asked of nodes outside it: {outside} of them are deviated from"
+        yield f"rules of the profile do not apply to {plural(outside, 'node')} outside it, accepted by deviations"

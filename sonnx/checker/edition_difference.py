@@ -1,4 +1,4 @@
-"""What differs between two editions: operators, rules with their conditions, and what is said of given models."""
+"""The difference between two editions: operators, rules with their conditions, and verdicts on given models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sonnx.profile.signature import demanded, signature
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """One thing that both editions have and say otherwise: what of it, what it was, what it is."""
+    """A rule, operator or edition with an attribute that differs: which one (`what`), and its two values."""
 
     name: str
     what: str
@@ -27,7 +27,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """The difference of two editions, of which the first is called before and the second after."""
+    """The difference between two editions, called before and after."""
 
     before: str
     after: str
@@ -40,7 +40,7 @@ class Profiles:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """One model under both editions: the reports, and the answers that only one of them has."""
+    """One model under both editions: the reports, and the findings that only one of them has."""
 
     name: str
     before: Report
@@ -50,15 +50,15 @@ class Verdicts:
 
     @property
     def changes(self) -> bool:
-        """The model gets another verdict."""
+        """Whether the verdict on the model differs."""
         return self.before.verdict is not self.after.verdict
 
 
 def compare(before: str, after: str) -> Profiles:
-    """What differs between two editions.
+    """The difference between two editions.
 
     Raises:
-        Misuse: there is no such edition.
+        UsageError: an edition does not exist.
     """
     known = catalogue.editions().editions
     for name in (before, after):
@@ -85,17 +85,17 @@ Conditions = Mapping[int, tuple[str, str]]
 
 
 def _rules(edition: Edition) -> dict[str, Conditions]:
-    in_force = ActiveRules(edition)
+    active = ActiveRules(edition)
     found: dict[str, dict[int, tuple[str, str]]] = {
-        rule.slug: {0: (rule.kind, _condition(rule, demand.text))} for rule, demand in in_force.general
+        rule.slug: {0: (rule.kind, _condition(rule, demand.text))} for rule, demand in active.general
     }
-    found |= {rule.slug: {0: (rule.kind, rule.statement)} for rule in in_force.graph}
+    found |= {rule.slug: {0: (rule.kind, rule.statement)} for rule in active.graph}
     for name in edition.operators:
-        described = catalogue.operator(name)
-        for version in described.versions if described else ():
-            made = signature(name, version, edition.name)
-            for rule in made.rules if made else ():
-                demand = demanded(rule, made.text, in_force.editions) if made else None
+        definition = catalogue.operator(name)
+        for version in definition.versions if definition else ():
+            resolved = signature(name, version, edition.name)
+            for rule in resolved.rules if resolved else ():
+                demand = demanded(rule, resolved.text, active.editions) if resolved else None
                 condition = _condition(rule, demand.text if demand else rule.statement)
                 found.setdefault(rule.slug, {})[version] = (rule.kind, condition)
     return dict(found)
@@ -106,7 +106,7 @@ def _condition(rule: Rule, text: str) -> str:
 
 
 def _changes(slug: str, old: Conditions, new: Conditions) -> list[Changed]:
-    """Equal changes of several versions together."""
+    """The changes of one rule; equal changes of several versions are one."""
     found: dict[tuple[str, str, str], list[int]] = {}
     for version in sorted(old.keys() | new.keys()):
         for index, what in enumerate(("class", "condition")):
@@ -140,9 +140,9 @@ def _operators(old: Edition, new: Edition) -> list[Changed]:
     return found
 
 
-def judged(model: Model, asked: CheckRequest, name: str, before: str, after: str) -> Verdicts:
-    """What each edition says of a model."""
-    old, new = (check_model(model, "", replace(asked, edition=edition), name) for edition in (before, after))
+def judged(model: Model, request: CheckRequest, name: str, before: str, after: str) -> Verdicts:
+    """The difference between the reports on a model under two editions."""
+    old, new = (check_model(model, "", replace(request, edition=edition), name) for edition in (before, after))
     keys_old, keys_new = ({_key(each) for each in report.findings} for report in (old, new))
     return Verdicts(
         name=name,

@@ -1,4 +1,4 @@
-"""The outline of a graph, for drawing it: its nodes, and which of them use the output of which."""
+"""The outline of a graph, for drawing it: its nodes, and the edges between them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ INPUT, OUTPUT = "input", "output"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What is drawn: a node with its place, or an input or output of the graph.
+    """A box of the drawing: a node with its place, or an input or output of the graph.
 
-    `inner` are the places of nodes that compute from constants only and are drawn as a part of their first user.
+    `inner` are the places of nodes that compute from constants only; they are drawn as part of their first user.
     """
 
     place: str
@@ -21,14 +21,14 @@ class Box:
     operator: str
     inner: tuple[str, ...] = ()
     nested: bool = False
-    """It holds graphs, which are not drawn."""
+    """Whether the node has subgraphs, which are not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
     """Boxes in the order of the file, and edges between their indices, each from an earlier to a later box.
 
-    `backward` counts the uses of a value before it is computed, which are no edges.
+    `backward` counts the uses of a value before it is computed, which are not drawn.
     """
 
     boxes: tuple[Box, ...]
@@ -46,31 +46,31 @@ def outline(model: Model) -> Outline:
     constants = {tensor.name for tensor in graph.initializers} | {tensor.name for tensor in graph.sparse_initializers}
     given = [(position, value.name) for position, value in enumerate(graph.inputs) if value.name not in constants]
     boxes = [Box(f"graph/input[{position}]", name, INPUT) for position, name in given]
-    made = {name: number for number, (_, name) in enumerate(given)}
+    box_of = {name: number for number, (_, name) in enumerate(given)}
     edges: dict[tuple[int, int], None] = {}
     backward = 0
-    shown = [index for index in range(len(graph.nodes)) if index not in users]
-    produced = {name for index in shown for name in graph.nodes[index].outputs if name}
-    for index in shown:
+    drawn = [index for index in range(len(graph.nodes)) if index not in users]
+    produced = {name for index in drawn for name in graph.nodes[index].outputs if name}
+    for index in drawn:
         node, number = graph.nodes[index], len(boxes)
         nested = any(True for _ in subgraphs(node))
         boxes.append(Box(f"graph/node[{index}]", node.name, node.operator, tuple(inner.get(index, ())), nested))
         for name in node.inputs:
-            if name in made:
-                edges[made[name], number] = None
+            if name in box_of:
+                edges[box_of[name], number] = None
             elif name in produced:
                 backward += 1
-        made |= dict.fromkeys(filter(None, node.outputs), number)
+        box_of |= dict.fromkeys(filter(None, node.outputs), number)
     for position, value in enumerate(graph.outputs):
         number = len(boxes)
         boxes.append(Box(f"graph/output[{position}]", value.name, OUTPUT))
-        if value.name in made:
-            edges[made[value.name], number] = None
+        if value.name in box_of:
+            edges[box_of[value.name], number] = None
     return Outline(tuple(boxes), tuple(edges), backward)
 
 
 def _first_users(graph: Graph) -> dict[int, int]:
-    """The nodes that compute from constants only, each with the first later node that uses it."""
+    """The nodes that compute from constants only, each with its first user, which comes later."""
     moving = {value.name for value in graph.inputs} - {tensor.name for tensor in graph.initializers}
     produced = {name for node in graph.nodes for name in node.outputs if name}
     user_of: dict[str, int] = {}
@@ -93,7 +93,7 @@ def _first_users(graph: Graph) -> dict[int, int]:
 
 
 def _drawn(index: int, users: dict[int, int]) -> int:
-    """The node that is drawn for one that may itself be a part of another."""
+    """The node whose box contains a node: its first user, or the first user of that, and so on."""
     while index in users:
         index = users[index]
     return index

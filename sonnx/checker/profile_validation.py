@@ -1,48 +1,58 @@
-"""What one file of the catalogue cannot tell: whether all of them fit together.
+"""The validation of the profile: do its files fit together, and do rules and functions of `graph_rules` match?
 
-`problems` says each misfit in one sentence; the tests and `sonnx selfcheck` ask that there be none.  It reads every
-file, which a check never does.
+`problems` yields a sentence for each misfit; the tests and `sonnx selfcheck` require that there are none.  It reads all
+files of the profile, which a check never does.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from sonnx.base.resources import folder
-from sonnx.checker.graph_rules import SUBJECTS
-from sonnx.checker.selection import every
-from sonnx.language.domain import BuiltIn, Expression, RuleError
+from sonnx.checker.graph_rules import DECISIONS
+from sonnx.language.domain import BuiltIn, Expression, RuleError, constant_key, given_key, input_key, written_key
 from sonnx.language.parser import words
-from sonnx.language.type_checker import INPUT, PARAMETER, SHAPE, TENSOR, VALUE, Kind, Many, TypeChecker, show, type_of
-from sonnx.language.type_checker import signature as kinds_of_word
+from sonnx.language.type_checker import (
+    INPUT,
+    PARAMETER,
+    SHAPE,
+    TENSOR,
+    VALUE,
+    ListType,
+    RuleType,
+    TypeChecker,
+    built_in_types,
+    show_type,
+    type_of,
+)
 from sonnx.model.ir import WIDTH
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Edition, Editions, Formal, Operator, Rule, Tag, at, expand, is_slug
+from sonnx.profile.index import every
 from sonnx.profile.signature import Signature, demanded, every_rule, resolve
 
 CLASSES = ("validity", "restriction", "error-condition")
-GENERAL: Mapping[str, Mapping[str, Kind]] = {
-    "value": {"value": VALUE, "element_types": Many("string")},
+GENERAL: Mapping[str, Mapping[str, RuleType]] = {
+    "value": {"value": VALUE, "element_types": ListType("string")},
     "parameter": {"parameter": PARAMETER},
     "input": {"input": INPUT},
-    "group": {"group": Many(TENSOR)},
+    "group": {"group": ListType(TENSOR)},
 }
-"""The subjects of general.toml, with the names a rule about each may use."""
-PARAMETER_KINDS: Mapping[str, Kind] = {
-    "int": "int", "ints": Many("int"), "string": "string", "strings": Many("string"), "float": "float",
-    "floats": Many("float"), "tensor": TENSOR, "sparse_tensor": TENSOR,
+"""The subjects of general.toml, with the types of the names that a rule about each may use."""
+PARAMETER_KINDS: Mapping[str, RuleType] = {
+    "int": "int", "ints": ListType("int"), "string": "string", "strings": ListType("string"), "float": "float",
+    "floats": ListType("float"), "tensor": TENSOR, "sparse_tensor": TENSOR,
 }  # fmt: skip
-"""The kinds of ONNX's attributes as rules see them; with a float they can do nothing yet."""
+"""The kinds of ONNX's attributes as types of the rule language."""
 
 
 def problems() -> Iterator[str]:
-    """One sentence for each misfit of the catalogue; nothing where it is sound."""
+    """One sentence for each misfit of the profile."""
     known = catalogue.editions()
-    yield from _words()
+    yield from _built_ins()
     yield from _editions(known)
     general, graph, operators = catalogue.general_rules(), catalogue.graph_rules(), catalogue.operators()
     yield from _slugs([*general, *graph, *chain.from_iterable(map(every_rule, operators))])
@@ -52,28 +62,26 @@ def problems() -> Iterator[str]:
     for rule in graph:
         yield from _rule(rule, known)
         if rule.require is not None or rule.onnx is not None or rule.when is not None:
-            yield f"{rule.slug} is decided by a function and has a condition besides."
-    for described in operators:
-        yield from _operator(described, known)
+            yield f"{rule.slug} is decided by a function and also has a condition."
+    for definition in operators:
+        yield from _operator(definition, known)
 
 
-# ------------------------------------------------------------------ words and editions
+def _built_ins() -> Iterator[str]:
+    for function in words().values():
+        yield from _built_in(function)
 
 
-def _words() -> Iterator[str]:
-    for word in words().values():
-        yield from _word(word)
-
-
-def _word(word: BuiltIn) -> Iterator[str]:
+def _built_in(function: BuiltIn) -> Iterator[str]:
     try:
-        wanted, result = kinds_of_word(word)
-        found = word.interpret(TypeChecker(), wanted)
+        parameters, result = built_in_types(function)
+        found = function.interpret(TypeChecker(), parameters)
     except (RuleError, KeyError) as error:
-        yield f"The word {word.name} does not fit its annotations: {error}."
+        yield f"The built-in function {function.name} does not fit its annotations: {error}."
         return
     if not _fits(found, result):
-        yield f"The word {word.name} gives {show(found)} and is annotated as {show(result)}."
+        returned, annotated = show_type(found), show_type(result)
+        yield f"The built-in function {function.name} returns {returned} and is annotated as {annotated}."
 
 
 def _editions(known: Editions) -> Iterator[str]:
@@ -81,9 +89,9 @@ def _editions(known: Editions) -> Iterator[str]:
         yield f"The default edition {known.default} does not exist."
     for family, members in known.families.items():
         yield from _element_types(f"The family {family}", members)
-    for limit in known.limits:
-        if limit.introduced not in known.texts:
-            yield f"The limit {limit.statement!r} names a text {limit.introduced!r} that does not exist."
+    for demand in known.uncheckable:
+        if demand.introduced not in known.texts:
+            yield f"The limit {demand.statement!r} names a text {demand.introduced!r} that does not exist."
     for edition in known.editions.values():
         yield from _edition(edition, known)
 
@@ -100,45 +108,37 @@ def _edition(edition: Edition, known: Editions) -> Iterator[str]:
 def _element_types(who: str, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if name not in WIDTH and name != "string":
-            yield f"{who} lists {name}, which is no element type of ONNX."
-
-
-# ------------------------------------------------------------------ rules
+            yield f"{who} lists {name}, which is not an element type of ONNX."
 
 
 def _slugs(rules: Iterable[Rule]) -> Iterator[str]:
     for slug, number in Counter(rule.slug for rule in rules).items():
         if not is_slug(slug):
-            yield f"{slug!r} has not the form of a slug."
+            yield f"{slug!r} does not have the form of a slug."
         if number > 1:
             yield f"{number} rules are called {slug}."
 
 
 def _decided(rules: Iterable[Rule]) -> Iterator[str]:
-    """Each rule of graph.toml has its function, and each public function its rule."""
-    listed = {(rule.subject, rule.slug.replace("-", "_")) for rule in rules}
-    written = {
-        (subject, name)
-        for subject, module in SUBJECTS.items()
-        for name, member in inspect.getmembers(module, inspect.isfunction)
-        if member.__module__ == module.__name__ and not name.startswith("_")
-    }
-    for subject, name in sorted(listed - written):
-        yield f"graph_rules has no function {name} about the subject {subject!r} for the rule of that name."
-    for subject, name in sorted(written - listed):
-        yield f"graph.toml has no rule about the subject {subject!r} for the function {name} of graph_rules."
+    """Each rule of graph.toml has its function, and each function its rule."""
+    listed = {(rule.subject, rule.slug) for rule in rules}
+    decided = {(subject, slug) for subject, functions in DECISIONS.items() for slug in functions}
+    for subject, slug in sorted(listed - decided):
+        yield f"graph_rules has no function for the rule {slug} about the subject {subject!r}."
+    for subject, slug in sorted(decided - listed):
+        yield f"graph.toml has no rule {slug} about the subject {subject!r}, but graph_rules has its function."
     for rule in rules:
-        if rule.subject not in SUBJECTS:
-            yield f"{rule.slug} is about {rule.subject!r}, which is no subject of graph.toml."
+        if rule.subject not in DECISIONS:
+            yield f"{rule.slug} is about {rule.subject!r}, which is not a subject of graph.toml."
 
 
 def _rule(rule: Rule, known: Editions) -> Iterator[str]:
-    """What every rule must have."""
+    """The problems of one rule of any file."""
     for field in ("statement", "because", "remedy", "source"):
         if not getattr(rule, field).strip():
             yield f"{rule.slug} has no {field}."
     if rule.kind not in CLASSES:
-        yield f"{rule.slug} is of class {rule.kind!r}, not of {', '.join(CLASSES)}."
+        yield f"{rule.slug} has the class {rule.kind!r}, which is not one of {', '.join(CLASSES)}."
     for text in (rule.introduced, rule.withdrawn):
         if text is not None and text not in known.texts:
             yield f"{rule.slug} names a text {text!r} that does not exist."
@@ -166,185 +166,179 @@ def _general_rule(rule: Rule, known: Editions) -> Iterator[str]:
     yield from _rule(rule, known)
     names = GENERAL.get(rule.subject)
     if names is None:
-        yield f"{rule.slug} is about {rule.subject!r}, which is no subject of general.toml."
+        yield f"{rule.slug} is about {rule.subject!r}, which is not a subject of general.toml."
     elif rule.require is None:
         yield f"{rule.slug} has no condition."
     else:
         yield from _conditions(rule, (rule.require, rule.onnx, rule.when), names)
 
 
-def _conditions(rule: Rule, texts: Iterable[Expression | None], names: Mapping[str, Kind]) -> Iterator[str]:
+def _conditions(rule: Rule, texts: Iterable[Expression | None], names: Mapping[str, RuleType]) -> Iterator[str]:
     for text in texts:
         if text is not None:
-            yield from _kind(rule.slug, text, "bool", names)
+            yield from _typed(rule.slug, text, "bool", names)
 
 
-def _kind(who: str, text: Expression, wanted: Kind, names: Mapping[str, Kind]) -> Iterator[str]:
+def _typed(who: str, text: Expression, wanted: RuleType, names: Mapping[str, RuleType]) -> Iterator[str]:
     try:
         found = type_of(text, names)
     except RuleError as error:
         yield f"{who}: {error}."
         return
     if not _fits(found, wanted):
-        yield f"{who}: {text.text!r} is of kind {show(found)}, not {show(wanted)}."
+        yield f"{who}: {text.text!r} has the type {show_type(found)}, not {show_type(wanted)}."
 
 
-def _fits(found: Kind, wanted: Kind) -> bool:
-    """Whether a kind is the wanted one; the empty list is a list of anything."""
-    return found == wanted or (found == Many("nothing") and isinstance(wanted, Many))
+def _fits(found: RuleType, wanted: RuleType) -> bool:
+    """Whether a type is the wanted one; the empty list fits every list."""
+    return found == wanted or (found == ListType("nothing") and isinstance(wanted, ListType))
 
 
-# ------------------------------------------------------------------ operators
-
-
-def _operator(described: Operator, known: Editions) -> Iterator[str]:
-    """What an operator file must have, and each of its versions under each edition that names it."""
-    for rule in described.rules:
+def _operator(definition: Operator, known: Editions) -> Iterator[str]:
+    """The problems of an operator file, and of each of its versions under each edition that names it."""
+    for rule in definition.rules:
         yield from _rule(rule, known)
         if rule.require is None:
             yield f"{rule.slug} has no condition."
-    yield from _tags(described.name, described.tags, known)
-    for tag in described.tags:
-        if tag.rule and tag.rule not in {rule.slug for rule in (*catalogue.general_rules(), *catalogue.graph_rules())}:
-            yield f"{described.name} has a tag {tag.label} of a rule {tag.rule} that is not a general one."
-    for output in described.outputs:
-        yield from _tags(f"{described.name}.{output.name}", (*output.tags, *output.type_tags), known)
-        yield from _errata(f"{described.name}.{output.name}", output.errata)
-    for point in described.rounding:
-        yield from _errata(f"{described.name}.{point.name}", point.errata)
-    for parameter in described.parameters:
-        yield from _tags(f"{described.name}.{parameter.name}", parameter.tags, known)
-        yield from _errata(f"{described.name}.{parameter.name}", parameter.errata)
+    yield from _tags(definition.name, definition.tags, known)
+    general = {rule.slug for rule in (*catalogue.general_rules(), *catalogue.graph_rules())}
+    for tag in definition.tags:
+        if tag.rule and tag.rule not in general:
+            yield f"{definition.name} has a tag {tag.label} of a rule {tag.rule} that is not a general one."
+    for output in definition.outputs:
+        yield from _tags(f"{definition.name}.{output.name}", (*output.tags, *output.type_tags), known)
+        yield from _errata(f"{definition.name}.{output.name}", output.errata)
+    for point in definition.rounding:
+        yield from _errata(f"{definition.name}.{point.name}", point.errata)
+    for parameter in definition.parameters:
+        yield from _tags(f"{definition.name}.{parameter.name}", parameter.tags, known)
+        yield from _errata(f"{definition.name}.{parameter.name}", parameter.errata)
         if parameter.kind not in PARAMETER_KINDS:
-            yield f"{described.name}.{parameter.name} is of kind {parameter.kind!r}, which no rule can read."
-    yield from _operator_types(described, known)
-    yield from _relies(described)
-    made = [
-        resolve(described, version, text, known, edition.name)
+            yield f"{definition.name}.{parameter.name} has the kind {parameter.kind!r}, which rules cannot read."
+    yield from _operator_types(definition, known)
+    yield from _relies(definition)
+    signatures = [
+        resolve(definition, version, text, known, edition.name)
         for edition in known.editions.values()
-        if (text := edition.text_of(described.name)) is not None
-        for version in described.versions
+        if (text := edition.text_of(definition.name)) is not None
+        for version in definition.versions
     ]
-    if not made:
-        yield f"No edition names {described.name}."
-    yield from _status(described, known)
-    yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in made))
-    in_force = {rule.slug for each in made for rule in each.rules}
-    for rule in described.rules:
-        if rule.slug not in in_force and not rule.inert:
-            yield f"{rule.slug} is in force in no version and edition."
+    if not signatures:
+        yield f"No edition names {definition.name}."
+    yield from _status(definition, known)
+    yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in signatures))
+    active = {rule.slug for each in signatures for rule in each.rules}
+    for rule in definition.rules:
+        if rule.slug not in active and not rule.inert:
+            yield f"{rule.slug} is not active in any version and edition."
 
 
-def _status(described: Operator, known: Editions) -> Iterator[str]:
-    """A file names the version a text specifies as soon as an edition takes one."""
+def _status(definition: Operator, known: Editions) -> Iterator[str]:
+    """A file names its specified version if an edition specifies the operator."""
     for edition in known.editions.values():
-        if described.specified is None and described.name in edition.operators:
-            yield f"Edition {edition.name} specifies {described.name}, whose file names no specified version."
-    for text, version in described.specified_in.items():
-        if text not in known.texts or version not in described.versions:
-            yield f"{described.name} names version {version} for the text {text}; one of them is unknown."
-    if described.instead and described.specified is not None:
-        yield f"{described.name} is specified and says what to write instead."
+        if definition.specified is None and definition.name in edition.operators:
+            yield f"Edition {edition.name} specifies {definition.name}, whose file names no specified version."
+    for text, version in definition.specified_in.items():
+        if text not in known.texts or version not in definition.versions:
+            yield f"{definition.name} names version {version} for the text {text}; one of them is unknown."
+    if definition.instead and definition.specified is not None:
+        yield f"{definition.name} is specified and says what to write instead."
 
 
-def _operator_types(described: Operator, known: Editions) -> Iterator[str]:
-    for variable, by_version in described.types.items():
+def _operator_types(definition: Operator, known: Editions) -> Iterator[str]:
+    for variable, by_version in definition.types.items():
         for names in by_version.values():
-            yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
-    for variable, by_text in described.profile.items():
+            yield from _element_types(f"{definition.name}.{variable}", expand(names, known.families))
+    for variable, by_text in definition.profile.items():
         for text, names in by_text.items():
             if text not in known.texts:
-                yield f"{described.name}.{variable} names a text {text!r} that does not exist."
-            yield from _element_types(f"{described.name}.{variable}", expand(names, known.families))
-        if variable not in described.types:
-            yield f"{described.name} restricts the types of {variable}, which it does not have."
-    formals: tuple[Formal, ...] = (*described.inputs, *described.outputs)
+                yield f"{definition.name}.{variable} names a text {text!r} that does not exist."
+            yield from _element_types(f"{definition.name}.{variable}", expand(names, known.families))
+        if variable not in definition.types:
+            yield f"{definition.name} restricts the types of {variable}, which it does not have."
+    formals: tuple[Formal, ...] = (*definition.inputs, *definition.outputs)
     for each in formals:
-        if each.type not in described.types:
-            yield from _element_types(f"{described.name}.{each.name}", (each.type,))
+        if each.type not in definition.types:
+            yield from _element_types(f"{definition.name}.{each.name}", (each.type,))
 
 
-def _relies(described: Operator) -> Iterator[str]:
-    """What is relied on is a rule of the file, and is asked before."""
-    names = [rule.name for rule in described.rules]
-    for index, rule in enumerate(described.rules):
+def _relies(definition: Operator) -> Iterator[str]:
+    """A rule relies only on rules above it in the file."""
+    names = [rule.name for rule in definition.rules]
+    for index, rule in enumerate(definition.rules):
         for name in rule.relies:
             if name not in names[:index]:
-                yield f"{rule.slug} relies on {name}, which is no rule above it in the file."
-    for output in described.outputs:
+                yield f"{rule.slug} relies on {name}, which is not a rule above it in the file."
+    for output in definition.outputs:
         for name in output.relies:
             if name not in names:
-                yield f"{described.name}.{output.name} relies on {name}, which is no rule of the file."
-    yield from _implied(described)
+                yield f"{definition.name}.{output.name} relies on {name}, which is not a rule of the file."
+    yield from _implied(definition)
 
 
-def _implied(described: Operator) -> Iterator[str]:
-    """What a rule or a shape follows from is a rule of the file, one derived from its types, or a general one."""
-    known = {rule.name for rule in described.rules} | {f"{variable}-allowed" for variable in described.types}
+def _implied(definition: Operator) -> Iterator[str]:
+    """A rule or a shape is implied by rules of the file, rules derived from its types, or general ones."""
+    known = {rule.name for rule in definition.rules} | {f"{variable}-allowed" for variable in definition.types}
     known |= {rule.slug for rule in catalogue.general_rules()}
-    stated = [(each.name, each.implied_by) for each in described.rules]
-    stated += [(each.name, each.implied_by) for each in described.outputs]
+    stated = [(each.name, each.implied_by) for each in definition.rules]
+    stated += [(each.name, each.implied_by) for each in definition.outputs]
     for name, implied_by in stated:
         for unknown in sorted(set().union(*implied_by.values()) - known):
-            yield f"{described.name}.{name} is implied by {unknown}, which is no rule of the file and no general one."
+            yield f"{definition.name}.{name} is implied by {unknown}, which is not a rule of the file or a general one."
 
 
-def _signature(made: Signature, known: Editions) -> Iterator[str]:
-    """The texts in force at one version under one edition are of the right kind."""
-    who = f"{made.operator}-{made.version}"
-    names = dict(_tensors(made))
-    for parameter in made.parameters:
+def _signature(signature: Signature, known: Editions) -> Iterator[str]:
+    """The expressions of one version under one edition have the right types."""
+    who = f"{signature.operator}-{signature.version}"
+    names = dict(_tensors(signature))
+    for parameter in signature.parameters:
         wanted = PARAMETER_KINDS.get(parameter.kind, parameter.kind)
-        if parameter in made.values:
-            names[f"{parameter.name}_input"] = names.pop(parameter.name, TENSOR)
-            names[f"constant({parameter.name})"] = "bool"
-        names[f"written({parameter.name})"] = "bool"
-        absent = made.absent[parameter.name]
+        if parameter in signature.values:
+            names[input_key(parameter.name)] = names.pop(parameter.name, TENSOR)
+            names[constant_key(parameter.name)] = "bool"
+        names[written_key(parameter.name)] = "bool"
+        absent = signature.absent[parameter.name]
         if absent is not None:
-            yield from _kind(f"{who}, absence of {parameter.name}", absent, wanted, names)
-        elif at(parameter.absent, made.version) is None and not parameter.absent and not parameter.required:
+            yield from _typed(f"{who}, absence of {parameter.name}", absent, wanted, names)
+        elif at(parameter.absent, signature.version) is None and not parameter.absent and not parameter.required:
             yield f"{who} does not say what the absence of {parameter.name} means."
         names[parameter.name] = wanted
-    for name, text in made.define.items():
+    for name, text in signature.define.items():
         try:
             names[name] = type_of(text, names)
         except RuleError as error:
             yield f"{who}, definition of {name}: {error}."
-    for output in made.outputs:
-        if output.name in made.shapes:
-            wanted = Many(SHAPE) if output.variadic else SHAPE
-            yield from _kind(f"{who}, shape of {output.name}", made.shapes[output.name], wanted, names)
-        element = at(output.element, made.version)
+    for output in signature.outputs:
+        if output.name in signature.shapes:
+            wanted = ListType(SHAPE) if output.variadic else SHAPE
+            yield from _typed(f"{who}, shape of {output.name}", signature.shapes[output.name], wanted, names)
+        element = at(output.element, signature.version)
         if element is not None:
-            yield from _kind(f"{who}, element type of {output.name}", element, "string", names)
-    for rule in made.rules:
-        yield from _conditions(rule, (demanded(rule, made.text, known), rule.onnx, rule.when), names)
+            yield from _typed(f"{who}, element type of {output.name}", element, "string", names)
+    for rule in signature.rules:
+        yield from _conditions(rule, (demanded(rule, signature.text, known), rule.onnx, rule.when), names)
 
 
-def _tensors(made: Signature) -> Iterator[tuple[str, Kind]]:
-    for each in made.inputs:
-        yield each.name, Many(TENSOR) if each.variadic else TENSOR
+def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
+    for each in signature.inputs:
+        yield each.name, ListType(TENSOR) if each.variadic else TENSOR
         if not each.variadic:
-            yield f"given({each.name})", "bool"
-            yield f"constant({each.name})", "bool"
-    for output in made.outputs:
-        yield output.name, Many(TENSOR) if output.variadic else TENSOR
+            yield given_key(each.name), "bool"
+            yield constant_key(each.name), "bool"
+    for output in signature.outputs:
+        yield output.name, ListType(TENSOR) if output.variadic else TENSOR
         if not output.variadic:
-            yield f"given({output.name})", "bool"
-
-
-# ------------------------------------------------------------------
-# What `sonnx selfcheck` does: read and validate everything this installation judges by.
+            yield given_key(output.name), "bool"
 
 
 def selfcheck() -> tuple[list[str], bool]:
-    """Lines to print, and whether nothing is wrong."""
+    """The output of `sonnx selfcheck`, and whether no problem was found."""
     found = list(problems())
     known = catalogue.editions()
     lines = [
         f"editions {len(known.editions)}, texts {len(known.texts)}, errata {len(catalogue.errata())}",
         f"rules {len(every())}, operators with rules {len(catalogue.operators())}",
-        f"words {len(words())}, cases {len(cases())}",
+        f"built-in functions {len(words())}, cases {len(cases())}",
         *(f"problem: {problem}" for problem in found),
         "this installation is sound" if not found else f"{len(found)} problems",
     ]

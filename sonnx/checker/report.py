@@ -1,26 +1,26 @@
-"""Verdicts, findings and the report of a check."""
+"""Verdicts, findings, and the reports of checks: of one model and of a run over several.
+
+A run over several models has a report for each model that was checked, and a sentence for each of the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst
+from sonnx.profile.definitions import Rule, Tag
 
 if TYPE_CHECKING:
     from sonnx.checker.deviations import Applied
     from sonnx.checker.graph_outline import Outline
     from sonnx.checker.tailoring import Tailoring
-from collections.abc import Iterator
-from dataclasses import field
-from enum import IntEnum
-
-from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst
-from sonnx.profile.definitions import Rule, Tag
 
 
 class Verdict(StrEnum):
-    """The answer of one rule for one subject, and of a whole check."""
+    """The result of one rule for one subject, and of a whole check."""
 
     PASS = "pass"  # noqa: S105
     FAIL = "fail"
@@ -33,7 +33,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The place of a finding: a path in the file, and what stands there.
+    """The place of a finding: a path in the file, and the subject at that place.
 
     `kind` is node, value, graph, function, tensor or model; `operator` and `version` are set for nodes.
     """
@@ -45,13 +45,25 @@ class Where:
     version: int | None = None
 
 
+class Violation(NamedTuple):
+    """What a function of `graph_rules` yields: `actual` is what the model states instead of what the rule demands.
+
+    `place` is relative to the subject; `name` is the value concerned, or with `operator` the node.
+    """
+
+    actual: str
+    place: str = ""
+    name: str = ""
+    operator: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One answer that is not a pass.
+    """One result that is not a pass.
 
-    `actual` is what the model states; `requires` is what is demanded; `breaks_onnx` says that the model is no valid
-    ONNX there; `cause` is the slug of the failure without which this rule could be decided; `operands` say which
-    value of the model each letter of `actual` is.
+    `actual` is what the model states; `requires` is what the rule demands; `breaks_onnx` says that the model is not
+    valid ONNX there; `cause` is the slug of the failure without which this rule could be decided; `operands` are the
+    values of the model for the formal names in `actual`.
     """
 
     rule: str
@@ -64,12 +76,12 @@ class Finding:
     cause: str = ""
     operands: tuple[tuple[str, str], ...] = ()
     deviation: str = ""
-    """The record that justifies the failure, where the verdict is deviated."""
+    """The id of the record that justifies the failure, where the verdict is deviated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many subjects got one answer from one rule, with the reason where the answer needs one."""
+    """The number of subjects for which a rule has the same verdict, and the same reason where it is not applicable."""
 
     rule: str
     verdict: Verdict
@@ -79,10 +91,10 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much was judged.
+    """How much was checked.
 
-    `known` rules are in the edition for the operators that occur, `applicable` ones had a subject, `evaluated` ones
-    were decided for each of them.
+    `known` rules are in the edition for the operators of the model, `applicable` ones have a subject, `evaluated` ones
+    are decided for every subject.
     """
 
     known: int
@@ -95,7 +107,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The verdict on one model, with everything it rests on."""
+    """The verdict on one model, with the findings, counts and options behind it."""
 
     name: str
     edition: str
@@ -107,20 +119,20 @@ class Report:
     coverage: Coverage
     notes: tuple[str, ...]
     rules: Mapping[str, Rule]
-    """Every rule a finding or count names, by slug."""
+    """Every rule that a finding or count names, by slug."""
     partial: str = ""
-    """What selected the rules, "" where all were judged."""
+    """The selection of rules, "" where all were checked."""
     bound: tuple[tuple[str, int], ...] = ()
     sha256: str = ""
-    """The hash of the very bytes that were judged, "" where nobody asked for it."""
+    """The SHA-256 of the bytes that were checked, "" where it was not requested."""
     outline: Outline | None = None
-    """The graph in outline, where it is to be drawn."""
+    """The outline of the graph, where it is to be drawn."""
     strict_versions: bool = False
-    """Only the operator version that a text specifies was admitted."""
+    """Whether only the operator version that a text specifies passes."""
     tailoring: Tailoring | None = None
-    """What the project demands beyond the edition."""
+    """The rules of the project beyond the edition."""
     deviations: Applied | None = None
-    """The deviations that were applied, and the day they were judged on."""
+    """The deviations that were applied, with the date of the check."""
 
     @property
     def roots(self) -> tuple[Finding, ...]:
@@ -128,7 +140,7 @@ class Report:
         return tuple(finding for finding in self.findings if not finding.cause)
 
     def number(self, verdict: Verdict) -> int:
-        """How many answers are of a verdict."""
+        """The number of results with a verdict."""
         return sum(count.number for count in self.counts if count.verdict is verdict)
 
     def exit_code(self, accept_assumptions: bool = False) -> int:
@@ -143,8 +155,8 @@ _OPEN = (Verdict.UNDECIDED, Verdict.NOT_CHECKED)
 _WORST = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED, Verdict.DEVIATED)
 
 
-def judged(counts: Iterable[Count]) -> tuple[int, int]:
-    """How many rules had a subject, and how many of these were decided for each of theirs."""
+def applicable_and_evaluated(counts: Iterable[Count]) -> tuple[int, int]:
+    """The number of rules with a subject, and the number of those decided for every subject (see `Coverage`)."""
     listed = list(counts)
     applicable = {count.rule for count in listed if count.verdict is not Verdict.NOT_APPLICABLE}
     undecided = {count.rule for count in listed if count.verdict in _OPEN}
@@ -152,20 +164,16 @@ def judged(counts: Iterable[Count]) -> tuple[int, int]:
 
 
 def overall(verdicts: set[Verdict]) -> Verdict:
-    """The verdict on the whole: the worst of all answers."""
+    """The verdict on the whole: the worst of all results."""
     return next((verdict for verdict in _WORST if verdict in verdicts), Verdict.PASS)
 
 
-# ------------------------------------------------------------------
-# What a run over several models gives: reports, and sentences on files that have none.
-
-
 FEW = 3
-"""Files that are named where many have the same sentence."""
+"""Files that a sentence about several files names."""
 
 
 class Why(IntEnum):
-    """What happened instead of a check; the number is the exit code it stands for."""
+    """Why a file has no verdict; the number is its exit code."""
 
     UNREADABLE = USAGE
     STOPPED = 3
@@ -173,39 +181,39 @@ class Why(IntEnum):
 
     @property
     def word(self) -> str:
-        """How a report calls it."""
+        """The word for it in reports."""
         return self.name.lower()
 
 
 class Unjudged(str):
-    """The sentence that stands in a report where a file has no verdict."""
+    """The sentence about a file that has no verdict."""
 
     __slots__ = ("why",)
 
     def __new__(cls, sentence: str, why: Why = Why.UNREADABLE) -> Unjudged:
-        """The sentence, and what happened."""
-        made = super().__new__(cls, sentence)
-        made.why = why
-        return made
+        """The sentence, with the reason."""
+        unjudged = super().__new__(cls, sentence)
+        unjudged.why = why
+        return unjudged
 
     why: Why
 
 
 def why(sentence: str) -> Why:
-    """What happened to a file; a plain sentence says why it is no readable model."""
+    """Why a file has no verdict; a plain string says why it is not a readable model."""
     return sentence.why if isinstance(sentence, Unjudged) else Why.UNREADABLE
 
 
 @dataclass
 class BatchResult:
-    """What a run gives, in the order of the models: reports, and sentences."""
+    """The result of a run, in the order of the models: reports, and sentences about models without a verdict."""
 
     reports: list[Report] = field(default_factory=list)
     unjudged: dict[str, Unjudged] = field(default_factory=dict)
     interrupted: bool = False
 
     def sentences(self) -> Iterator[str]:
-        """What to say of the files without a verdict; once where a run that ended left many."""
+        """The sentences about files without a verdict; one for all files that the end of a run left."""
         ended: dict[str, list[str]] = {}
         for name, sentence in self.unjudged.items():
             reason = sentence.removeprefix(f"{name!r} was not judged: ")
@@ -219,13 +227,13 @@ class BatchResult:
             yield f"{', '.join(map(repr, names[:FEW]))}{more} {verb} not judged: {reason}"
 
     def exit_code(self, accept_assumptions: bool) -> int:
-        """Of all exit codes the one that matters most."""
+        """The worst exit code of all models."""
         codes = {report.exit_code(accept_assumptions) for report in self.reports}
         return worst(codes | {int(sentence.why) for sentence in self.unjudged.values()})
 
 
 class NotConforming(Stop):
-    """The model does not conform to the edition, so its values are not defined; `report` says where."""
+    """The model does not conform to the edition, so its values are undefined; `report` has the findings."""
 
     def __init__(self, sentence: str, report: Report) -> None:
         super().__init__(sentence)

@@ -1,4 +1,4 @@
-"""What is asked of a model, and the answer: from a file to a report, deviations apart."""
+"""A check from a file to a report; deviations are applied to the report later."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sonnx.checker.tailoring import Tailoring
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
+from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Report
 from sonnx.checker.selection import select
-from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT, Allowed
 from sonnx.model.reader import contents, read
 from sonnx.model.symbols import bind
 from sonnx.profile import catalogue
 
+if TYPE_CHECKING:
+    from sonnx.checker.tailoring import Tailoring
+
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """What is asked of each model of a run; `sonnx.check` says what each part means."""
+    """The options of a check, the same for every model of a run; `sonnx.check` documents each of them."""
 
     edition: str | None = None
     bind: Mapping[str, int] = field(default_factory=dict)
@@ -34,11 +35,11 @@ class CheckRequest:
     limits: Allowed = field(default_factory=lambda: DEFAULT)
 
     def checked(self) -> CheckRequest:
-        """The same with the edition it means.
+        """The validated request, with the edition filled in.
 
         Raises:
-            Misuse: an unknown edition, another one than that of the tailoring, a negative dimension, or a choice of
-                rules where a tailoring is judged as a whole.
+            UsageError: an unknown edition, another edition than that of the tailoring, a negative dimension, or a
+                selection of rules together with a tailoring.
         """
         known = catalogue.editions()
         tailored = self.tailoring.edition if self.tailoring else known.default
@@ -49,17 +50,17 @@ class CheckRequest:
             raise UsageError(f"{self.tailoring.file} tailors the edition {tailored}, not {edition}")
         negative = [symbol for symbol, number in self.bind.items() if number < 0]
         if negative:
-            raise UsageError(f"a dimension is not negative: {', '.join(negative)}")
+            raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
         if self.tailoring and (self.select or self.ignore):
-            raise UsageError("a tailored edition is judged as a whole: leave out the choice of rules")
+            raise UsageError("a tailored edition is checked as a whole: leave out the selection of rules")
         return replace(self, edition=edition)
 
 
 def open_model(source: str | os.PathLike[str] | bytes, hashed: bool, limits: Allowed = DEFAULT) -> tuple[Model, str]:
-    """The model, and the SHA-256 of the very bytes it was read from, "" where nobody wants it.
+    """The model, and the SHA-256 of the bytes it was read from, "" unless `hashed`.
 
     Raises:
-        Unreadable: the source is no readable ONNX model.
+        Unreadable: the source is not a readable ONNX model.
     """
     if isinstance(source, bytes):
         return read(source, limits=limits), sha256(source) if hashed else ""
@@ -70,24 +71,24 @@ def open_model(source: str | os.PathLike[str] | bytes, hashed: bool, limits: All
     return read(data, name, limits), sha256(data)
 
 
-def check_model(model: Model, digest: str, asked: CheckRequest, name: str, drawn: bool = False) -> Report:
-    """The report on a model, which it calls by `name`; with the outline of its graph, if it is to be drawn.
+def check_model(model: Model, digest: str, request: CheckRequest, name: str, drawn: bool = False) -> Report:
+    """The report on a model with this name and hash; with the outline of its graph, if it is to be drawn.
 
     Raises:
-        Misuse: as `Asked.checked`; a symbol that the model has not, or a rule that does not exist.
+        UsageError: as `CheckRequest.checked`, for a symbol that the model does not have, or for an unknown rule.
     """
-    asked = asked.checked()
-    if asked.bind:
-        model = bind(model, asked.bind)
+    request = request.checked()
+    if request.bind:
+        model = bind(model, request.bind)
     report = judge_model(
-        model, name, asked.edition or "", strict_versions=asked.strict_versions, tailoring=asked.tailoring
+        model, name, request.edition or "", strict_versions=request.strict_versions, tailoring=request.tailoring
     )
     report = replace(
-        report, bound=tuple(sorted(asked.bind.items())), sha256=digest, tailoring=asked.tailoring,
-        strict_versions=asked.strict_versions,
+        report, bound=tuple(sorted(request.bind.items())), sha256=digest, tailoring=request.tailoring,
+        strict_versions=request.strict_versions,
     )  # fmt: skip
     if drawn:
-        from sonnx.checker.graph_outline import outline  # most runs draw nothing
+        from sonnx.checker.graph_outline import outline  # most runs do not draw
 
         report = replace(report, outline=outline(model))
-    return select(report, asked.select, asked.ignore) if asked.select or asked.ignore else report
+    return select(report, request.select, request.ignore) if request.select or request.ignore else report

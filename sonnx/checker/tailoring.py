@@ -1,7 +1,7 @@
-"""Tailoring: what one project demands beyond an edition.
+"""Tailoring: the rules of one project beyond those of an edition.
 
-A tailoring only adds rules, and each of them only refuses: what an edition refuses, it refuses under every tailoring.
-The rules are ordinary ones of the class "project", asked in the one walk of the check; docs/tailoring.md.
+A tailoring only adds rules: a model that fails under an edition also fails under each of its tailorings.  The rules are
+ordinary ones of the class "project", evaluated in the walk of the check (docs/tailoring.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 from sonnx.base.escaping import number as shown
 from sonnx.base.escaping import quote
-from sonnx.checker.graph_rules import Call, Defect
+from sonnx.checker.graph_rules import Decision, Violation
+from sonnx.graph.call import Call
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 from sonnx.language.type_checker import VALUE, type_of
@@ -25,14 +26,13 @@ from sonnx.profile.toml_files import CatalogueError, Table, sentence
 from sonnx.profile.toml_files import read as read_project_file
 
 PROJECT = "project"
-"""The class of rules that a project states."""
+"""The class of rules of a project."""
 PREFIX = "tailoring."
-Decides = Callable[..., Iterable[Defect]]
 
 
 @dataclass(frozen=True)
 class Tailoring:
-    """A tailoring file as read: its rules, those that are texts and those that functions decide."""
+    """A tailoring file: its rules with an expression, and those that functions decide."""
 
     file: str
     sha256: str
@@ -40,7 +40,7 @@ class Tailoring:
     edition: str
     strict_versions: bool
     conditions: tuple[tuple[Rule, Expression], ...]
-    decided: tuple[tuple[Rule, Decides], ...]
+    decided: tuple[tuple[Rule, Decision], ...]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -52,7 +52,7 @@ def read(path: str | os.PathLike[str]) -> Tailoring:
     """The tailoring in a file.
 
     Raises:
-        Misuse: the file is not of the format of docs/tailoring.md, or would allow what its edition does not.
+        UsageError: the file does not have the format of docs/tailoring.md, or would allow more than its edition.
     """
     return read_project_file(path, _tailoring)
 
@@ -66,7 +66,7 @@ def _tailoring(table: Table, file: str, sha256: str) -> Tailoring:
     if strict is False:
         raise CatalogueError("strict_versions = false would allow what the edition may refuse; leave it out")
     largest = Table(table.take("largest", dict, {}), "largest")
-    conditions = [*_types(table, known[edition]), *_sizes(largest), *_texts(table)]
+    conditions = [*_types(table, known[edition]), *_sizes(largest), *_expressions(table)]
     decided = [*_operators(table, known[edition]), *_operator_sets(table), *_counts(largest)]
     largest.end()
     slugs = [rule.slug for rule, _ in (*conditions, *decided)]
@@ -90,9 +90,6 @@ def _rule(name: str, subject: str, statement: str, remedy: str, because: str = "
     )
 
 
-# ------------------------------------------------------------------ rules that are texts
-
-
 def _types(table: Table, edition: Edition) -> Iterator[tuple[Rule, Expression]]:
     if "element_types" not in table.data:
         return
@@ -107,62 +104,62 @@ SIZES = {
     "extent": ("all(d <= {0} for d in value.shape)", "No dimension of a value is above {0}."),
     "elements": ("product(value.shape) <= {0}", "No value has more than {0} elements."),
 }
-"""Limits on each value, by their key."""
+"""Limits on each value by their key: the condition and the statement."""
 
 
 def _sizes(largest: Table) -> Iterator[tuple[Rule, Expression]]:
     for key, (text, statement) in SIZES.items():
         if key in largest.data:
             number = _number(largest, key)
-            made = parse(text.format(number))
-            yield _rule(key, "value", statement.format(number), "Split or reshape the value.", require=made), made
+            condition = parse(text.format(number))
+            yield (
+                _rule(key, "value", statement.format(number), "Split or reshape the value.", require=condition),
+                condition,
+            )
 
 
-def _texts(table: Table) -> Iterator[tuple[Rule, Expression]]:
+def _expressions(table: Table) -> Iterator[tuple[Rule, Expression]]:
     for index, data in enumerate(table.take("rule", list, [])):
         each = Table(data, f"rule[{index}]")
         name = each.take("name", str)
-        if not is_slug(name) or "." in name or name in _NAMES:
-            raise CatalogueError(f"{each.place}.name is {name!r}, no free name such as batch-is-one")
+        if not is_slug(name) or "." in name or name in _RESERVED_NAMES:
+            raise CatalogueError(f"{each.place}.name is {name!r}, not an unused name such as batch-is-one")
         try:
             condition = parse(each.take("require", str))
             kind = type_of(condition, {"value": VALUE})
         except RuleError as error:
             raise CatalogueError(f"{each.place}.require: {error}") from None
         if kind != "bool":
-            raise CatalogueError(f"{each.place}.require is no condition")
+            raise CatalogueError(f"{each.place}.require is not a condition")
         statement, remedy, because = (sentence(each, key) for key in ("statement", "remedy", "because"))
         each.end()
         yield _rule(name, "value", statement, remedy, because, condition), condition
 
 
-# ------------------------------------------------------------------ rules that functions decide
-
-
-def _operators(table: Table, edition: Edition) -> Iterator[tuple[Rule, Decides]]:
+def _operators(table: Table, edition: Edition) -> Iterator[tuple[Rule, Decision]]:
     if "operators" not in table.data:
         return
     listed = frozenset(_listed(table, "operators", edition.operators, edition))
 
-    def allowed(call: Call) -> Iterator[Defect]:
+    def allowed(call: Call) -> Iterator[Violation]:
         if call.domain not in STANDARD or call.operator not in listed:
-            yield Defect(f"the operator {quote(call.operator)} is not one the project allows")
+            yield Violation(f"the project does not allow the operator {quote(call.operator)}")
 
     statement = f"Every operator is one of {', '.join(sorted(listed))}."
     yield _rule("operators", "node", statement, "Express the node by these operators."), allowed
 
 
-def _operator_sets(table: Table) -> Iterator[tuple[Rule, Decides]]:
+def _operator_sets(table: Table) -> Iterator[tuple[Rule, Decision]]:
     if "operator_sets" not in table.data:
         return
     listed = table.take("operator_sets", list)
     if not listed or not all(type(each) is int and each > 0 for each in listed):
-        raise CatalogueError("operator_sets is no list of versions")
+        raise CatalogueError("operator_sets is not a list of versions")
 
-    def allowed(model: Model, *_: object) -> Iterator[Defect]:
+    def allowed(model: Model, *_: object) -> Iterator[Violation]:
         for entry in model.imports:
             if entry.domain in STANDARD and entry.version not in listed:
-                yield Defect(f"the standard operator set is imported in version {entry.version}")
+                yield Violation(f"the standard operator set is imported in version {entry.version}")
 
     statement = f"The standard operator set is imported in version {', '.join(map(str, listed))}."
     yield _rule("operator-sets", "model", statement, "Export the model for such a version."), allowed
@@ -177,7 +174,7 @@ COUNTS: dict[str, tuple[Callable[[Model], int], str]] = {
         "elements of constants",
     ),
 }
-"""Limits on the model as a whole, by their key: what is counted, with nested graphs and functions."""
+"""Limits on the whole model by their key: the number, nested graphs and functions included, and its noun."""
 
 
 def _elements(dims: tuple[int, ...]) -> int:
@@ -187,35 +184,35 @@ def _elements(dims: tuple[int, ...]) -> int:
     return number
 
 
-def _counts(largest: Table) -> Iterator[tuple[Rule, Decides]]:
+def _counts(largest: Table) -> Iterator[tuple[Rule, Decision]]:
     for key, (count, what) in COUNTS.items():
         if key in largest.data:
             most = _number(largest, key)
             rule = _rule(key, "model", f"The model has at most {most} {what}.", "Make the model smaller.")
-            yield rule, _at_most(count, most, what)
+            yield rule, _limit(count, most, what)
 
 
-def _at_most(count: Callable[[Model], int], most: int, what: str) -> Decides:
-    def decide(model: Model, *_: object) -> Iterator[Defect]:
+def _limit(count: Callable[[Model], int], most: int, what: str) -> Decision:
+    def decide(model: Model, *_: object) -> Iterator[Violation]:
         found = count(model)
         if found > most:
-            yield Defect(f"the model has {shown(found)} {what}, allowed are {most}")
+            yield Violation(f"the model has {shown(found)} {what}, more than the {most} allowed")
 
     return decide
 
 
-_NAMES = frozenset({"operators", "operator-sets", "element-types", *SIZES, *COUNTS})
+_RESERVED_NAMES = frozenset({"operators", "operator-sets", "element-types", *SIZES, *COUNTS})
 
 
 def _listed(table: Table, key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
-    """A list that names only what the edition has."""
+    """A list of names that the edition has."""
     listed, allowed = table.names(key), set(known)
     if not listed:
         raise CatalogueError(f"{table.place}.{key} is empty: no model could conform")
     beyond = [name for name in listed if name not in allowed]
     if beyond:
-        said = ", ".join(map(repr, beyond))
-        raise CatalogueError(f"{key} would widen the profile: edition {edition.name} does not have {said}")
+        names = ", ".join(map(repr, beyond))
+        raise CatalogueError(f"{key} would widen the profile: edition {edition.name} does not have {names}")
     return listed
 
 

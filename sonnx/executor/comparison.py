@@ -1,8 +1,8 @@
-"""A model in a runtime against its exact values: output by output, and node by node.
+"""Comparison of a runtime with the exact values of a model: output by output, and node by node.
 
-A node can be asked in two ways.  *On equal inputs* the runtime gets the exact inputs of the node alone, so that errors
-do not add up: what differs is the node's own doing.  *Accumulated* the runtime runs the whole model, and every value on
-the way is compared.
+The values of nodes are compared in two ways.  *On equal inputs* the runtime runs a node alone on its exact inputs, so
+that errors do not add up and a difference is the node's own.  *Accumulated* the runtime runs the whole model, and every
+value on the way is compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sonnx.base.errors import ErrorCondition
 from sonnx.checker.report import Where
 from sonnx.executor.distance import Distance, Incomparable, distance
-from sonnx.executor.executor import asked, run_model
+from sonnx.executor.executor import required_inputs, run_model
 from sonnx.executor.plan import place_of
 from sonnx.executor.probes import probe
 from sonnx.executor.runtimes import Failure, Loaded, Runtime
@@ -34,7 +34,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value compared: which, in which way, and how far it is; `failures` say why it was not, with the run."""
+    """One compared value: its name, the way, and its distance; `failures` are the runs without it, with the reason."""
 
     way: str
     value: str
@@ -44,7 +44,7 @@ class Row:
     distance: Distance | None = None
     failures: tuple[str, ...] = ()
     where: Where | None = None
-    """The place of the value, or of the node that gives it."""
+    """The place of the value, or of its node."""
 
     @property
     def differs(self) -> bool:
@@ -52,8 +52,8 @@ class Row:
         return self.distance is not None and self.distance.identical < self.distance.elements
 
 
-class Broken(NamedTuple):
-    """A bound that does not hold, as a sentence, and the value it does not hold for; None for the whole."""
+class BoundViolation(NamedTuple):
+    """A bound that does not hold, as a sentence, and the value it does not hold for; None for the whole comparison."""
 
     sentence: str
     row: Row | None = None
@@ -73,40 +73,40 @@ class Comparison:
     skipped: tuple[str, ...] = ()
     """Runs without exact values, each with the reason."""
     sha256: str = ""
-    """The hash of the very bytes the exact values are of, "" where nobody asked for it."""
+    """The hash of the bytes of the model, "" if it was not requested."""
 
     @property
     def first_diverging(self) -> Row | None:
         """The first node that differs on equal inputs."""
         return next((row for row in self.rows if row.way == EQUAL and row.differs), None)
 
-    def broken(self, largest_ulp: int | None, no_special: bool) -> Iterator[Broken]:
-        """The bounds that do not hold, one sentence each; a value that was not compared keeps no bound."""
+    def violations(self, max_ulp: int | None, no_special: bool) -> Iterator[BoundViolation]:
+        """The bounds that do not hold; a value that was not compared violates each bound."""
         for row in self.rows:
-            yield from (Broken(sentence, row) for sentence in _broken(row, largest_ulp, no_special))
+            yield from (BoundViolation(sentence, row) for sentence in _violations(row, max_ulp, no_special))
 
 
-def _broken(row: Row, largest_ulp: int | None, no_special: bool) -> Iterator[str]:
-    if row.failures and (largest_ulp is not None or no_special):
+def _violations(row: Row, max_ulp: int | None, no_special: bool) -> Iterator[str]:
+    if row.failures and (max_ulp is not None or no_special):
         yield f"{row.value} ({row.way}) was not compared in every run: {row.failures[0]}"
     if row.distance is None:
         return
-    if largest_ulp is not None and (row.distance.ulp or 0) > largest_ulp:
-        yield f"{row.value} ({row.way}) is up to {row.distance.ulp} ulp away, more than {largest_ulp}"
-    if largest_ulp is not None and row.distance.ulp is None and row.distance.absolute > largest_ulp:
-        yield f"{row.value} ({row.way}) is up to {row.distance.absolute:g} away, more than {largest_ulp}"
+    if max_ulp is not None and (row.distance.ulp or 0) > max_ulp:
+        yield f"{row.value} ({row.way}) is up to {row.distance.ulp} ulp away, more than {max_ulp}"
+    if max_ulp is not None and row.distance.ulp is None and row.distance.absolute > max_ulp:
+        yield f"{row.value} ({row.way}) is up to {row.distance.absolute:g} away, more than {max_ulp}"
     for special in row.distance.specials if no_special else ():
         yield f"{row.value} ({row.way}) differs in {special.kind} at {list(special.at)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A model with what a runtime needs of its file."""
+    """A model, and where its file is."""
 
     name: str
     model: Model
     path: Path | None
-    """Where it stands, None for bytes and for a model that was changed since it was read."""
+    """None for bytes and for a model that was changed since it was read."""
     folder: Path | None
 
 
@@ -126,7 +126,7 @@ def compare(
 
     Args:
         source: a path, or the bytes of a model file.
-        runtime: a name of `runtimes.RUNTIMES`, or anything that is a `runtimes.Runtime`.
+        runtime: a name of `runtimes.RUNTIMES`, or a `runtimes.Runtime`.
         edition: a name of restrictions/editions.toml; the default one if none is named.
         inputs: the inputs of each run; generated ones if none are given.
         runs: how many runs are generated.
@@ -136,17 +136,18 @@ def compare(
         every_node: compare the values of every node too, on equal inputs and accumulated.
 
     Raises:
-        Unreadable: the source is no readable ONNX model.
-        Misuse: an unknown edition, symbol or runtime, or one that is not installed.
-        Stop: the model does not conform, or the executor has no meaning for a part of it.
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, symbol or runtime, or a runtime that is not installed.
+        Stop: the model does not conform, or the executor cannot run a part of it.
     """
     model = read(source)
     path = None if isinstance(source, bytes) else source
     made = source_of(bind_symbols(model, bind) if bind else model, path, changed=bool(bind))
-    given = inputs if inputs is not None else [probe(asked(made.model), seed, number) for number in range(runs)]
+    wanted = required_inputs(made.model)
+    given = inputs if inputs is not None else [probe(wanted, seed, number) for number in range(runs)]
     used = load_runtime(runtime) if isinstance(runtime, str) else runtime
-    said = "given" if inputs is not None else f"generated from seed {seed}"
-    return compare_source(made, used, given, edition=edition, unchecked=unchecked, every_node=every_node, inputs=said)
+    origin = "given" if inputs is not None else f"generated from seed {seed}"
+    return compare_source(made, used, given, edition=edition, unchecked=unchecked, every_node=every_node, inputs=origin)
 
 
 def compare_source(
@@ -160,7 +161,7 @@ def compare_source(
     inputs: str = "given",
     progress: Progress = lambda _: None,
 ) -> Comparison:
-    """The comparison of a model that is read already, see `compare`; `runs` are the inputs of each run.
+    """As `compare`, of a model that has been read.
 
     Args:
         source: the model.
@@ -173,22 +174,20 @@ def compare_source(
         progress: called with what is done next.
 
     Raises:
-        Stop: the model does not conform, or the executor has no meaning for a part of it.
+        Stop: the model does not conform, or the executor cannot run a part of it.
     """
-    made = _Comparing(source, runtime, every_node)
+    made = _Comparator(source, runtime, every_node)
     skipped: list[str] = []
     chosen = edition or ""
     for number, given in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
         try:
-            outcome = run_model(
-                source.model, given, _place(source), edition, unchecked=unchecked, all_values=every_node
-            )
+            exact = run_model(source.model, given, _place(source), edition, unchecked=unchecked, all_values=every_node)
         except ErrorCondition as stop:
             skipped.append(f"run {number + 1}: {stop}")
             continue
-        chosen = outcome.report.edition if outcome.report else chosen
-        made.one(f"run {number + 1}", given, outcome.values, progress)
+        chosen = exact.report.edition if exact.report else chosen
+        made.add_run(f"run {number + 1}", given, exact.values, progress)
     return Comparison(
         source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
         tuple(made.rows.values()), tuple(skipped),
@@ -196,11 +195,11 @@ def compare_source(
 
 
 def _place(source: Source) -> Path | None:
-    """Where the model stands or stood: its external data are looked for beside it."""
+    """The path of the model, changed or not: its external data are beside it."""
     return source.folder / source.name if source.folder else None
 
 
-class _Comparing:
+class _Comparator:
     """One comparison; loaded models are kept, because every run uses them."""
 
     def __init__(self, source: Source, runtime: Runtime, every_node: bool) -> None:
@@ -208,7 +207,7 @@ class _Comparing:
         self.rows: dict[tuple[str, str], Row] = {}
         self.loaded: dict[object, Loaded | Failure] = {}
 
-    def one(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
+    def add_run(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
         """Compare one run."""
         graph = self.source.model.graph
         progress(f"{run}: {self.runtime.title}")
@@ -236,7 +235,7 @@ class _Comparing:
             self._compare(_row(EQUAL, name, index, node), run, found, values[name])
 
     def _run(self, key: object, load: Callable[[], Loaded], inputs: Mapping[str, Array]) -> dict[str, Array] | Failure:
-        """What the runtime gives, or why it gives nothing."""
+        """The values of the runtime, or why it has none."""
         if key not in self.loaded:
             try:
                 self.loaded[key] = load()
@@ -265,7 +264,7 @@ class _Comparing:
             row = replace(row, failures=(*row.failures, f"{run}: {reason}"))
         self.rows[row.way, row.value] = row
 
-    # What the runtime is given
+    # The models that the runtime loads
 
     def _whole(self) -> Loaded:
         made = self.source.path or write(self.source.model)
@@ -300,17 +299,17 @@ def _value(name: str, array: Array) -> Value:
 
 
 def source_of(model: Model, path: str | os.PathLike[str] | None, *, changed: bool) -> Source:
-    """A model that was read from a path; a changed one is no longer what stands there."""
+    """The source of a model that was read from a path, and may have been changed since."""
     if path is None:
         return Source("model", model, None, None)
     return Source(Path(path).name, model, None if changed else Path(path), Path(path).parent)
 
 
-def recorded(outputs: Mapping[str, Array], title: str) -> Runtime:
-    """A runtime whose outputs are known already: those of one run, from files."""
+def recorded_runtime(outputs: Mapping[str, Array], title: str) -> Runtime:
+    """A runtime whose outputs are known: those of one run, from files."""
 
     class Recorded:
-        """Gives the outputs that were recorded."""
+        """Returns the recorded outputs for any inputs."""
 
         def __init__(self) -> None:
             self.title = title

@@ -1,8 +1,8 @@
-"""How far the values of a runtime are from the exact ones, element by element, summed up.
+"""The distance of values from the exact ones, and the first difference of two arrays.
 
 Floating-point distance is counted in units in the last place (ulp): the number of steps from one representable value
 to the next that lead from the exact value to the found one; +0 and -0 are the same place.  NaN, infinities and the sign
-of zero are no distances: where they differ, that is counted apart, with an example.
+of zero have no distance: where they differ, that is counted separately, with an example.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ NAN, INFINITY, ZERO = "NaN", "infinity", "sign of zero"
 
 
 @dataclass(frozen=True, slots=True)
-class Special:
-    """Elements whose kind differs: how many, and the first of them with both values."""
+class SpecialMismatch:
+    """Elements of which one value alone is a NaN, an infinity or -0: their number, and the first with both values."""
 
     kind: str
     number: int
@@ -30,11 +30,11 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """What the elements of one value say, of one or several runs.
+    """The distance of all elements of one value, in one or several runs.
 
-    `measured` elements are finite numbers on both sides; over them go the sums and maxima.  `ulp` is None for whole
-    numbers and bool.  `at` is the index of the element with the largest ulp distance (of integers: absolute one).
-    Absolute distances are taken in float64.
+    `measured` elements are finite numbers on both sides; sums and maxima are over these.  `ulp` is None for integers
+    and bool.  `at` is the index of the element with the largest ulp distance (of integers: absolute one).  Absolute
+    distances are taken in float64.
     """
 
     elements: int
@@ -47,7 +47,7 @@ class Distance:
     at: tuple[int, ...] = ()
     exact: str = ""
     found: str = ""
-    specials: tuple[Special, ...] = ()
+    specials: tuple[SpecialMismatch, ...] = ()
 
     @property
     def ulp_mean(self) -> float:
@@ -60,7 +60,7 @@ class Distance:
         return self.absolute_sum / self.measured if self.measured else 0.0
 
     def __add__(self, other: Distance) -> Distance:
-        """Two runs of the same value as one; places are those of the worse one."""
+        """Two runs of the same value as one; the example is that of the worse one."""
         worse = self if _rank(self) >= _rank(other) else other
         ulp = None if self.ulp is None or other.ulp is None else max(self.ulp, other.ulp)
         return Distance(
@@ -96,14 +96,14 @@ def distance(found: Array, exact: Array) -> Distance:
             raise Incomparable(f"its {what} is {one}, not {other}")
     found, exact = (np.ascontiguousarray(each).reshape(each.shape) for each in (found, exact))
     made = format_of(exact.dtype)
-    with np.errstate(all="ignore"):  # an array of rank 0 warns where integers wrap, as they are meant to
-        return _whole_numbers(found, exact) if made is None else _floating(found, exact, made)
+    with np.errstate(all="ignore"):  # an array of rank 0 warns of integers that wrap around
+        return _integers(found, exact) if made is None else _floating(found, exact, made)
 
 
-def _whole_numbers(found: Array, exact: Array) -> Distance:
+def _integers(found: Array, exact: Array) -> Distance:
     same = found == exact
     high, low = np.maximum(found, exact), np.minimum(found, exact)
-    apart = high.astype(np.uint64) - low.astype(np.uint64)  # of two 64-bit integers it fits 64 bits without a sign
+    apart = high.astype(np.uint64) - low.astype(np.uint64)  # of 64-bit integers it is at most an unsigned one
     at = _first(apart == apart.max()) if apart.size and not same.all() else None
     made = Distance(
         elements=exact.size,
@@ -140,7 +140,7 @@ def _floating(found: Array, exact: Array, made: Format) -> Distance:
         absolute=float(apart.max()) if apart.size else 0.0,
         absolute_sum=float(apart.sum()),
         specials=tuple(
-            Special(kind, number, at, show(exact, at), show(found, at))
+            SpecialMismatch(kind, number, at, show(exact, at), show(found, at))
             for kind, mask in differ.items()
             if (number := int(np.count_nonzero(mask))) and (at := _first(mask)) is not None
         ),
@@ -174,16 +174,12 @@ def _rank(each: Distance) -> tuple[float, float]:
     return (each.ulp or 0, each.absolute)
 
 
-def _merged(one: tuple[Special, ...], other: tuple[Special, ...]) -> Iterator[Special]:
+def _merged(one: tuple[SpecialMismatch, ...], other: tuple[SpecialMismatch, ...]) -> Iterator[SpecialMismatch]:
     for kind in (NAN, INFINITY, ZERO):
         found = [each for each in (*one, *other) if each.kind == kind]
         if found:
             first = found[0]
-            yield Special(kind, sum(each.number for each in found), first.at, first.exact, first.found)
-
-
-# ------------------------------------------------------------------
-# Whether two arrays hold the same values, and where the first difference is.
+            yield SpecialMismatch(kind, sum(each.number for each in found), first.at, first.exact, first.found)
 
 
 @dataclass(frozen=True, slots=True)

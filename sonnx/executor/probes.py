@@ -1,4 +1,4 @@
-"""Inputs that look where errors are: zeros of both signs, subnormals, infinities, NaN, extremes and ties.
+"""Generated inputs, where errors are likely: zeros of both signs, subnormals, infinities, NaN, extremes and ties.
 
 The same seed gives the same inputs on every machine and with every version of numpy: only the raw stream of its PCG64
 generator is used, whose numbers numpy promises to keep (NEP 19).
@@ -17,8 +17,8 @@ from sonnx.model.ir import Value
 from sonnx.numerics.formats import ELEMENTS, Array, Format, format_of
 
 KINDS = ("ordinary", "special", "ties", "patterns")
-"""What the sets of inputs hold, in turn: numbers of [-1, 1); these with one special value in eight; small multiples of
-one half; and bit patterns at random, which are numbers of every magnitude, NaN and infinities."""
+"""The sets of inputs, in turn: numbers of [-1, 1); these with one special value in eight; small multiples of one half;
+and bit patterns at random, which are numbers of every magnitude, NaN and infinities."""
 
 
 def probe(inputs: Sequence[Value], seed: int, number: int) -> dict[str, Array]:
@@ -52,27 +52,27 @@ def _values(value: Value, seed: int, number: int) -> Array:
     return _of_kind(raw, stream, kind, KINDS[number % len(KINDS)]).reshape(dims)
 
 
-def _of_kind(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], said: str) -> Array:
+def _of_kind(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], which: str) -> Array:
     made = format_of(kind)
     if made is None:
-        return _whole(raw, stream, kind, said)
-    if said == "patterns":
+        return _integers(raw, stream, kind, which)
+    if which == "patterns":
         return raw.astype(made.unsigned).view(kind)
-    if said == "ties":
+    if which == "ties":
         return (((raw % np.uint64(17)).astype(np.int64) - 8) / 2).astype(kind)
     plain = ((raw >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0).astype(kind)
-    return plain if said == "ordinary" else _sprinkled(plain, _special(kind, made), stream)
+    return plain if which == "ordinary" else _sprinkled(plain, _special(kind, made), stream)
 
 
-def _whole(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], said: str) -> Array:
+def _integers(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], which: str) -> Array:
     if kind == np.bool_:
         return (raw & np.uint64(1)).astype(np.bool_)
-    if said == "patterns":
+    if which == "patterns":
         return raw.astype(f"u{kind.itemsize}").view(kind)
     small = (raw % np.uint64(17)).astype(np.int64) - (0 if kind.kind == "u" else 8)
     limits = np.iinfo(kind.name)
     ends = np.array([limits.min, limits.max, 0, 1, limits.max - 1, limits.min + 1], kind)
-    return small.astype(kind) if said != "special" else _sprinkled(small.astype(kind), ends, stream)
+    return small.astype(kind) if which != "special" else _sprinkled(small.astype(kind), ends, stream)
 
 
 def _special(kind: np.dtype[np.generic], made: Format) -> Array:

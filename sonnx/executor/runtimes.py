@@ -1,7 +1,7 @@
-"""The runtimes that can be compared: each makes a function from inputs to outputs of the bytes of a model.
+"""The runtimes that can be compared: each loads a model as a function from inputs to outputs.
 
-To add one, add a class with the three members of `Runtime` to `RUNTIMES`; a runtime that is no Python package is
-compared through files of its outputs.
+To add one, add a class with the members of `Runtime` to `RUNTIMES`; a runtime without a Python package is compared
+through files of its outputs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sonnx.model.writer import element_number
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array
 
 BFLOAT16 = ELEMENTS["bfloat16"]
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 Loaded = Callable[[Mapping[str, Array]], dict[str, Array]]
 
 
@@ -28,7 +28,7 @@ class Failure(Exception):
 
 
 class Runtime(Protocol):
-    """What a runtime must be; `title` names it with its version and how it is used."""
+    """The interface of a runtime; `title` has its name, its version and how it is used."""
 
     title: str
 
@@ -37,7 +37,7 @@ class Runtime(Protocol):
 
         Args:
             model: the bytes of a model file, or its path where it may be too large to be read.
-            folder: where the external data of the model stand.
+            folder: where the external data of the model are.
 
         Raises:
             Failure: the runtime refuses the model; the function raises it where it cannot run.
@@ -61,7 +61,7 @@ class OnnxRuntime:
         if folder is not None and isinstance(model, bytes):
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
         source = model if isinstance(model, bytes) else str(model)
-        session = _saying(lambda: self._package.InferenceSession(source, options, ["CPUExecutionProvider"]))
+        session = _reworded(lambda: self._package.InferenceSession(source, options, ["CPUExecutionProvider"]))
         outputs = [each.name for each in session.get_outputs()]
 
         def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -69,10 +69,10 @@ class OnnxRuntime:
             values = session.run_with_ort_values(outputs, given)
             return {name: self._array(value) for name, value in zip(outputs, values, strict=True)}
 
-        return lambda inputs: _saying(lambda: run(inputs))
+        return lambda inputs: _reworded(lambda: run(inputs))
 
     def _value(self, array: Array) -> Any:
-        """An array as onnxruntime takes it; bfloat16, which numpy has no name for, goes as its bits."""
+        """An array as onnxruntime takes it; bfloat16, which numpy does not have, as its bits."""
         make, plain = self._package.OrtValue, np.ascontiguousarray(array).reshape(array.shape)
         if array.dtype != BFLOAT16:
             return make.ortvalue_from_numpy(plain)
@@ -105,14 +105,14 @@ class OnnxReference:
                 self._onnx.external_data_helper.load_external_data_for_model(message, str(folder))
             return message
 
-        evaluator = _saying(lambda: self._reference.ReferenceEvaluator(read()))
+        evaluator = _reworded(lambda: self._reference.ReferenceEvaluator(read()))
 
         def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
             with np.errstate(all="ignore"):
                 values = evaluator.run(None, dict(inputs))
             return dict(zip(evaluator.output_names, map(np.asarray, values), strict=True))
 
-        return lambda inputs: _saying(lambda: run(inputs))
+        return lambda inputs: _reworded(lambda: run(inputs))
 
 
 RUNTIMES: dict[str, type[OnnxRuntime] | type[OnnxReference]] = {
@@ -125,7 +125,7 @@ def runtime(name: str) -> Runtime:
     """A runtime by its name.
 
     Raises:
-        Misuse: no runtime of that name, or its package is not installed.
+        UsageError: no runtime of that name, or its package is not installed.
     """
     if name not in RUNTIMES:
         raise UsageError(
@@ -139,8 +139,8 @@ def runtime(name: str) -> Runtime:
         ) from None
 
 
-def _saying(action: Callable[[], Made]) -> Made:
-    """What the runtime gives; whatever it raises becomes one sentence."""
+def _reworded(action: Callable[[], Result]) -> Result:
+    """The result of an action of a runtime; any exception becomes a Failure of one line."""
     try:
         return action()
     except Exception as error:

@@ -1,7 +1,7 @@
 """Arrays in files: .npy and .npz of numpy, and .pb with one TensorProto, as the onnx package writes its test data.
 
-numpy has no name for bfloat16 and writes its elements as two plain bytes; they are read back where the model declares
-bfloat16.  That is no conversion: no bit changes.
+numpy does not have bfloat16 and writes its elements as two plain bytes; they are read back where the model declares
+bfloat16.  No bit changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array
 
 PLAIN = {"bfloat16": np.dtype("V2")}
-"""What numpy writes for element types it has no name for."""
+"""What numpy writes for element types that it does not have."""
 
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """The time in every archive, so that equal values are equal files."""
@@ -35,21 +35,21 @@ _UNREADABLE = (
 
 
 def as_declared(values: Array, element: str | None) -> Array:
-    """Plain bytes as the element type the model declares, where numpy cannot name it."""
+    """Plain bytes as the declared element type, where numpy does not have it."""
     plain = PLAIN.get(element or "")
     return values.view(ELEMENTS[element or ""]) if plain is not None and values.dtype == plain else values
 
 
 def read_file(path: Path) -> dict[str, Array]:
-    """The arrays in a file by name; "" is the name of the only one in a .npy or of a nameless TensorProto.
+    """The arrays in a file by name; "" is the name of the one in a .npy file, and of a TensorProto without a name.
 
     Raises:
-        BadInput: the file cannot be read, or is none of the three.
+        BadInput: the file cannot be read, or is of another format.
     """
     readers: dict[str, Callable[[Path], dict[str, Array]]] = {".npy": _npy, ".npz": _npz, ".pb": _pb}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise BadInput(f"{quote(str(path))} is no .npy, .npz or .pb file")
+        raise BadInput(f"{quote(str(path))} is not a .npy, .npz or .pb file")
     if not path.is_file():
         raise BadInput(f"there is no file {quote(str(path))}")
     try:
@@ -57,7 +57,7 @@ def read_file(path: Path) -> dict[str, Array]:
             warnings.simplefilter("ignore")
             return reader(path)
     except (Unreadable, NotExecutable) as error:
-        raise BadInput(f"{quote(str(path))} holds no tensor: {error}") from None
+        raise BadInput(f"{quote(str(path))} does not hold a tensor: {error}") from None
     except _UNREADABLE as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
         raise BadInput(f"{quote(str(path))} cannot be read: {reason}") from None
@@ -83,13 +83,10 @@ def _pb(path: Path) -> dict[str, Array]:
     return {tensor.name: decode(tensor, None)}
 
 
-# ------------------------------------------------------------------ writing
-
-
 def write_folder(folder: Path, values: Mapping[str, Array], form: str) -> list[str]:
-    """Write values to a folder: `outputs.npz`, or `output_0.pb`, `output_1.pb`, … in order; the names of the files.
+    """Write values to a folder: `outputs.npz`, or `output_0.pb`, `output_1.pb`, … in order; returns the names.
 
-    All files are whole before the first appears.
+    All files are complete before the first one is moved to the folder.
 
     Raises:
         BadInput: a value cannot be written in the format.

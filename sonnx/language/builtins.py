@@ -1,8 +1,8 @@
-"""The words of the rules: one short function on integers and lists for each sentence of a text.
+"""The built-in functions of the rule language: one short function on integers and lists for each sentence of a text.
 
-The checker and the executor call these functions; the prover and the documents read the same source.  So a body is
-only `if`, `return`, `raise Undefined`, `reduce`, and expressions of the rule language (docs/rule-language.md), and a
-word uses only words above it.
+The checker and the executor call these functions; the prover and the documentation read the same source.  A body
+consists of `if`, `return`, `raise Undefined`, `reduce` and expressions of the rule language (docs/rule-language.md),
+and calls only functions defined above it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import reduce
 
 
 class Undefined(Exception):
-    """The text gives no value; the message says why."""
+    """The text defines no value; the message says why."""
 
 
 def join(a: int, b: int) -> int:
@@ -136,7 +136,7 @@ def least(element: str) -> int:
         return -2147483648
     if element == "int64":
         return -9223372036854775808
-    raise Undefined("the element type is no signed integer")
+    raise Undefined("the element type is not a signed integer")
 
 
 def window(kernel: int, dilation: int) -> int:

@@ -1,4 +1,4 @@
-"""What a reading of the rule language must say, and the two things it reads: expressions and words."""
+"""The interface of an interpretation of the rule language; expressions and built-in functions, which it interprets."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Value = Any
-"""A value of whichever domain reads the expression."""
+"""A value of the domain: a fact, a type, an SMT term, a formula."""
 Environment = Mapping[str, Value]
+"""Values by name; the functions at the end of this module make the names of facts about an input or parameter."""
 Thunk = Callable[[], Value]
 Run = Callable[["Domain", Environment], Value]
 
 
 class RuleError(ValueError):
-    """A text that is no rule; the message names the construct and quotes the text."""
+    """A text is not an expression of the rule language; the message names the construct and quotes the text."""
 
 
 class Domain(Protocol):
-    """What a reading of the language must say.
+    """One interpretation of the language: what each construct means for the values of the domain.
 
-    Parts whose evaluation depends on others (and, or, if, loops) arrive as thunks, so that a reading can stop early
-    or note under which condition a part counts.
+    Parts whose evaluation depends on others (and, or, if, loops) arrive as thunks, so that an interpretation can stop
+    early or note under which condition a part counts.
     """
 
     def constant(self, value: int | float | str) -> Value: ...
@@ -50,32 +51,33 @@ class Domain(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """One parsed text; `names` are those it leaves to the environment, questions such as written(axis) included."""
+    """A parsed expression; `names` are its free names, questions such as written(axis) included."""
 
     text: str
     names: frozenset[str]
     run: Run = field(compare=False, repr=False)
     tree: ast.expr = field(compare=False, repr=False)
-    """The syntax tree of the text, which `structure.py` answers questions from."""
+    """The syntax tree, from which `structure.py` answers what the expression reads and demands."""
     words: tuple[str, ...] = field(default=(), compare=False)
-    """The words the text uses itself."""
+    """The built-in functions the expression calls directly."""
     variables: frozenset[str] = field(default=frozenset(), compare=False)
-    """The variables its loops bind."""
+    """The variables of its loops."""
     over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
-    """What an outermost all(...), or the first of several joined by or, ranges over: its text and its value."""
+    """The list that an outermost all(...), or the first condition of an outermost or, ranges over: its source text,
+    and how to evaluate it."""
 
     def over_nothing(self, domain: Domain, environment: Environment) -> bool:
         """Whether that list is empty: the condition is then about nothing."""
         return self.over is not None and bool(self.over[1](domain, environment) == ())
 
     def evaluate(self, domain: Domain, environment: Environment) -> Value:
-        """The value of the expression in this reading."""
+        """The value of the expression in a domain."""
         return self.run(domain, environment)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """A function of `words.py`: the code that runs, and the same source as closures for the other readings."""
+    """A function of `builtins.py`: the code that runs, and closures of the same source for the other domains."""
 
     name: str
     function: Callable[..., Any] = field(compare=False)
@@ -83,8 +85,28 @@ class BuiltIn:
     source: str
     body: Run = field(compare=False, repr=False)
     words: tuple[str, ...] = field(default=(), compare=False)
-    """The words its source uses itself."""
+    """The built-in functions it calls directly."""
 
     def interpret(self, domain: Domain, arguments: Sequence[Value]) -> Value:
-        """The word read through its source."""
+        """The value of the function, interpreted through its source."""
         return self.body(domain, dict(zip(self.parameters, arguments, strict=True)))
+
+
+def written_key(parameter: str) -> str:
+    """The name of the fact whether a parameter is written."""
+    return f"written({parameter})"
+
+
+def given_key(tensor: str) -> str:
+    """The name of the fact whether an input or output is connected."""
+    return f"given({tensor})"
+
+
+def constant_key(name: str) -> str:
+    """The name of the fact whether a value is known before the model runs."""
+    return f"constant({name})"
+
+
+def input_key(parameter: str) -> str:
+    """The name of the tensor of a parameter that is an input; the parameter's own name is the value in it."""
+    return f"{parameter}_input"

@@ -1,9 +1,8 @@
-"""The reading that checks: what a model states, in three values, total on any input.
+"""The evaluator of the check: three-valued logic on the facts a model states, total on any input.
 
-A known value is a Python int, bool, str or tuple (a list), or a record with fields (`Tensor`); a float stands for the
-rational number it is, and arithmetic on it is exact.  What is not known is an `Unknown` with its cause; the strongest
-cause wins.  No text of the rule language can make this reading raise, and fuel bounds the work of one evaluation
-(docs/rule-language.md).
+A known value is a Python int, bool, str or tuple (a list), or a record with fields (`TensorFacts`).  A float stands for
+the rational number it is; arithmetic on it is exact.  A value that is not known is an `Unknown` with its cause; the
+strongest cause wins.  The only exception is `OutOfFuel`: it bounds the work of one evaluation (docs/rule-language.md).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from sonnx.language.domain import BuiltIn, Thunk
 
 
 class Cause(IntEnum):
-    """Why a fact is not known; a larger cause is stronger."""
+    """Why a fact is not known; the larger cause is the stronger one."""
 
     RUN_TIME = 1
     NOT_STATED = 2
@@ -34,7 +33,7 @@ class Cause(IntEnum):
 class Unknown:
     """A fact that is not known, with the reason as half a sentence.
 
-    `symbol` names a dimension that is one; `because` is the slug of the rule that fails where the fact is missing.
+    `symbol` is the name of a symbolic dimension, `because` the slug of the rule that fails where the fact is missing.
     """
 
     cause: Cause
@@ -44,7 +43,7 @@ class Unknown:
 
 
 class TensorFacts(NamedTuple):
-    """What is known of a tensor: element type, shape, and for a constant its values (a list, or what `read`s one)."""
+    """The facts of a tensor: element type, shape, and of a constant its values (a list, or an object with `read`)."""
 
     type: str | Unknown
     shape: tuple[int | Unknown, ...] | Unknown
@@ -59,26 +58,30 @@ FUEL = 400_000
 """Element visits allowed for one evaluation: a second on usual facts, under ten on the worst."""
 
 
+TOO_LONG = "the lists are too long to be evaluated"
+"""The reason of a value whose evaluation ran out of fuel."""
+
+
 class OutOfFuel(Exception):
-    """The rule would visit more elements than allowed for one evaluation."""
+    """One evaluation visits more elements than allowed."""
 
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _PLAIN = frozenset({int, str, bool, float})
-"""Types of known values that Python itself compares as the language does."""
+"""Types whose values Python compares as the language does."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
 
 
 def stronger(left: Unknown, right: Unknown) -> Unknown:
-    """The one that decides what is said; of equals the first."""
+    """The one with the stronger cause; the first where both are equal."""
     return right if right.cause > left.cause else left
 
 
 def strongest(values: Sequence[Any]) -> Unknown | None:
-    """The strongest unknown among values, None where all are known at the top.
+    """The strongest unknown among values, not inside lists; None where all are known.
 
-    What is made of a symbol is not the symbol any more: N + 1 must not count as equal to N.
+    The result has no symbol, because it stands for a value computed from it: N + 1 must not equal N.
     """
     unknown = [value for value in values if type(value) is Unknown]
     if not unknown:
@@ -88,7 +91,7 @@ def strongest(values: Sequence[Any]) -> Unknown | None:
 
 
 def undefined(reason: str) -> Unknown:
-    """A value no text defines."""
+    """The unknown of a value that no text defines."""
     return Unknown(Cause.UNDEFINED, reason)
 
 
@@ -101,7 +104,7 @@ def first_unknown(value: Any) -> Unknown | None:
 
 
 class Evaluator:
-    """The three-valued domain of `expression.Domain`; one object for each evaluation, because it counts fuel."""
+    """The domain of facts in Kleene's three-valued logic; one object for each evaluation, because it counts fuel."""
 
     def __init__(self, fuel: int = FUEL) -> None:
         self.fuel = fuel
@@ -110,7 +113,7 @@ class Evaluator:
         """Count element visits.
 
         Raises:
-            OutOfFuel: when more than the allowed number were made.
+            OutOfFuel: more visits than allowed.
         """
         self.fuel -= amount
         if self.fuel < 0:
@@ -153,7 +156,7 @@ class Evaluator:
             return unknown
         if type(left) is float or type(right) is float:
             if any(type(side) is float and not isfinite(side) for side in (left, right)):
-                return undefined(f"{number(left)} {sign} {number(right)} is no operation on real numbers")
+                return undefined(f"{number(left)} {sign} {number(right)} is not defined on real numbers")
             left, right = Fraction(left), Fraction(right)
         if sign in ("//", "%") and right <= 0:
             return undefined(f"the divisor {number(right)} is not positive")
@@ -200,7 +203,7 @@ class Evaluator:
         return found
 
     def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
-        """Kleene's conjunction of values already known."""
+        """Kleene's conjunction of evaluated conditions."""
         if False in truths:
             return False
         unknown = strongest(truths)
@@ -264,8 +267,8 @@ class Evaluator:
             return unknown
         if name == "range":
             whole = all(type(each) is int for each in arguments)
-            return self._range(*arguments) if whole else undefined("a range of no whole numbers")
-        return getattr(self, f"_{name}")(arguments[0])
+            return self._range(*arguments) if whole else undefined("an argument of range is not a whole number")
+        return _FUNCTIONS[name](self, arguments[0])
 
     def _range(self, first: int, last: int | None = None) -> tuple[int, ...]:
         numbers = range(first) if last is None else range(first, last)
@@ -293,7 +296,7 @@ class Evaluator:
         return self._number(sum, sequence)
 
     def _product(self, sequence: tuple[Any, ...]) -> Any:
-        self.spend(len(sequence) ** 2 // 64)  # each factor lengthens the number the next one is multiplied with
+        self.spend(len(sequence) ** 2 // 64)  # each factor makes the product longer
         return 0 if 0 in sequence else self._number(prod, sequence)
 
     def _max(self, sequence: tuple[Any, ...]) -> Any:
@@ -308,8 +311,8 @@ class Evaluator:
         return function(sequence) if unknown is None else unknown
 
     def word(self, word: BuiltIn, arguments: Sequence[Any]) -> Any:
-        """The function itself where all is known, else its source: that decides what does not need the unknown part."""
-        self.spend(1 + _size(arguments) // 16)  # a plain loop: an item costs a fraction of a visit of the walker
+        """Call the function where all arguments are known; else interpret its source, which may not need them all."""
+        self.spend(1 + _size(arguments) // 16)  # a Python loop: an item costs a fraction of an interpreted visit
         if first_unknown(tuple(arguments)) is not None:
             return word.interpret(self, arguments)
         try:
@@ -326,17 +329,30 @@ class Evaluator:
         return undefined(reason)
 
 
+_FUNCTIONS: Mapping[str, Callable[[Evaluator, tuple[Any, ...]], Any]] = {
+    "len": Evaluator._len,
+    "all": Evaluator._all,
+    "any": Evaluator._any,
+    "distinct": Evaluator._distinct,
+    "sum": Evaluator._sum,
+    "product": Evaluator._product,
+    "max": Evaluator._max,
+    "min": Evaluator._min,
+}
+"""The functions of one list; `stated` and `range` take other arguments."""
+
+
 def _call(body: Callable[[Any], Any], item: Any) -> Thunk:
     return lambda: body(item)
 
 
 def frozen(value: Any) -> Any:
-    """A value whose lists, at any depth, are tuples: what a word gives, as a fact."""
+    """The value with lists at any depth replaced by tuples: the result of a built-in function as a fact."""
     return tuple([frozen(item) for item in value]) if isinstance(value, list) else value
 
 
 def _size(arguments: Sequence[Any]) -> int:
-    """A bound on the work of a word: it visits each item of a list of lists once for each place of the longest one."""
+    """A bound on the work of a built-in function: each item of a list of lists, once for each place of the longest."""
     lists = [argument for argument in arguments if type(argument) is tuple]
     inner = [max([len(item) for item in each if type(item) is tuple], default=1) for each in lists]
     return 1 + sum(len(each) * (1 + longest) for each, longest in zip(lists, inner, strict=True))

@@ -1,7 +1,7 @@
-"""The reading that explains a failure: which part does not hold, with the values it was judged on.
+"""The explanation of a failure: which part of a rule does not hold, with the values it was evaluated on.
 
-`X[1].shape[0] = 3, needs == X[0].shape[0] = 2`.  It is asked only after a rule failed or could not be decided, walks
-the same expression over the same facts, and keeps beside every value the text it came from.
+`X[1].shape[0] = 3, needs == X[0].shape[0] = 2`.  The explainer runs only after a rule failed or could not be decided.
+It interprets the same expression on the same facts and keeps with every value its source text.
 """
 
 from __future__ import annotations
@@ -12,80 +12,80 @@ from typing import Any, NamedTuple
 
 from sonnx.base.escaping import escape, number, quote
 from sonnx.language.domain import BuiltIn, Expression, Thunk
-from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, TensorFacts, Unknown
+from sonnx.language.evaluator import TOO_LONG, Cause, Evaluator, OutOfFuel, TensorFacts, Unknown
 
-LONGEST = 8
+MAX_SHOWN_ITEMS = 8
 """Items of a list shown in a message."""
 
 
 COMPARE, ADD, MULTIPLY, NEGATE, ATOM = 4, 5, 6, 7, 9
-"""How tightly the parts of a text bind, as in the rule language."""
+"""How tightly the parts of a source text bind, as in the rule language."""
 
 
 class Explained(NamedTuple):
-    """A value, the text that names it, and for a condition why it does not hold."""
+    """A value, its source text, and of a condition the reason why it does not hold."""
 
     value: Any
     text: str
     why: str = ""
     weak: bool = False
-    """Whether the reason is only that something else holds: a filter, which needs no mention."""
+    """Whether the reason is only that a filter holds; messages leave it out."""
     strength: int = ATOM
-    """How tightly the text binds: it evaluates to the value wherever it stands."""
-    asked: tuple[str, str] = ("", "")
-    """Of a comparison that fails: the left side with its value, and what is needed of it."""
+    """How tightly the text binds; in parentheses where its place asks for more it evaluates to the value."""
+    comparison: tuple[str, str] = ("", "")
+    """Of a comparison the left side with its value, and what it needs."""
     items: tuple[Explained, ...] | None = None
     """The items of a list that is written out, each under its own name."""
 
 
 def explain(expression: Expression, environment: Mapping[str, Any]) -> str:
-    """Half a sentence: what the model states where the expression does not hold, "" where nothing can be said."""
-    said = {name: Explained(value, name, f"{name} does not hold") for name, value in environment.items()}
+    """Half a sentence: what the model states where the expression does not hold, "" where there is nothing to say."""
+    explained = {name: Explained(value, name, f"{name} does not hold") for name, value in environment.items()}
     try:
-        found: Explained = expression.evaluate(Explainer(), said)
+        found: Explained = expression.evaluate(Explainer(), explained)
     except OutOfFuel:
-        return "the lists are too long to be judged"
+        return TOO_LONG
     if isinstance(found.value, Unknown):
         return found.value.reason
     return found.why
 
 
 def show(value: Any) -> str:
-    """A fact as the messages print it: lists in brackets, strings in double quotes, an unknown with its reason."""
+    """A fact as messages print it: lists in brackets, strings in double quotes, the name of a symbolic dimension."""
     if isinstance(value, Unknown):
         return quote(value.symbol) if value.symbol else "not known"
     if isinstance(value, tuple) and not isinstance(value, TensorFacts):
-        items = [show(item) for item in value[:LONGEST]]
-        more = f", … ({len(value)} in all)" if len(value) > LONGEST else ""
+        items = [show(item) for item in value[:MAX_SHOWN_ITEMS]]
+        more = f", … ({len(value)} in all)" if len(value) > MAX_SHOWN_ITEMS else ""
         return f"[{', '.join(items)}{more}]"
     if isinstance(value, str):
         return f'"{escape(value)}"'
     return number(value) if isinstance(value, int | Fraction) and type(value) is not bool else str(value)
 
 
-def _with_value(said: Explained) -> str:
-    shown, literal = show(said.value), said.text.startswith('["')
-    return said.text if literal or said.text == shown else f"{said.text} = {shown}"
+def _with_value(part: Explained) -> str:
+    shown, literal = show(part.value), part.text.startswith('["')
+    return part.text if literal or part.text == shown else f"{part.text} = {shown}"
 
 
-def _within(said: Explained, strength: int) -> str:
-    """The text, in brackets where it binds less tightly than its place asks for."""
-    return said.text if said.strength >= strength else f"({said.text})"
+def _within(part: Explained, strength: int) -> str:
+    """The text, in parentheses where it binds less tightly than its place asks for."""
+    return part.text if part.strength >= strength else f"({part.text})"
 
 
 def _alternatives(failed: Sequence[Explained]) -> str:
-    """Why none of several conditions holds, of which one would do."""
-    subjects = {said.asked[0] for said in failed}
+    """Why none of several conditions holds, one of which would suffice."""
+    subjects = {each.comparison[0] for each in failed}
     if len(subjects) == 1 and "" not in subjects:
-        return f"{subjects.pop()}, needs {' or '.join(dict.fromkeys(said.asked[1] for said in failed))}"
-    return ", or else ".join(dict.fromkeys(said.why for said in failed if said.why))
+        return f"{subjects.pop()}, needs {' or '.join(dict.fromkeys(each.comparison[1] for each in failed))}"
+    return ", or else ".join(dict.fromkeys(each.why for each in failed if each.why))
 
 
 class Explainer:
-    """The domain of said values, see `domain.Domain`; judging is left to `Facts`."""
+    """The domain of explained values, see `domain.Domain`; their facts come from the evaluator."""
 
     def __init__(self) -> None:
-        self.facts = Evaluator()
+        self.evaluator = Evaluator()
 
     def constant(self, value: int | float | str) -> Explained:
         return Explained(value, show(value))
@@ -95,54 +95,55 @@ class Explainer:
         return Explained(tuple(item.value for item in items), text, items=tuple(items))
 
     def field(self, value: Explained, name: str) -> Explained:
-        return Explained(self.facts.field(value.value, name), f"{_within(value, ATOM)}.{name}")
+        return Explained(self.evaluator.field(value.value, name), f"{_within(value, ATOM)}.{name}")
 
     def item(self, sequence: Explained, index: Explained) -> Explained:
         text = f"{_within(sequence, ATOM)}[{show(index.value)}]"
-        return Explained(self.facts.item(sequence.value, index.value), text)
+        return Explained(self.evaluator.item(sequence.value, index.value), text)
 
     def part(self, sequence: Explained, start: Explained | None, stop: Explained | None) -> Explained:
         first, last = (start and start.value), (stop and stop.value)
         edges = f"{'' if first is None else show(first)}:{'' if last is None else show(last)}"
-        return Explained(self.facts.part(sequence.value, first, last), f"{_within(sequence, ATOM)}[{edges}]")
+        return Explained(self.evaluator.part(sequence.value, first, last), f"{_within(sequence, ATOM)}[{edges}]")
 
     def arithmetic(self, sign: str, left: Explained, right: Explained) -> Explained:
         strength = ADD if sign in "+-" else MULTIPLY
         text = f"{_within(left, strength)} {sign} {_within(right, strength + (sign != '+'))}"
-        return Explained(self.facts.arithmetic(sign, left.value, right.value), text, strength=strength)
+        return Explained(self.evaluator.arithmetic(sign, left.value, right.value), text, strength=strength)
 
     def negative(self, value: Explained) -> Explained:
-        return Explained(self.facts.negative(value.value), f"-{_within(value, NEGATE)}", strength=NEGATE)
+        return Explained(self.evaluator.negative(value.value), f"-{_within(value, NEGATE)}", strength=NEGATE)
 
     def compare(self, sign: str, left: Explained, right: Explained) -> Explained:
-        value = self.facts.compare(sign, left.value, right.value)
+        value = self.evaluator.compare(sign, left.value, right.value)
         text = f"{_within(left, ADD)} {sign} {_within(right, ADD)}"
-        asked = (_with_value(left), f"{sign} {_with_value(right)}")
-        return Explained(value, text, f"{asked[0]}, needs {asked[1]}", strength=COMPARE, asked=asked)
+        subject, needs = _with_value(left), f"{sign} {_with_value(right)}"
+        return Explained(value, text, f"{subject}, needs {needs}", strength=COMPARE, comparison=(subject, needs))
 
     def conjunction(self, parts: Sequence[Thunk]) -> Explained:
         unknown: Explained | None = None
         for part in parts:
-            said: Explained = part()
-            if said.value is False:
-                return said
-            if isinstance(said.value, Unknown):
-                unknown = unknown or said
+            explained: Explained = part()
+            if explained.value is False:
+                return explained
+            if isinstance(explained.value, Unknown):
+                unknown = unknown or explained
         return unknown or Explained(True, "")
 
     def disjunction(self, parts: Sequence[Thunk]) -> Explained:
         failed: list[Explained] = []
         for part in parts:
-            said: Explained = part()
-            if said.value is not False:
-                return said
-            failed.append(said)
-        told = [said for said in failed if not said.weak] or failed
-        return Explained(False, "", _alternatives(told), asked=told[0].asked if len(told) == 1 else ("", ""))
+            explained: Explained = part()
+            if explained.value is not False:
+                return explained
+            failed.append(explained)
+        reported = [each for each in failed if not each.weak] or failed
+        comparison = reported[0].comparison if len(reported) == 1 else ("", "")
+        return Explained(False, "", _alternatives(reported), comparison=comparison)
 
     def negation(self, value: Explained) -> Explained:
-        told = value.why.replace(", needs ", ", must not be ") if ", needs " in value.why else f"{value.text} holds"
-        return Explained(self.facts.negation(value.value), f"not {value.text}", told, weak=True)
+        why = value.why.replace(", needs ", ", must not be ") if ", needs " in value.why else f"{value.text} holds"
+        return Explained(self.evaluator.negation(value.value), f"not {value.text}", why, weak=True)
 
     def choice(self, condition: Explained, then: Thunk, otherwise: Thunk) -> Explained:
         if isinstance(condition.value, Unknown):
@@ -165,7 +166,7 @@ class Explainer:
         body: Callable[[Explained], Explained],
         where: Callable[[Explained], Explained] | None,
     ) -> Explained:
-        value = self.facts.collect(
+        value = self.evaluator.collect(
             variable,
             sequence.value,
             lambda item: body(Explained(item, variable)).value,
@@ -177,28 +178,28 @@ class Explainer:
         return Explained(value, text)
 
     def flatten(self, lists: Explained) -> Explained:
-        return Explained(self.facts.flatten(lists.value), lists.text)
+        return Explained(self.evaluator.flatten(lists.value), lists.text)
 
     def function(self, name: str, arguments: Sequence[Explained]) -> Explained:
-        value = self.facts.function(name, [argument.value for argument in arguments])
+        value = self.evaluator.function(name, [argument.value for argument in arguments])
         text = f"{name}({', '.join(argument.text for argument in arguments)})"
         if name == "stated" and value is False:
             return Explained(value, text, arguments[0].value.reason)
         return Explained(value, text, f"{_with_value(arguments[0])}" if name == "distinct" else f"{text} does not hold")
 
     def word(self, word: BuiltIn, arguments: Sequence[Explained]) -> Explained:
-        value = self.facts.word(word, [argument.value for argument in arguments])
+        value = self.evaluator.word(word, [argument.value for argument in arguments])
         text = f"{word.name}({', '.join(argument.text for argument in arguments)})"
         if value is not False:
             return Explained(value, text)
         return Explained(value, text, "; ".join(_with_value(argument) for argument in arguments))
 
     def fold(self, word: BuiltIn, sequence: Explained, start: Explained) -> Explained:
-        value = self.facts.fold(word, sequence.value, start.value)
+        value = self.evaluator.fold(word, sequence.value, start.value)
         return Explained(value, f"reduce({word.name}, {sequence.text}, {start.text})")
 
     def undefined(self, reason: str) -> Explained:
-        return Explained(self.facts.undefined(reason), "undefined")
+        return Explained(self.evaluator.undefined(reason), "undefined")
 
 
 def _apply(body: Callable[[Explained], Explained], item: Explained) -> Thunk:
@@ -206,7 +207,7 @@ def _apply(body: Callable[[Explained], Explained], item: Explained) -> Thunk:
 
 
 def _items(sequence: Explained) -> list[Explained]:
-    """Each item under the name `sequence[i]`; an index of a range is a number that needs no name."""
+    """Each item with the text `sequence[i]`; an item of a range with its number."""
     if sequence.text.startswith("range("):
         return [Explained(item, show(item)) for item in sequence.value]
     if sequence.items is not None:

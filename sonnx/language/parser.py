@@ -1,8 +1,8 @@
-"""The rule language: a small subset of Python expressions, parsed once and read in several ways.
+"""The parser of the rule language: a small subset of Python expressions, parsed once and interpreted in several ways.
 
 A text such as ``all(s > 0 for s in strides)`` becomes closures over a *domain*.  The domain decides what a value is:
-facts of a model, kinds, Z3 terms, formulas for print.  There is one walker, here; a reading is a class with the methods
-of `domain.Domain`.  docs/rule-language.md describes the language for people who write rules.
+facts of a model, types, SMT terms, printed formulas.  The syntax tree is walked only here; an interpretation is a class
+with the methods of `domain.Domain`.  docs/rule-language.md describes the language for people who write rules.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sonnx.language import builtins as _words
+from sonnx.language import builtins
 from sonnx.language.domain import BuiltIn, Domain, Environment, Expression, RuleError, Run, Thunk, Value
 
 FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "all": 1, "any": 1, "distinct": 1,
              "stated": 1}  # fmt: skip
-"""Functions every reading knows, with their number of arguments at most."""
+"""The functions of every domain, with their largest number of arguments."""
 ASKED = frozenset({"written", "given", "constant"})
-"""Facts about a name rather than about its value: the environment answers them under the text of the call."""
+"""Questions about a name, not about its value: the environment has the answer under the source text of the call."""
 FIELDS = frozenset(
     {"shape", "rank", "type", "values", "kind", "holds_sparse", "written", "value_when_absent", "connected"}
 )
@@ -33,45 +33,46 @@ _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.G
 
 @cache
 def parse(text: str) -> Expression:
-    """The expression a text states.
+    """The expression in a source text.
 
     Raises:
-        RuleError: where the text is not of the language; the message names the construct.
+        RuleError: the text is not of the language; the message names the construct.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise RuleError(f"{text!r} is no expression: {getattr(error, 'msg', None) or error}") from error
-    walker = _Walker(text, words())
+        raise RuleError(f"{text!r} is not an expression: {getattr(error, 'msg', None) or error}") from error
+    parser = _Parser(text, words())
     try:
-        run = walker.walk(tree.body, frozenset())
-        over = _ranged_over(walker, tree.body)
+        run = parser.expression(tree.body, frozenset())
+        over = _ranged_over(parser, tree.body)
     except RecursionError:
         raise RuleError(f"{text[:40]!r}… is nested too deeply") from None
     return Expression(
-        text, frozenset(walker.free), run, tree.body, tuple(walker.used), frozenset(walker.variables), over
+        text, frozenset(parser.free), run, tree.body, tuple(parser.used), frozenset(parser.variables), over
     )
 
 
 def operand(text: str) -> str:
-    """A text as one side of a comparison: in brackets where it would bind less than that."""
+    """A source text as one side of a comparison: in parentheses where it binds less tightly."""
     loose = isinstance(ast.parse(text, mode="eval").body, ast.IfExp | ast.BoolOp | ast.Compare)
     return f"({text})" if loose else text
 
 
-def _ranged_over(walker: _Walker, tree: ast.expr) -> tuple[str, Run] | None:
+def _ranged_over(parser: _Parser, tree: ast.expr) -> tuple[str, Run] | None:
     match tree:
         case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[clause, *_])]):
-            return ast.unparse(clause.iter), walker.walk(clause.iter, frozenset())
+            return ast.unparse(clause.iter), parser.expression(clause.iter, frozenset())
         case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="any"), args=[ast.GeneratorExp() as loop])):
-            return ast.unparse(loop.generators[0].iter), walker.walk(loop.generators[0].iter, frozenset())
+            clause = loop.generators[0]
+            return ast.unparse(clause.iter), parser.expression(clause.iter, frozenset())
         case ast.BoolOp(op=ast.Or(), values=[first, *_]):
-            return _ranged_over(walker, first)
+            return _ranged_over(parser, first)
     return None
 
 
-class _Walker:
-    """Turns the syntax tree of one text into closures and notes the free names."""
+class _Parser:
+    """Turns the syntax tree of one text into closures; collects its free names, built-in functions and variables."""
 
     def __init__(self, text: str, known: Mapping[str, BuiltIn]) -> None:
         self.text = text
@@ -83,20 +84,19 @@ class _Walker:
     def refuse(self, construct: str) -> RuleError:
         return RuleError(f"the rule language has no {construct}: {self.text!r}")
 
-    def walk(self, tree: ast.expr, bound: frozenset[str]) -> Run:
-        method = getattr(self, f"walk_{type(tree).__name__}", None)
+    def expression(self, tree: ast.expr, bound: frozenset[str]) -> Run:
+        method = _CONSTRUCTS.get(type(tree))
         if method is None:
             raise self.refuse(f"{type(tree).__name__} ({ast.unparse(tree)})")
-        run: Run = method(tree, bound)
-        return run
+        return method(self, tree, bound)
 
-    def walk_Constant(self, tree: ast.Constant, bound: frozenset[str]) -> Run:  # noqa: N802
+    def _constant(self, tree: ast.Constant, bound: frozenset[str]) -> Run:
         value = tree.value
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise self.refuse(f"constant {value!r}; it has numbers and strings")
         return lambda domain, environment: domain.constant(value)
 
-    def walk_Name(self, tree: ast.Name, bound: frozenset[str]) -> Run:  # noqa: N802
+    def _name(self, tree: ast.Name, bound: frozenset[str]) -> Run:
         name = tree.id
         if name in FUNCTIONS or name in ASKED or name in self.known:
             raise self.refuse(f"function as a value ({name})")
@@ -104,43 +104,41 @@ class _Walker:
             self.free.add(name)
         return lambda domain, environment: environment[name]
 
-    def walk_List(self, tree: ast.List | ast.Set, bound: frozenset[str]) -> Run:  # noqa: N802
-        items = [self.walk(item, bound) for item in tree.elts]
+    def _listing(self, tree: ast.List | ast.Set, bound: frozenset[str]) -> Run:
+        items = [self.expression(item, bound) for item in tree.elts]
         return lambda domain, environment: domain.listing([item(domain, environment) for item in items])
 
-    walk_Set = walk_List  # noqa: N815
-
-    def walk_Attribute(self, tree: ast.Attribute, bound: frozenset[str]) -> Run:  # noqa: N802
-        name, value = tree.attr, self.walk(tree.value, bound)
+    def _field(self, tree: ast.Attribute, bound: frozenset[str]) -> Run:
+        name, value = tree.attr, self.expression(tree.value, bound)
         if name not in FIELDS:
             raise self.refuse(f"field .{name}; it has {', '.join(sorted(FIELDS))}")
         return lambda domain, environment: domain.field(value(domain, environment), name)
 
-    def walk_Subscript(self, tree: ast.Subscript, bound: frozenset[str]) -> Run:  # noqa: N802
-        sequence = self.walk(tree.value, bound)
+    def _subscript(self, tree: ast.Subscript, bound: frozenset[str]) -> Run:
+        sequence = self.expression(tree.value, bound)
         if not isinstance(tree.slice, ast.Slice):
-            index = self.walk(tree.slice, bound)
+            index = self.expression(tree.slice, bound)
             return lambda domain, environment: domain.item(sequence(domain, environment), index(domain, environment))
         if tree.slice.step is not None:
             raise self.refuse("slice with a step")
-        start, stop = (edge and self.walk(edge, bound) for edge in (tree.slice.lower, tree.slice.upper))
+        start, stop = (edge and self.expression(edge, bound) for edge in (tree.slice.lower, tree.slice.upper))
         return lambda domain, environment: domain.part(
             sequence(domain, environment),
             start and start(domain, environment),
             stop and stop(domain, environment),
         )
 
-    def walk_BinOp(self, tree: ast.BinOp, bound: frozenset[str]) -> Run:  # noqa: N802
+    def _arithmetic(self, tree: ast.BinOp, bound: frozenset[str]) -> Run:
         sign = _SIGNS.get(type(tree.op))
         if sign is None:
             raise self.refuse(f"operator {type(tree.op).__name__} ({ast.unparse(tree)}); it has + - * // %")
-        left, right = self.walk(tree.left, bound), self.walk(tree.right, bound)
+        left, right = self.expression(tree.left, bound), self.expression(tree.right, bound)
         return lambda domain, environment: domain.arithmetic(
             sign, left(domain, environment), right(domain, environment)
         )
 
-    def walk_UnaryOp(self, tree: ast.UnaryOp, bound: frozenset[str]) -> Run:  # noqa: N802
-        operand = self.walk(tree.operand, bound)
+    def _unary(self, tree: ast.UnaryOp, bound: frozenset[str]) -> Run:
+        operand = self.expression(tree.operand, bound)
         if isinstance(tree.op, ast.Not):
             return lambda domain, environment: domain.negation(operand(domain, environment))
         if isinstance(tree.op, ast.USub):
@@ -150,8 +148,8 @@ class _Walker:
             return lambda domain, environment: domain.negative(operand(domain, environment))
         raise self.refuse(f"operator {type(tree.op).__name__} ({ast.unparse(tree)})")
 
-    def walk_Compare(self, tree: ast.Compare, bound: frozenset[str]) -> Run:  # noqa: N802
-        operands = [self.walk(operand, bound) for operand in (tree.left, *tree.comparators)]
+    def _comparison(self, tree: ast.Compare, bound: frozenset[str]) -> Run:
+        operands = [self.expression(operand, bound) for operand in (tree.left, *tree.comparators)]
         signs = [_COMPARISONS.get(type(operator), "") for operator in tree.ops]
         if "" in signs:
             raise self.refuse(f"comparison {ast.unparse(tree)}")
@@ -168,25 +166,25 @@ class _Walker:
 
         return chain
 
-    def walk_BoolOp(self, tree: ast.BoolOp, bound: frozenset[str]) -> Run:  # noqa: N802
-        parts = [self.walk(part, bound) for part in tree.values]
+    def _connective(self, tree: ast.BoolOp, bound: frozenset[str]) -> Run:
+        parts = [self.expression(part, bound) for part in tree.values]
         if isinstance(tree.op, ast.And):
             return lambda domain, environment: domain.conjunction([_later(p, domain, environment) for p in parts])
         return lambda domain, environment: domain.disjunction([_later(p, domain, environment) for p in parts])
 
-    def walk_IfExp(self, tree: ast.IfExp, bound: frozenset[str]) -> Run:  # noqa: N802
-        return choose(self.walk(tree.test, bound), self.walk(tree.body, bound), self.walk(tree.orelse, bound))
+    def _choice(self, tree: ast.IfExp, bound: frozenset[str]) -> Run:
+        return choose(
+            self.expression(tree.test, bound), self.expression(tree.body, bound), self.expression(tree.orelse, bound)
+        )
 
-    def walk_ListComp(self, tree: ast.ListComp | ast.GeneratorExp, bound: frozenset[str]) -> Run:  # noqa: N802
+    def _comprehension(self, tree: ast.ListComp | ast.GeneratorExp, bound: frozenset[str]) -> Run:
         return self._loop(tree.generators, tree.elt, bound)
-
-    walk_GeneratorExp = walk_ListComp  # noqa: N815
 
     def _loop(self, clauses: list[ast.comprehension], element: ast.expr, bound: frozenset[str]) -> Run:
         variable, sequence, inner_names = self._clause(clauses[0], bound)
         where = self._where(clauses[0], inner_names)
         deeper = len(clauses) > 1
-        body = self._loop(clauses[1:], element, inner_names) if deeper else self.walk(element, inner_names)
+        body = self._loop(clauses[1:], element, inner_names) if deeper else self.expression(element, inner_names)
 
         def loop(domain: Domain, environment: Environment) -> Value:
             condition = where and _bind(where, domain, environment, variable)
@@ -198,11 +196,15 @@ class _Walker:
         return loop
 
     def _quantified(self, name: str, clauses: list[ast.comprehension], element: ast.expr, bound: frozenset[str]) -> Run:
-        """All and any stop early, and a filter becomes part of the body: an unknown filter leaves the rest decided."""
+        """`all` and `any` stop early; a filter is part of the body, so that an unknown one leaves the rest decided."""
         variable, sequence, inner_names = self._clause(clauses[0], bound)
         where = self._where(clauses[0], inner_names)
         deeper = len(clauses) > 1
-        body = self._quantified(name, clauses[1:], element, inner_names) if deeper else self.walk(element, inner_names)
+        body = (
+            self._quantified(name, clauses[1:], element, inner_names)
+            if deeper
+            else self.expression(element, inner_names)
+        )
         if where is not None:
             body = _guarded(name, where, body)
         return lambda domain, environment: domain.quantify(
@@ -216,57 +218,78 @@ class _Walker:
         if variable in bound or variable in FUNCTIONS or variable in self.known:
             raise RuleError(f"the loop variable {variable} hides another name: {self.text!r}")
         self.variables.add(variable)
-        return variable, self.walk(clause.iter, bound), bound | {variable}
+        return variable, self.expression(clause.iter, bound), bound | {variable}
 
     def _where(self, clause: ast.comprehension, bound: frozenset[str]) -> Run | None:
         if not clause.ifs:
             return None
-        parts = [self.walk(condition, bound) for condition in clause.ifs]
+        parts = [self.expression(condition, bound) for condition in clause.ifs]
         if len(parts) == 1:
             return parts[0]
         return lambda domain, environment: domain.conjunction([_later(p, domain, environment) for p in parts])
 
-    def walk_Call(self, tree: ast.Call, bound: frozenset[str]) -> Run:  # noqa: N802
+    def _call(self, tree: ast.Call, bound: frozenset[str]) -> Run:
         if not isinstance(tree.func, ast.Name):
             raise self.refuse(f"call of {ast.unparse(tree.func)}")
         name = tree.func.id
         if tree.keywords or any(isinstance(argument, ast.Starred) for argument in tree.args):
             raise self.refuse(f"keyword or starred argument ({ast.unparse(tree)})")
         if name in ASKED:
-            return self._asked(tree)
+            return self._question(tree)
         if name == "reduce":
             return self._reduce(tree, bound)
         if name in ("all", "any") and len(tree.args) == 1 and isinstance(tree.args[0], ast.GeneratorExp):
             return self._quantified(name, tree.args[0].generators, tree.args[0].elt, bound)
-        arguments = [self.walk(argument, bound) for argument in tree.args]
+        arguments = [self.expression(argument, bound) for argument in tree.args]
         if name in FUNCTIONS:
             if not 1 <= len(arguments) <= FUNCTIONS[name]:
                 raise RuleError(f"{name} takes {FUNCTIONS[name]} argument(s), not {len(arguments)}: {self.text!r}")
             return lambda domain, environment: domain.function(name, [a(domain, environment) for a in arguments])
-        word = self._word(name, tree)
-        if len(arguments) != len(word.parameters):
-            raise RuleError(f"{name} takes {len(word.parameters)} argument(s), not {len(arguments)}: {self.text!r}")
-        return lambda domain, environment: domain.word(word, [a(domain, environment) for a in arguments])
+        built_in = self._built_in(name, tree)
+        if len(arguments) != len(built_in.parameters):
+            raise RuleError(f"{name} takes {len(built_in.parameters)} argument(s), not {len(arguments)}: {self.text!r}")
+        return lambda domain, environment: domain.word(built_in, [a(domain, environment) for a in arguments])
 
-    def _asked(self, tree: ast.Call) -> Run:
+    def _question(self, tree: ast.Call) -> Run:
         if len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):
-            raise self.refuse(f"{ast.unparse(tree)}; it asks this of one name")
+            raise self.refuse(f"{ast.unparse(tree)}; its argument is one name")
         question = ast.unparse(tree)
         self.free.add(question)
         return lambda domain, environment: environment[question]
 
     def _reduce(self, tree: ast.Call, bound: frozenset[str]) -> Run:
         if len(tree.args) != 3 or not isinstance(tree.args[0], ast.Name):
-            raise self.refuse(f"{ast.unparse(tree)}; write reduce(word, list, start)")
-        word = self._word(tree.args[0].id, tree)
-        sequence, start = self.walk(tree.args[1], bound), self.walk(tree.args[2], bound)
-        return lambda domain, environment: domain.fold(word, sequence(domain, environment), start(domain, environment))
+            raise self.refuse(f"{ast.unparse(tree)}; write reduce(function, list, start)")
+        built_in = self._built_in(tree.args[0].id, tree)
+        sequence, start = self.expression(tree.args[1], bound), self.expression(tree.args[2], bound)
+        return lambda domain, environment: domain.fold(
+            built_in, sequence(domain, environment), start(domain, environment)
+        )
 
-    def _word(self, name: str, tree: ast.expr) -> BuiltIn:
+    def _built_in(self, name: str, tree: ast.expr) -> BuiltIn:
         if name not in self.known:
-            raise self.refuse(f"word {name} ({ast.unparse(tree)}); it has {', '.join(sorted(self.known))}")
+            raise self.refuse(f"built-in function {name} ({ast.unparse(tree)}); it has {', '.join(sorted(self.known))}")
         self.used.setdefault(name)
         return self.known[name]
+
+
+_CONSTRUCTS: Mapping[type[ast.expr], Callable[[_Parser, Any, frozenset[str]], Run]] = {
+    ast.Constant: _Parser._constant,
+    ast.Name: _Parser._name,
+    ast.List: _Parser._listing,
+    ast.Set: _Parser._listing,
+    ast.Attribute: _Parser._field,
+    ast.Subscript: _Parser._subscript,
+    ast.BinOp: _Parser._arithmetic,
+    ast.UnaryOp: _Parser._unary,
+    ast.Compare: _Parser._comparison,
+    ast.BoolOp: _Parser._connective,
+    ast.IfExp: _Parser._choice,
+    ast.ListComp: _Parser._comprehension,
+    ast.GeneratorExp: _Parser._comprehension,
+    ast.Call: _Parser._call,
+}
+"""The constructs of the language."""
 
 
 def _later(function: Callable[..., Value], *arguments: Any) -> Thunk:
@@ -290,7 +313,7 @@ def _guarded(name: str, where: Run, body: Run) -> Run:
 
 
 def choose(condition: Run, then: Run, otherwise: Run) -> Run:
-    """The run of `then if condition else otherwise`."""
+    """The closure of `then if condition else otherwise`."""
     return lambda domain, environment: domain.choice(
         condition(domain, environment),
         lambda: then(domain, environment),
@@ -300,28 +323,36 @@ def choose(condition: Run, then: Run, otherwise: Run) -> Run:
 
 @cache
 def words() -> Mapping[str, BuiltIn]:
-    """The words of `words.py`, in the order of the file: a word may use those above it."""
-    text = Path(_words.__file__).read_text(encoding="utf-8")
+    """The built-in functions of `builtins.py`, in the order of the file; each may call those above it."""
+    text = Path(builtins.__file__).read_text(encoding="utf-8")
     lines = text.splitlines()
     known: dict[str, BuiltIn] = {}
     for tree in ast.parse(text).body:
-        if isinstance(tree, ast.FunctionDef):  # its lines: ast.get_source_segment splits the whole file each time
-            source = "\n".join(lines[tree.lineno - 1 : tree.end_lineno])
-            known[tree.name] = _read_word(tree, source, known)
+        if isinstance(tree, ast.FunctionDef):
+            source = "\n".join(lines[tree.lineno - 1 : tree.end_lineno])  # get_source_segment is quadratic in the file
+            known[tree.name] = read_built_in(tree, source, known)
     return MappingProxyType(known)
 
 
-def _read_word(tree: ast.FunctionDef, source: str, known: Mapping[str, BuiltIn]) -> BuiltIn:
-    function = getattr(_words, tree.name)
-    walker = _Walker(source, known)
+def read_built_in(tree: ast.FunctionDef, source: str, known: Mapping[str, BuiltIn]) -> BuiltIn:
+    """The built-in function of a definition, which may call the `known` ones.
+
+    Raises:
+        RuleError: a statement or an expression is not of the rule language.
+    """
+    function = getattr(builtins, tree.name)
+    parser = _Parser(source, known)
     parameters = tuple(argument.arg for argument in tree.args.args)
     statements = tree.body[1:] if ast.get_docstring(tree) else tree.body
-    body = _read_body(walker, statements, frozenset(parameters))
-    return BuiltIn(tree.name, function, parameters, source, body, tuple(walker.used))
+    body = _read_body(parser, statements, frozenset(parameters))
+    return BuiltIn(tree.name, function, parameters, source, body, tuple(parser.used))
+
+
+_read_word = read_built_in  # the name that sonnx.prover.word_terms imports
 
 
 def with_inner(used: Iterable[str]) -> set[str]:
-    """The words, and those their sources use, at any depth."""
+    """The built-in functions with those they call, at any depth."""
     waiting, found = list(used), set[str]()
     while waiting:
         name = waiting.pop()
@@ -331,13 +362,15 @@ def with_inner(used: Iterable[str]) -> set[str]:
     return found
 
 
-def _read_body(walker: _Walker, statements: list[ast.stmt], bound: frozenset[str]) -> Run:
-    """`if condition: …` then the rest, `return expression`, `raise Undefined("reason")`: nothing else is a word."""
+def _read_body(parser: _Parser, statements: list[ast.stmt], bound: frozenset[str]) -> Run:
+    """The closure of a body: `if condition: …` and the rest, `return expression`, or `raise Undefined("reason")`."""
     match statements:
         case [ast.Return(value=ast.expr() as value)]:
-            return walker.walk(value, bound)
+            return parser.expression(value, bound)
         case [ast.Raise(exc=ast.Call(func=ast.Name(id="Undefined"), args=[ast.Constant(value=str() as reason)]))]:
             return lambda domain, environment: domain.undefined(reason)
         case [ast.If(test=test, body=body, orelse=[]), *rest] if rest:
-            return choose(walker.walk(test, bound), _read_body(walker, body, bound), _read_body(walker, rest, bound))
-    raise walker.refuse(f"such statement: {ast.unparse(statements[0]) if statements else 'nothing'}")
+            return choose(
+                parser.expression(test, bound), _read_body(parser, body, bound), _read_body(parser, rest, bound)
+            )
+    raise parser.refuse(f"such statement: {ast.unparse(statements[0]) if statements else 'nothing'}")

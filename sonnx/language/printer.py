@@ -1,6 +1,6 @@
-"""The reading for documents: a rule as a formula, in plain text or MathML.
+"""The printer of the rule language: a rule as a formula, in plain text or MathML.
 
-Both come from one tree of marks, so that a page and a terminal show the same formula.
+Both are made from one tree of marks, so that a page and a terminal show the same formula.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _name(name: str) -> Mark:
     question, bracket, subject = name.partition("(")
     if not bracket:
         return Mark("mi", name)
-    said = {"written": " is written", "given": " is connected", "constant": " is constant"}[question]
-    return _row(Mark("mi", subject.rstrip(")")), Mark("mtext", said), strength=COMPARE)
+    predicate = {"written": " is written", "given": " is connected", "constant": " is constant"}[question]
+    return _row(Mark("mi", subject.rstrip(")")), Mark("mtext", predicate), strength=COMPARE)
 
 
 def _row(*parts: Mark, strength: int = ATOM) -> Mark:
@@ -59,7 +59,7 @@ def _sign(text: str) -> Mark:
 
 
 def _within(mark: Mark, strength: int) -> Mark:
-    """The mark in parentheses where it binds less tightly than its place asks for."""
+    """The mark, in parentheses where it binds less tightly than its place requires."""
     return mark if mark.strength >= strength else _row(_sign("("), mark, _sign(")"))
 
 
@@ -92,7 +92,7 @@ def _mathml(mark: Mark) -> str:
 
 
 class Printer:
-    """The domain of marks, see `domain.Domain`."""
+    """The domain of printed formulas, see `domain.Domain`."""
 
     def constant(self, value: int | float | str) -> Mark:
         return Mark("mtext", f'"{value}"') if isinstance(value, str) else Mark("mn", str(value))
@@ -121,7 +121,7 @@ class Printer:
 
     def compare(self, sign: str, left: Mark, right: Mark) -> Mark:
         if sign in ("in", "not in") and right.parts and right.parts[0] == _sign("[") and right.parts[-1] == _sign("]"):
-            right = _row(_sign("{"), *right.parts[1:-1], _sign("}"))  # a list that is only asked for members is a set
+            right = _row(_sign("{"), *right.parts[1:-1], _sign("}"))  # a list whose members only are tested is a set
         return _row(_within(left, ADD), _sign(_SIGNS.get(sign, sign)), _within(right, ADD), strength=COMPARE)
 
     def conjunction(self, parts: Sequence[Thunk]) -> Mark:

@@ -1,7 +1,7 @@
-"""Derived padding, and bounds brought into their axes: what rewrites of models compute with.
+"""Integer functions that rewrites of models use: padding that auto_pad derives, bounds of Slice inside their axes.
 
-Functions on integers, which the theorems of `proofs/rewrites.py` are about; they stand outside `sonnx/fix/`, so that
-what proves them does not load what rewrites.
+The theorems of `proofs/rewrites.py` are about these functions.  They are not in `sonnx/rewriter/`, because the prover
+must not import it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ another way without switching anything off.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import cache
 from typing import NamedTuple
 
@@ -39,11 +40,29 @@ class Equality(NamedTuple):
 @cache
 def reads(expression: Expression) -> frozenset[Read]:
     """The fields an expression reads, each with the name it is read of."""
-    loops = dict(_loops(expression.tree))
-    found = (
-        (_root(each.value, loops), each.attr) for each in ast.walk(expression.tree) if isinstance(each, ast.Attribute)
+    return frozenset(_reads(expression.tree, {}))
+
+
+@cache
+def fields(expression: Expression) -> frozenset[str]:
+    """The names of the fields an expression reads, of any value."""
+    return frozenset(each.attr for each in ast.walk(expression.tree) if isinstance(each, ast.Attribute))
+
+
+@cache
+def functions(expression: Expression) -> frozenset[str]:
+    """The names of the functions an expression calls: built-in functions, loops such as all(...), and questions."""
+    return frozenset(name for name, _ in _calls(expression))
+
+
+@cache
+def computes(expression: Expression) -> bool:
+    """Whether an expression computes numbers or compares their sizes: arithmetic, <, <=, > or >=."""
+    return any(
+        isinstance(each, ast.BinOp)
+        or (isinstance(each, ast.Compare) and any(isinstance(sign, _ORDER) for sign in each.ops))
+        for each in ast.walk(expression.tree)
     )
-    return frozenset(Read(name, field) for name, field in found if name)
 
 
 @cache
@@ -69,10 +88,9 @@ def arguments_of(expression: Expression, name: str) -> tuple[tuple[Expression, .
 @cache
 def equalities(expression: Expression) -> tuple[Equality, ...]:
     """The equalities an expression demands: itself, or the parts of an outermost `and`."""
-    parts = expression.tree.values if _is_conjunction(expression.tree) else [expression.tree]
     return tuple(
         Equality(parse(ast.unparse(part.left)), parse(ast.unparse(part.comparators[0])))
-        for part in parts
+        for part in _conjuncts(expression.tree)
         if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq)
     )
 
@@ -84,8 +102,25 @@ def strings(expression: Expression) -> frozenset[str]:
     return frozenset(value for value in constants if isinstance(value, str))
 
 
-def _is_conjunction(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
+@cache
+def without_listed_strings(expression: Expression) -> Expression:
+    """The expression with each list of strings emptied: equal for rules that differ only in, say, allowed types."""
+    return parse(ast.unparse(_EmptyStringLists().visit(deepcopy(expression.tree))))
+
+
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+class _EmptyStringLists(ast.NodeTransformer):
+    def visit_List(self, tree: ast.List) -> ast.expr:
+        if all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in tree.elts):
+            return ast.List([], tree.ctx)
+        return self.generic_visit(tree)  # type: ignore[return-value]  # a list stays a list
+
+
+def _conjuncts(tree: ast.expr) -> list[ast.expr]:
+    """The parts of an outermost `and`, else the expression itself."""
+    return tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
 
 
 def _calls(expression: Expression) -> Iterator[tuple[str, list[ast.expr]]]:
@@ -94,20 +129,29 @@ def _calls(expression: Expression) -> Iterator[tuple[str, list[ast.expr]]]:
             yield each.func.id, each.args
 
 
-def _loops(tree: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Each loop variable with what it ranges over."""
-    for each in ast.walk(tree):
-        if isinstance(each, ast.comprehension) and isinstance(each.target, ast.Name):
-            yield each.target.id, each.iter
+def _reads(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read]:
+    """The fields read in a tree; `owners` are the names whose items the variables of the loops around it are."""
+    if isinstance(tree, ast.Attribute):
+        yield from (Read(name, tree.attr) for name in _owners(tree.value, owners))
+    if isinstance(tree, ast.ListComp | ast.GeneratorExp):
+        for clause in tree.generators:
+            yield from _reads(clause.iter, owners)
+            if isinstance(clause.target, ast.Name):
+                owners = {**owners, clause.target.id: _owners(clause.iter, owners)}
+            for condition in clause.ifs:
+                yield from _reads(condition, owners)
+        yield from _reads(tree.elt, owners)
+    else:
+        for part in ast.iter_child_nodes(tree):
+            yield from _reads(part, owners)
 
 
-def _root(tree: ast.expr, loops: dict[str, ast.expr]) -> str:
-    """The name whose field, or whose items' field, is read; "" where it is not a name's."""
-    while not isinstance(tree, ast.Name) or tree.id in loops:
-        if isinstance(tree, ast.Name):
-            tree = loops[tree.id]
-        elif isinstance(tree, ast.Subscript):
-            tree = tree.value
-        else:
-            return ""
-    return tree.id
+def _owners(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The names of which a value is an item, or an item of a list of which; none if it is computed."""
+    while isinstance(tree, ast.Subscript):
+        tree = tree.value
+    if isinstance(tree, ast.Name):
+        return owners.get(tree.id, frozenset({tree.id}))
+    if isinstance(tree, ast.List):
+        return frozenset[str]().union(*(_owners(item, owners) for item in tree.elts))
+    return frozenset()

@@ -1,7 +1,7 @@
-"""The reading that checks a rule when it is loaded: the kind of every part.
+"""The type checker of the rule language: the type of every part of a rule, found when the rule is loaded.
 
-A kind is "int", "bool", "string", a `Many` of a kind, or a `Fields`.  A text that adds a shape to a number, compares a
-string with an axis, or requires something that is no condition is refused with a sentence, before any model is read.
+A type is "int", "bool", "string", "float", a `ListType`, or a `RecordType`.  An expression that adds a shape to a
+number, compares a string with an axis, or requires something other than a condition is refused before a model is read.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from sonnx.language.domain import BuiltIn, Expression, RuleError, Thunk
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
-    """A list of one kind; of "nothing" where it is the empty list."""
+class ListType:
+    """The type of a list; its items have the type `of`, which is "nothing" for the empty list."""
 
-    of: Kind
+    of: RuleType
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
-    """A record."""
+class RecordType:
+    """The type of a record, with the type of each field."""
 
     name: str
-    fields: tuple[tuple[str, Kind], ...]
+    fields: tuple[tuple[str, RuleType], ...]
 
 
-Kind = str | Many | Fields
+RuleType = str | ListType | RecordType
 
 NUMBERS = frozenset({"int", "float"})
-"""Kinds that are compared and calculated with; a float is the real number it stands for, so nothing is rounded."""
-SHAPE = Many("int")
-TENSOR = Fields("tensor", (("shape", SHAPE), ("rank", "int"), ("type", "string"), ("values", Many("float"))))
-VALUE = Fields("value", (*TENSOR.fields, ("kind", "string"), ("holds_sparse", "bool")))
-PARAMETER = Fields("parameter", (("written", "bool"), ("value_when_absent", "bool")))
-INPUT = Fields("input", (("connected", "bool"),))
+"""Types with an order and arithmetic; a float is the real number it stands for, so nothing is rounded."""
+SHAPE = ListType("int")
+TENSOR = RecordType("tensor", (("shape", SHAPE), ("rank", "int"), ("type", "string"), ("values", ListType("float"))))
+VALUE = RecordType("value", (*TENSOR.fields, ("kind", "string"), ("holds_sparse", "bool")))
+PARAMETER = RecordType("parameter", (("written", "bool"), ("value_when_absent", "bool")))
+INPUT = RecordType("input", (("connected", "bool"),))
 
 
-def type_of(expression: Expression, names: Mapping[str, Kind]) -> Kind:
-    """The kind of an expression whose free names have the given kinds.
+def type_of(expression: Expression, names: Mapping[str, RuleType]) -> RuleType:
+    """The type of an expression whose free names have the given types.
 
     Raises:
-        RuleError: where a name is not known or a part does not fit; the message quotes the text.
+        RuleError: a name is unknown, or the types of two parts do not fit; the message quotes the expression.
     """
     missing = sorted(expression.names - names.keys())
     if missing:
@@ -53,148 +53,152 @@ def type_of(expression: Expression, names: Mapping[str, Kind]) -> Kind:
     if hidden:
         raise RuleError(f"the loop variable {', '.join(hidden)} hides another name: {expression.text!r}")
     try:
-        found: Kind = expression.evaluate(TypeChecker(), names)
+        found: RuleType = expression.evaluate(TypeChecker(), names)
     except RuleError as error:
         raise RuleError(f"{error}: {expression.text!r}") from None
     return found
 
 
-def show(kind: Kind) -> str:
-    """A kind in words."""
-    match kind:
-        case Many(of="nothing"):
+def show_type(found: RuleType) -> str:
+    """The name of a type in messages."""
+    match found:
+        case ListType(of="nothing"):
             return "the empty list"
-        case Many(of=of):
-            return f"list of {show(of)}"
-        case Fields(name=name):
+        case ListType(of=of):
+            return f"list of {show_type(of)}"
+        case RecordType(name=name):
             return name
         case text:
             return str(text)
 
 
-def _same(left: Kind, right: Kind) -> Kind:
-    """The kind both are of.
+def _same(left: RuleType, right: RuleType) -> RuleType:
+    """The common type of two parts.
 
     Raises:
-        RuleError: where there is none.
+        RuleError: the types differ.
     """
-    if left == right or right == Many("nothing"):
+    if left == right or right == ListType("nothing"):
         return left
-    if left == Many("nothing"):
+    if left == ListType("nothing"):
         return right
-    if isinstance(left, Many) and isinstance(right, Many):
-        return Many(_same(left.of, right.of))
-    raise RuleError(f"{show(left)} and {show(right)} do not go together")
+    if isinstance(left, ListType) and isinstance(right, ListType):
+        return ListType(_same(left.of, right.of))
+    raise RuleError(f"{show_type(left)} and {show_type(right)} are different types")
 
 
-def _expect(kind: Kind, wanted: Kind, what: str) -> None:
-    if kind != wanted:
-        raise RuleError(f"{what} is of kind {show(kind)}, not {show(wanted)}")
+def _expect(found: RuleType, wanted: RuleType, what: str) -> None:
+    if found != wanted:
+        raise RuleError(f"{what} has the type {show_type(found)}, not {show_type(wanted)}")
 
 
-def _element(kind: Kind, what: str) -> Kind:
-    if not isinstance(kind, Many):
-        raise RuleError(f"{what} is of kind {show(kind)}, not a list")
-    return kind.of
+def _element(found: RuleType, what: str) -> RuleType:
+    if not isinstance(found, ListType):
+        raise RuleError(f"{what} has the type {show_type(found)}, not list")
+    return found.of
 
 
 class TypeChecker:
-    """The domain of kinds, see `domain.Domain`."""
+    """The domain of types, see `domain.Domain`."""
 
-    def constant(self, value: int | float | str) -> Kind:
+    def constant(self, value: int | float | str) -> RuleType:
         return {str: "string", float: "float"}.get(type(value), "int")
 
-    def listing(self, items: Sequence[Kind]) -> Kind:
-        kind: Kind = "nothing"
+    def listing(self, items: Sequence[RuleType]) -> RuleType:
+        found: RuleType = "nothing"
         for item in items:
-            kind = item if kind == "nothing" else _same(kind, item)
-        return Many(kind)
+            found = item if found == "nothing" else _same(found, item)
+        return ListType(found)
 
-    def field(self, value: Kind, name: str) -> Kind:
-        if not isinstance(value, Fields) or name not in dict(value.fields):
-            raise RuleError(f"{show(value)} has no field .{name}")
+    def field(self, value: RuleType, name: str) -> RuleType:
+        if not isinstance(value, RecordType) or name not in dict(value.fields):
+            raise RuleError(f"{show_type(value)} has no field .{name}")
         return dict(value.fields)[name]
 
-    def item(self, sequence: Kind, index: Kind) -> Kind:
+    def item(self, sequence: RuleType, index: RuleType) -> RuleType:
         _expect(index, "int", "an index")
         return _element(sequence, "what is indexed")
 
-    def part(self, sequence: Kind, start: Kind | None, stop: Kind | None) -> Kind:
+    def part(self, sequence: RuleType, start: RuleType | None, stop: RuleType | None) -> RuleType:
         for edge in (start, stop):
             if edge is not None:
                 _expect(edge, "int", "the edge of a slice")
-        return Many(_element(sequence, "what is sliced"))
+        return ListType(_element(sequence, "what is sliced"))
 
-    def arithmetic(self, sign: str, left: Kind, right: Kind) -> Kind:
-        if sign == "+" and isinstance(left, Many):
+    def arithmetic(self, sign: str, left: RuleType, right: RuleType) -> RuleType:
+        if sign == "+" and isinstance(left, ListType):
             return _same(left, right)
         if {left, right} == {"int", "float"}:
             left = right = "float"
-        for side, kind in (("left", left), ("right", right)):
-            if kind != "float":
-                _expect(kind, "int", f"the {side} side of {sign!r}")
+        for side, found in (("left", left), ("right", right)):
+            if found != "float":
+                _expect(found, "int", f"the {side} side of {sign!r}")
         return "int" if sign == "//" else left
 
-    def negative(self, value: Kind) -> Kind:
+    def negative(self, value: RuleType) -> RuleType:
         if value != "float":
-            _expect(value, "int", "what '-' stands before")
+            _expect(value, "int", "the operand of '-'")
         return value
 
-    def compare(self, sign: str, left: Kind, right: Kind) -> Kind:
+    def compare(self, sign: str, left: RuleType, right: RuleType) -> RuleType:
         if sign in ("in", "not in"):
             _same(left, _element(right, f"the right side of {sign!r}"))
         elif {left, right} <= NUMBERS:
             pass
         elif sign in ("==", "!="):
-            if isinstance(_same(left, right), Fields) or left == "bool":
-                raise RuleError(f"{show(left)} cannot be compared by {sign!r}")
+            if isinstance(_same(left, right), RecordType) or left == "bool":
+                raise RuleError(f"{show_type(left)} cannot be compared by {sign!r}")
         else:
             _expect(left, "int", f"the left side of {sign!r}")
             _expect(right, "int", f"the right side of {sign!r}")
         return "bool"
 
-    def conjunction(self, parts: Sequence[Thunk]) -> Kind:
+    def conjunction(self, parts: Sequence[Thunk]) -> RuleType:
         for part in parts:
             _expect(part(), "bool", "a part of 'and' or 'or'")
         return "bool"
 
     disjunction = conjunction
 
-    def negation(self, value: Kind) -> Kind:
-        _expect(value, "bool", "what 'not' stands before")
+    def negation(self, value: RuleType) -> RuleType:
+        _expect(value, "bool", "the operand of 'not'")
         return "bool"
 
-    def choice(self, condition: Kind, then: Thunk, otherwise: Thunk) -> Kind:
+    def choice(self, condition: RuleType, then: Thunk, otherwise: Thunk) -> RuleType:
         _expect(condition, "bool", "the condition of 'if'")
-        left: Kind = then()
-        right: Kind = otherwise()
+        left: RuleType = then()
+        right: RuleType = otherwise()
         if "undefined" in (left, right):
             return right if left == "undefined" else left
         return _same(left, right)
 
-    def quantify(self, name: str, variable: str, sequence: Kind, body: Callable[[Kind], Kind]) -> Kind:
-        _expect(body(_element(sequence, f"what {name!r} ranges over")), "bool", f"what {name!r} asks")
+    def quantify(self, name: str, variable: str, sequence: RuleType, body: Callable[[RuleType], RuleType]) -> RuleType:
+        _expect(body(_element(sequence, f"what {name!r} ranges over")), "bool", f"the condition of {name!r}")
         return "bool"
 
     def collect(
-        self, variable: str, sequence: Kind, body: Callable[[Kind], Kind], where: Callable[[Kind], Kind] | None
-    ) -> Kind:
+        self,
+        variable: str,
+        sequence: RuleType,
+        body: Callable[[RuleType], RuleType],
+        where: Callable[[RuleType], RuleType] | None,
+    ) -> RuleType:
         element = _element(sequence, "what 'for' ranges over")
         if where is not None:
             _expect(where(element), "bool", "the condition of 'if'")
-        return Many(body(element))
+        return ListType(body(element))
 
-    def flatten(self, lists: Kind) -> Kind:
+    def flatten(self, lists: RuleType) -> RuleType:
         return _element(lists, "a nested loop")
 
-    def function(self, name: str, arguments: Sequence[Kind]) -> Kind:
+    def function(self, name: str, arguments: Sequence[RuleType]) -> RuleType:
         first = arguments[0]
         if name == "stated":
             return "bool"
         if name == "range":
             for argument in arguments:
                 _expect(argument, "int", "an argument of range")
-            return Many("int")
+            return ListType("int")
         element = _element(first, f"the argument of {name}")
         if name in ("all", "any"):
             _expect(element, "bool", f"an item of {name}")
@@ -203,30 +207,30 @@ class TypeChecker:
             _expect(element, "int", f"an item of {name}")
         return "bool" if name == "distinct" else "int"
 
-    def word(self, word: BuiltIn, arguments: Sequence[Kind]) -> Kind:
-        wanted, result = signature(word)
-        for parameter, kind, want in zip(word.parameters, arguments, wanted, strict=True):
-            if _same(kind, want) != want:
-                _expect(kind, want, f"{parameter} of {word.name}")
+    def word(self, word: BuiltIn, arguments: Sequence[RuleType]) -> RuleType:
+        wanted, result = built_in_types(word)
+        for parameter, found, want in zip(word.parameters, arguments, wanted, strict=True):
+            if _same(found, want) != want:
+                _expect(found, want, f"{parameter} of {word.name}")
         return result
 
-    def fold(self, word: BuiltIn, sequence: Kind, start: Kind) -> Kind:
+    def fold(self, word: BuiltIn, sequence: RuleType, start: RuleType) -> RuleType:
         result = self.word(word, [start, _element(sequence, "what reduce ranges over")])
         return _same(result, start)
 
-    def undefined(self, reason: str) -> Kind:
+    def undefined(self, reason: str) -> RuleType:
         return "undefined"
 
 
-def signature(word: BuiltIn) -> tuple[list[Kind], Kind]:
-    """The kinds of a word's parameters and of its value, from its annotations."""
+def built_in_types(word: BuiltIn) -> tuple[list[RuleType], RuleType]:
+    """The types of the parameters of a built-in function and of its value, from its annotations."""
     hints = get_type_hints(inspect.unwrap(word.function))
     result = hints.pop("return")
     return [_from_annotation(hints[name]) for name in word.parameters], _from_annotation(result)
 
 
-def _from_annotation(annotation: object) -> Kind:
+def _from_annotation(annotation: object) -> RuleType:
     if get_origin(annotation) is list:
-        return Many(_from_annotation(get_args(annotation)[0]))
-    names: dict[object, Kind] = {int: "int", bool: "bool", str: "string"}
+        return ListType(_from_annotation(get_args(annotation)[0]))
+    names: dict[object, RuleType] = {int: "int", bool: "bool", str: "string"}
     return names[annotation]

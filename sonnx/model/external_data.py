@@ -1,4 +1,4 @@
-"""Files beside a model that hold values of its constants: found only in the folder of the model."""
+"""External data: files in the folder of a model with the values of its constants."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sonnx.model.reader import Unreadable, mapped
 
 
 class Elsewhere(ValueError):
-    """A file that is not there, or not in the folder of the model; the message is half a sentence."""
+    """A file does not exist, or is not in the folder of the model; the message is half a sentence."""
 
 
 def inside(folder: Path, location: str) -> Path:
-    """The file a location names, all links resolved.
+    """The file at a location, with all links resolved.
 
     Raises:
-        Elsewhere: it does not exist, or does not lie in the folder.
+        Elsewhere: it does not exist, or is not in the folder.
     """
     try:
         base = folder.resolve(strict=True)
@@ -30,7 +30,7 @@ def inside(folder: Path, location: str) -> Path:
 
 
 def values(folder: Path, external: External) -> memoryview | None:
-    """The bytes a description names, None where they cannot be read or the description is no range of the file."""
+    """The bytes of external data, None where they cannot be read or offset and length exceed the file."""
     entries = dict(external.entries)
     if any(key in entries and getattr(external, key) is None for key in ("offset", "length")):
         return None

@@ -1,7 +1,7 @@
-"""Makes the frozen `Model` from a parsed ModelProto.
+"""The conversion of a parsed ModelProto into a frozen `Model`.
 
-Reads messages through their attributes only; `parse.py` alone knows protobuf.  Repeated fields are read as `field[:]`:
-iterating over them takes twice the time.
+Messages are read through their attributes only; only `reader.py` and `writer.py` import protobuf.  Repeated fields are
+read as `field[:]`: iterating over them takes twice the time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sonnx.model.ir import (
     Model,
     Node,
     SparseTensor,
-    UnknownFields,
+    UnknownField,
     maker,
 )
 from sonnx.model.limits import DEFAULT, Allowed, enforce
@@ -31,16 +31,16 @@ from sonnx.model.type_reader import Types, decoded, is_text
 from sonnx.model.wire_format import Message
 
 VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", "type_proto": "tp"}
-"""The value field of AttributeProto of each kind, where it is not named like the kind."""
+"""The value field of AttributeProto for each kind whose name differs."""
 
 NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
-"""Kinds whose value is a message: where the field is absent there is no value."""
+"""Kinds whose value is a message: an absent field means that there is no value."""
 
 _NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
 
 _make_node = maker(Node)
 
-_OWN_TEXTS = attrgetter("name", "operator", "domain", "overload")
+_OWN_STRINGS = attrgetter("name", "operator", "domain", "overload")
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
 
 
@@ -58,6 +58,8 @@ def _decoded_node(node: Node) -> Node:
 
 @dataclass(slots=True)
 class _Sizes:
+    """The numbers that limits apply to, counted so far."""
+
     configurations: int = 0
     depth: int = 0
     numbers: Counter[str] = field(default_factory=Counter)
@@ -65,9 +67,9 @@ class _Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Reads the messages of one file, equal types and attributes once.
+    """Converts the messages of one file, equal types and attributes once.
 
-    `kinds` names the attribute kinds by number, `reader` reads tensors.
+    `kinds` are the names of attribute kinds by number; `reader` reads tensors.
     """
 
     kinds: Mapping[int, str]
@@ -75,9 +77,9 @@ class Builder:
     types: Types
     limits: Allowed = field(default_factory=lambda: DEFAULT)
     attributes: dict[bytes, Attribute] = field(default_factory=dict)
-    tally: _Sizes = field(default_factory=_Sizes)
+    sizes: _Sizes = field(default_factory=_Sizes)
 
-    def model(self, message: Message, unknown: tuple[UnknownFields, ...]) -> Model:
+    def model(self, message: Message, unknown: tuple[UnknownField, ...]) -> Model:
         """The whole file."""
         self._count("entries", message.functions, message.training_info, message.configuration, message.metadata_props)
         graph = self.graph(message.graph)
@@ -96,7 +98,7 @@ class Builder:
             training=training,
             training_count=len(message.training_info),
             unknown=unknown,
-            configurations=len(message.configuration) + self.tally.configurations,
+            configurations=len(message.configuration) + self.sizes.configurations,
             producer=decoded(message.producer_name),
             metadata=tuple((decoded(entry.key), decoded(entry.value)) for entry in message.metadata_props),
         )
@@ -107,12 +109,12 @@ class Builder:
         return tuple(Import(decoded(one.domain), one.version if one.HasField("version") else None) for one in messages)
 
     def graph(self, message: Message) -> Graph:
-        """A graph with all graphs below it."""
+        """A graph with its subgraphs."""
         declared = message.input, message.output, message.value_info
         self._count("values", *declared, message.initializer, message.sparse_initializer)
-        self.tally.depth += 1
-        enforce(self.limits, "depth", self.tally.depth)
-        made = Graph(
+        self.sizes.depth += 1
+        enforce(self.limits, "depth", self.sizes.depth)
+        graph = Graph(
             name=decoded(message.name),
             inputs=self.types.values(message.input),
             outputs=self.types.values(message.output),
@@ -122,17 +124,17 @@ class Builder:
             nodes=self.nodes(message.node),
             annotations=len(message.quantization_annotation),
         )
-        self.tally.depth -= 1
-        return made
+        self.sizes.depth -= 1
+        return graph
 
     def _count(self, name: str, *parts: Sequence[Message]) -> None:
-        """Add to what the file has of something, before it is copied.
+        """Add to the number of parts of one sort in the file, before they are copied.
 
         Raises:
-            Exceeded: it is more than allowed.
+            Exceeded: the number is larger than its limit.
         """
-        self.tally.numbers[name] += sum(map(len, parts))
-        enforce(self.limits, name, self.tally.numbers[name])
+        self.sizes.numbers[name] += sum(map(len, parts))
+        enforce(self.limits, name, self.sizes.numbers[name])
 
     def function(self, message: Message) -> Function:
         """A model-local function."""
@@ -155,12 +157,12 @@ class Builder:
         """Nodes in the order of the file."""
         self._count("nodes", messages)
         nodes = tuple(map(self.node, messages[:]))
-        parts = chain(map(_OWN_TEXTS, nodes), map(_INPUTS, nodes), map(_OUTPUTS, nodes))
+        parts = chain(map(_OWN_STRINGS, nodes), map(_INPUTS, nodes), map(_OUTPUTS, nodes))
         return nodes if is_text(chain.from_iterable(parts)) else tuple(map(_decoded_node, nodes))
 
     def node(self, message: Message) -> Node:
-        """One application of an operator, its texts as protobuf hands them out."""
-        self.tally.configurations += len(message.device_configurations)
+        """One node, with strings as protobuf returns them: bytes where they are not UTF-8."""
+        self.sizes.configurations += len(message.device_configurations)
         return _make_node(
             message.name,
             message.op_type,
@@ -183,9 +185,9 @@ class Builder:
         return SparseTensor(values.name, values.element, tuple(message.dims[:]), values, indices)
 
     def attribute(self, message: Message) -> Attribute:
-        """An attribute; equal ones are one object (a convolutional network repeats the same few)."""
+        """An attribute; equal ones are one object, because most networks repeat a few attributes."""
         kind = self.kinds.get(message.type, "undefined")
-        if kind.startswith(("graph", "tensor", "sparse")):  # too large to be a key, and seldom equal
+        if kind.startswith(("graph", "tensor", "sparse")):  # large as a key, and seldom equal
             return self._attribute(message, kind)
         key = message.SerializeToString()
         found = self.attributes.get(key)
@@ -203,7 +205,7 @@ class Builder:
         return Attribute(decoded(message.name), kind, value, reference, fields)
 
     def value(self, kind: str, stated: Message) -> AttributeValue:
-        """The value of an attribute of this kind: one item, or a tuple of them."""
+        """The value of an attribute of this kind: an item, or a tuple of items."""
         if kind in ("int", "float"):
             number: int | float = stated
             return number
@@ -212,7 +214,7 @@ class Builder:
         return tuple(self.item(kind[:-1], one) for one in stated) if kind.endswith("s") else self.item(kind, stated)
 
     def item(self, kind: str, stated: Message) -> Item:
-        """One text, tensor, sparse tensor, graph or type."""
+        """A string, tensor, sparse tensor, graph or type."""
         match kind:
             case "string":
                 return decoded(stated)

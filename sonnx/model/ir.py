@@ -1,17 +1,18 @@
-"""What a model file states, as frozen data.
+"""The content of a model file as frozen data.
 
-`parse.py` makes these from bytes; nothing here knows protobuf.  Names are text as the file has it
-(bytes that are no UTF-8 stand as lone surrogates, see PEP 383); nothing is judged here.
+`reader.py` makes these objects from bytes, without checking them; this module does not import protobuf.  Bytes of a
+name that are not UTF-8 are lone surrogates (PEP 383).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, make_dataclass
+from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 Dimension = int | str | None
-"""A number, a symbol, or nothing stated."""
+"""A number, a symbol, or None where nothing is stated."""
 
 Shape = tuple[Dimension, ...]
 
@@ -26,9 +27,9 @@ WIDTH = {
 
 
 def byte_size(element: str, dims: tuple[int, ...]) -> int | None:
-    """The bytes of a constant in raw_data, None where they are more than any file holds.
+    """The number of bytes of a constant in raw_data, None where it is larger than any file.
 
-    Elements of fewer than eight bits are packed; the last byte is filled up.
+    Elements of fewer than eight bits are packed; the last byte is padded.
     """
     if 0 in dims:
         return 0
@@ -45,7 +46,7 @@ DATA_FIELD = {
     "int64": "int64_data", "uint32": "uint64_data", "uint64": "uint64_data", "string": "string_data",
 }  # fmt: skip
 DATA_FIELD |= dict.fromkeys(WIDTH.keys() - DATA_FIELD.keys(), "int32_data")
-"""The typed data field the values of each element type stand in, if not in raw_data (onnx.proto, TensorProto)."""
+"""The typed data field for the values of each element type that are not in raw_data (onnx.proto, TensorProto)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,9 @@ class Type:
 
     `kind` is one of: tensor, sparse tensor, sequence, optional, map, opaque, not stated.
     `element` is the ONNX name of the element type in lower case, None where it is undefined or not stated, "type 99"
-    where ONNX names no type of that number.
+    where ONNX has no type with this number.
     `shape` is None where the shape field is absent; () is rank 0.
-    `holds_sparse` is true where a sparse tensor type stands anywhere inside.
+    `holds_sparse` is true for a sparse tensor type, and for a type that contains one at any depth.
     `denotations` are those of the dimensions, "" where one has none; () where none has one.
     """
 
@@ -80,7 +81,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """The description of values that stand in another file; numbers as written, None where absent or no number."""
+    """The description of external data; numbers as written, None where absent or not a number."""
 
     location: str
     offset: int | None
@@ -92,10 +93,10 @@ class External:
 class Tensor:
     """A constant tensor: an initializer or the value of an attribute.
 
-    `data` is the little-endian row-major layout of TensorProto.raw_data, whichever field the file uses, and is
-    read only when a rule needs the values; `stored` names the data fields that are present in the file.  It is None
-    for strings, for external data, and where the field of the element type (`DATA_FIELD`) is absent.
-    `external` is set where data_location says so; entries without that show in `stored` only.
+    `stored` are the data fields that are present in the file.  `data` has the little-endian row-major layout of
+    TensorProto.raw_data for every data field, and is read from the file only on access; it is None for strings, for
+    external data, and where the field of the element type (`DATA_FIELD`) is absent.
+    `external` is set where data_location is EXTERNAL; entries without it appear in `stored` only.
     """
 
     name: str
@@ -105,19 +106,19 @@ class Tensor:
     data: memoryview | None = field(default=None, compare=False, repr=False)
     strings: tuple[bytes, ...] = field(default=(), repr=False)
     count: int | None = None
-    """Elements the entries of the typed data field make (complex: two entries each; 4-bit: two per entry; 2-bit: four),
+    """The number of elements in the typed data field (complex: two entries each; 4-bit: two per entry; 2-bit: four),
     None where raw_data or external data are used or the field is absent."""
     external: External | None = None
     segment: bool = False
     misfit: tuple[int, int] | None = None
-    """Index and value of the first entry of the typed data field that the element type cannot hold."""
+    """Index and value of the first entry of the typed data field that the element type cannot represent."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparseTensor:
-    """A sparse tensor; only that it is there matters to the profile.
+    """A sparse tensor; the profile only requires that there are none.
 
-    `values` has shape [number], `indices` their places in shape [number] or [number, rank]; all else is zero.
+    `values` has the shape [n]; `indices`, of shape [n] or [n, rank], are their positions; other elements are zero.
     """
 
     name: str
@@ -131,9 +132,9 @@ class SparseTensor:
 class Attribute:
     """An attribute of a node; `kind` is the declared one in lower case (int, ints, tensor, graph, …, undefined).
 
-    `reference` is the name of a function's attribute it takes its value from; `fields` are the value fields present.
-    `value` is what the field of the declared kind says; where that is absent: 0, "" or () as protobuf has it, None for
-    a kind without such a default, for a reference, and for kind "undefined".
+    `reference` is the name of the function's attribute that gives the value; `fields` are the value fields present.
+    `value` is the content of the field of the declared kind; where it is absent, protobuf's default 0, "" or (), and
+    None for a kind without a default, for a reference, and for the kind "undefined".
     """
 
     name: str
@@ -141,6 +142,9 @@ class Attribute:
     value: AttributeValue
     reference: str = ""
     fields: tuple[str, ...] = ()
+    identity: int = field(init=False, compare=False, repr=False, default_factory=count().__next__)
+    """A number no other attribute has: equal attributes that the reader made one object share it.  The bytes of a
+    tensor are not compared, so equality does not tell which attributes mean the same."""
 
 
 Item: TypeAlias = "int | float | str | Tensor | SparseTensor | Type | Graph"
@@ -149,7 +153,7 @@ AttributeValue: TypeAlias = "Item | tuple[Item, ...] | None"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An application of an operator; an empty input or output name is an omitted optional."""
+    """A node; an empty input or output name is an omitted optional one."""
 
     name: str
     operator: str
@@ -162,7 +166,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A main graph or the graph of an attribute (a branch, a body)."""
+    """The main graph, or a subgraph in an attribute (a branch, a body)."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -172,12 +176,12 @@ class Graph:
     sparse_initializers: tuple[SparseTensor, ...]
     nodes: tuple[Node, ...]
     annotations: int = 0
-    """Entries of quantization_annotation."""
+    """The number of entries of quantization_annotation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A model-local function; inputs and outputs have names only."""
+    """A model-local function; its inputs and outputs have names, but no types."""
 
     name: str
     domain: str
@@ -193,18 +197,18 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An operator set a model or function imports; None where no version is written."""
+    """An operator set that a model or function imports; the version is None where it is missing."""
 
     domain: str
     version: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownFields:
-    """Content the ONNX format of the installed onnx package does not define."""
+class UnknownField:
+    """A protobuf field that the ONNX format of the installed onnx package does not define."""
 
     place: str
-    """The message it stands in, as `graph/node[4]`; `model` is the whole."""
+    """The message with the field, as `graph/node[4]`; `model` is the whole file."""
     number: int
     """The protobuf field number."""
 
@@ -220,16 +224,16 @@ class Model:
     training: tuple[tuple[str, Graph], ...] = ()
     """The graphs of training_info with their places."""
     training_count: int = 0
-    """Entries of training_info."""
-    unknown: tuple[UnknownFields, ...] = ()
+    """The number of entries of training_info."""
+    unknown: tuple[UnknownField, ...] = ()
     configurations: int = 0
-    """Device configurations of the model and of its nodes."""
+    """The number of device configurations of the model and of its nodes."""
     producer: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
 
 
 def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
-    """The graphs among a node's attributes, each with the place below the node."""
+    """The subgraphs in a node's attributes, each with its place below the node."""
     for attribute in node.attributes:
         values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
         for index, value in enumerate(values):
@@ -238,24 +242,20 @@ def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
                 yield f"{attribute.name}{suffix}", value
 
 
-# ------------------------------------------------------------------
-# A faster way to make the frozen objects a model has most of.
-
-
 Frozen = TypeVar("Frozen")
 
 
 def maker(kind: type[Frozen]) -> Callable[..., Frozen]:
-    """A constructor of a frozen dataclass with slots that takes every field by position.
+    """A fast constructor of a frozen dataclass with slots; it takes every field by position.
 
-    A frozen dataclass sets each field through `object.__setattr__`, which is most of the time of reading a node.  This
-    fills an object of an ordinary class with the same slots and then gives it its class.
+    The constructor of a frozen dataclass calls `object.__setattr__` for each field, which takes most of the time of
+    reading a node.  This one makes an object of an ordinary class with the same slots, and then changes its class.
     """
     twin: Any = make_dataclass(kind.__name__, [(one.name, Any) for one in fields(kind)], slots=True)  # type: ignore[arg-type]
 
     def make(*values: object) -> Frozen:
-        made = twin(*values)
-        made.__class__ = kind
-        return made  # type: ignore[no-any-return]
+        instance = twin(*values)
+        instance.__class__ = kind
+        return instance  # type: ignore[no-any-return]
 
     return make

@@ -1,8 +1,8 @@
-"""The gate: bytes in, a frozen `Model` out.  With `write.py` the only place that knows protobuf.
+"""The reader: from the bytes of a file to a frozen `Model`.  Only this module and `writer.py` import protobuf.
 
-It maps the file, lets `wire.cut` leave the weights where they are, parses the rest with the message classes of the
-installed onnx package, and copies what they say into `sonnx.model.ir`.  Nothing is judged here, but nothing the format
-does not define passes unseen either: see `Model.unknown`.
+It maps the file, cuts the weights out (`wire_format.cut`), parses the rest with the message classes of the installed
+onnx package, and converts the messages into the objects of `sonnx.model.ir`.  It does not check the model, but it
+records every field that the format does not define: see `Model.unknown`.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from google.protobuf.message import DecodeError
 
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder
-from sonnx.model.ir import Model, Tensor, UnknownFields
+from sonnx.model.ir import Model, Tensor, UnknownField
 from sonnx.model.limits import DEFAULT, Allowed, Exceeded
 from sonnx.model.tensor_reader import Reader
 from sonnx.model.type_reader import Types
 from sonnx.model.wire_format import Message
 
 WHOLE = 1 << 24
-"""Bytes of a file that is read at once; whatever happens to it afterwards does not matter."""
+"""Bytes up to which a file is read at once, so that later changes of the file do not matter; larger ones are mapped."""
 
 _GENERATED = "onnx.onnx_ml_pb2"
 
 
 class Unreadable(Exception):
-    """The bytes are no model: one sentence that says what is wrong and where."""
+    """The bytes are not a model; the message is one sentence that says what is wrong and where."""
 
 
 def read(
     source: str | os.PathLike[str] | bytes | memoryview, name: str = "the model", limits: Allowed = DEFAULT
 ) -> Model:
-    """The model in a file or in bytes, which messages call by `name`.
+    """The model in a file or in bytes; messages call it `name`.
 
-    A file of more than `WHOLE` bytes is mapped and must not be changed while the model is in use: its weights are read
-    from it on demand, and where it was shortened the system ends the process.
+    A file of more than `WHOLE` bytes is mapped, and its weights are read on demand.  It must not be changed while the
+    model is in use: if it is shortened, the system ends the process.
 
     Raises:
-        Unreadable: if there is no such file, if it does not parse, if it has no graph, or if it exceeds a limit.
+        Unreadable: the file does not exist, does not parse, has no graph, or exceeds a limit.
     """
     if isinstance(source, bytes | memoryview):
         content = memoryview(source)
@@ -68,7 +68,7 @@ def _read(source: memoryview, name: str, limits: Allowed) -> Model:
     short = _cut(source, name, limits)
     message = _parsed(short, source, name)
     if not message.HasField("graph"):
-        raise Unreadable(f"{name} {_likeness(source) or 'has no graph'}")
+        raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
     with _no_collection():
         return _builder(source, limits).model(message, unknown)
@@ -79,11 +79,8 @@ def _builder(source: memoryview, limits: Allowed) -> Builder:
     return Builder(attribute_kinds(), Reader(source, elements, limits), Types(elements, limits), limits)
 
 
-# ------------------------------------------------------------------ bytes
-
-
 def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
-    """The bytes of a file, read only when they are looked at."""
+    """The bytes of a file; of a large one they are read on access."""
     with _opened(path, name) as descriptor:
         if os.fstat(descriptor).st_size <= WHOLE:
             with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -92,16 +89,16 @@ def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
 
 
 def contents(path: str | os.PathLike[str], name: str) -> bytes:
-    """The bytes of a file, read once: for whoever must know that what is hashed is what is judged."""
+    """The bytes of a file, read once, so that the bytes that are hashed are those that are checked."""
     with _opened(path, name) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
         return file.read()
 
 
 @contextmanager
 def _opened(path: str | os.PathLike[str], name: str) -> Iterator[int]:
-    """A regular file that is not empty, as an open descriptor."""
+    """An open descriptor of a regular file that is not empty."""
     try:
-        # Without waiting, so that a pipe nobody writes to is an error and no standstill.
+        # Do not wait: a pipe without a writer is an error.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
         if Path(path).is_dir():  # some systems refuse to open a folder at all
@@ -128,7 +125,7 @@ def _require_regular(descriptor: int, name: str) -> None:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without garbage collection: it would look through every finished node again and again, and find nothing."""
+    """Disable garbage collection: it would visit every finished node again and again, and find nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -138,15 +135,12 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-# ------------------------------------------------------------------ protobuf
-
-
 @cache
 def generated() -> ModuleType:
-    """The message classes of the installed onnx package, without running the package.
+    """The module of message classes of the installed onnx package, without importing the package.
 
-    `import onnx` takes most of the time of a check and loads numpy.  The module gets the name it would have there, so
-    that an import of onnx before or after shares its classes.
+    `import onnx` takes most of the time of a check and loads numpy.  The module gets its usual name, so that an import
+    of onnx, before or after, shares the classes.
     """
     if _GENERATED in sys.modules or "onnx" in sys.modules:
         return importlib.import_module(_GENERATED)
@@ -184,72 +178,69 @@ def _cut(source: memoryview, name: str, limits: Allowed) -> bytes:
     try:
         return wire_format.cut(source, _layout(), limits)
     except wire_format.Malformed as error:
-        raise Unreadable(f"{name} {_likeness(source) or error}") from None
+        raise Unreadable(f"{name} {_described(source) or error}") from None
 
 
 def _parsed(short: bytes, source: memoryview, name: str) -> Message:
     try:
         return generated().ModelProto.FromString(short)
     except DecodeError as error:
-        raise Unreadable(f"{name} {_likeness(source) or _reason(source, error)}") from None
+        raise Unreadable(f"{name} {_described(source) or _reason(source, error)}") from None
 
 
 def _reason(source: memoryview, error: DecodeError) -> str:
-    """Why protobuf refused a message; its own words name no place."""
+    """Why protobuf refused a message, and where; its own message does not say where."""
     try:
         wire_format.check(source, _layout())
     except wire_format.Malformed as found:
         return str(found)
-    return f"is no ONNX model: {str(error).rpartition(': ')[2]}"
+    return f"is not an ONNX model: {str(error).rpartition(': ')[2]}"
 
 
-def _likeness(source: memoryview) -> str:
-    """What the bytes are instead of a model: another format, or the first message that defines all fields."""
-    if known := likeness(source):
+def _described(source: memoryview) -> str:
+    """The description of bytes that are not a model: another format, or the first message that defines all fields."""
+    if known := other_format(source):
         return known
     kinds = ("GraphProto", "TensorProto", "NodeProto", "FunctionProto", "ValueInfoProto", "TypeProto")
     return next((f"is a {kind}, not a ModelProto" for kind in kinds if _reads_as(source, kind)), "")
 
 
 def _reads_as(source: memoryview, kind: str) -> bool:
-    made = getattr(generated(), kind)
+    message_class = getattr(generated(), kind)
     try:
-        message = made.FromString(wire_format.cut(source, wire_format.layout(made.DESCRIPTOR)))
+        message = message_class.FromString(wire_format.cut(source, wire_format.layout(message_class.DESCRIPTOR)))
     except (wire_format.Malformed, DecodeError):
         return False
     return len(message.ListFields()) > 1 and not _has_unknown(message)
 
 
-# ------------------------------------------------------------------ content the format does not define
-
-
 def _has_unknown(message: Message) -> bool:
-    """Whether a message holds unknown fields anywhere; discards them."""
+    """Whether a message has unknown fields at any depth; discards them."""
     size = message.ByteSize()
     message.DiscardUnknownFields()
     return bool(message.ByteSize() != size)
 
 
-def _unknown(message: Message, short: bytes) -> tuple[UnknownFields, ...]:
-    """Unknown fields, each once per place; parsed again to be found, because the cheap test discards them."""
+def _unknown(message: Message, short: bytes) -> tuple[UnknownField, ...]:
+    """Unknown fields, each once per place; the message is parsed again, because the fast test discards them."""
     if not _has_unknown(message):
         return ()
     return tuple(dict.fromkeys(_located(generated().ModelProto.FromString(short), "")))
 
 
-def _located(message: Message, place: str) -> Iterator[UnknownFields]:
-    from google.protobuf.unknown_fields import UnknownFieldSet  # only the rare file that has some pays for it
+def _located(message: Message, place: str) -> Iterator[UnknownField]:
+    from google.protobuf.unknown_fields import UnknownFieldSet  # most files have no unknown fields
 
     fields = UnknownFieldSet(message)
     for index in range(len(fields)):
-        yield UnknownFields(place or "model", fields[index].field_number)
+        yield UnknownField(place or "model", fields[index].field_number)
     for descriptor, value in message.ListFields():
         if descriptor.message_type is not None:
             inside = f"{place}/{descriptor.name}" if place else descriptor.name
             yield from _located_in(value, inside)
 
 
-def _located_in(value: Message, place: str) -> Iterator[UnknownFields]:
+def _located_in(value: Message, place: str) -> Iterator[UnknownField]:
     if hasattr(value, "ListFields"):
         yield from _located(value, place)
         return
@@ -257,11 +248,7 @@ def _located_in(value: Message, place: str) -> Iterator[UnknownFields]:
         yield from _located(one, f"{place}[{index}]")
 
 
-# ------------------------------------------------------------------
-# Names what a file is when it is no model, from its first bytes.
-
-
-MARKS = (
+FILE_SIGNATURES = (
     (0, b"version https://git-lfs", "is a Git LFS pointer, not the model itself: run git lfs pull"),
     (0, b"PK\x03\x04", "is a ZIP archive (a PyTorch or Keras file may be one), not an ONNX model"),
     (0, b"\x1f\x8b", "is compressed with gzip, not an ONNX model"),
@@ -276,26 +263,26 @@ MARKS = (
     (4, b"TFL3", "is a TensorFlow Lite model, not ONNX"),
 )
 
-_TEXT = {"<": "is HTML or XML, not an ONNX model", "{": "is JSON text, not an ONNX model in binary protobuf"}
+_TEXT_FORMATS = {"<": "is HTML or XML, not an ONNX model", "{": "is JSON text, not an ONNX model in binary protobuf"}
 
 
-def likeness(source: memoryview) -> str:
-    """What the bytes look like, as the end of a sentence; empty where they look like nothing known."""
+def other_format(source: memoryview) -> str:
+    """The known format that the first bytes belong to, as the end of a sentence; "" for an unknown one."""
     first = bytes(source[:64])
-    for offset, mark, words in MARKS:
-        if first[offset:].startswith(mark):
-            return words
+    for offset, signature, description in FILE_SIGNATURES:
+        if first[offset:].startswith(signature):
+            return description
     text = first.decode("latin-1")
     if not all(" " <= sign <= "~" or sign in "\t\n\r" for sign in text):
         return ""
-    return _TEXT.get(text.lstrip()[:1], "is text, not an ONNX model in binary protobuf")
+    return _TEXT_FORMATS.get(text.lstrip()[:1], "is text, not an ONNX model in binary protobuf")
 
 
 def read_tensor(source: memoryview) -> Tensor:
-    """The tensor of a file that holds one TensorProto, as the onnx package writes its test data.
+    """The tensor in the bytes of a TensorProto, the format of the test data of the onnx package.
 
     Raises:
-        Unreadable: the file holds no TensorProto.
+        Unreadable: the bytes are not a TensorProto.
     """
     kind = generated().TensorProto
     try:

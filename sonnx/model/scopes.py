@@ -1,4 +1,4 @@
-"""Where names live: the main graph, graphs nested in nodes, the bodies of model-local functions."""
+"""Scopes of names: the main graph, subgraphs of nodes, the bodies of model-local functions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ STANDARD = ("", "ai.onnx")
 
 
 def standard(domain: str) -> str:
-    """The domain, with the standard one under its shorter name."""
+    """The domain, with "" for the standard one."""
     return "" if domain == STANDARD[1] else domain
 
 
 @dataclass(frozen=True)
 class Scope:
-    """One list of nodes with the names it sees; a function body is read as a graph whose values have no types."""
+    """One list of nodes with the names visible to it; a function body is a graph whose inputs have no types."""
 
     place: str
     graph: Graph
@@ -42,6 +42,13 @@ class Scope:
     position: int = 0
     """The index of the node around this graph."""
     function: Function | None = None
+
+    @cached_property
+    def kind(self) -> tuple[object, ...]:
+        """What the meaning of a node depends on besides the node: the imported operator sets, and whether it stands in
+        a function.
+        """
+        return (self.function is not None, *self.imports.items())
 
     @cached_property
     def defined_at(self) -> Mapping[str, int]:
@@ -69,7 +76,7 @@ class Scope:
 
     @cached_property
     def early_uses(self) -> tuple[tuple[int, str], ...]:
-        """The uses of a name by a node at or before its definition here, or of a name not defined here."""
+        """Node and name of each use that is not after the definition of the name in this graph, or has none here."""
         defined, many = self.defined_at, len(self.graph.nodes)
         return tuple(
             [
@@ -93,7 +100,7 @@ class Scope:
 
 
 def imports_of(entries: Iterable[Import]) -> dict[str, int | None]:
-    """Domain to version; of a domain imported twice the first, which its own rule reports."""
+    """The version of each domain; the first of a domain imported twice, which fails operator-set-imported-once."""
     found: dict[str, int | None] = {}
     for entry in entries:
         found.setdefault(standard(entry.domain), entry.version)
@@ -101,7 +108,7 @@ def imports_of(entries: Iterable[Import]) -> dict[str, int | None]:
 
 
 def function_key(function: Function) -> tuple[str, str, str]:
-    """What a node must name to call the function."""
+    """Domain, operator and overload of the nodes that call the function."""
     return standard(function.domain), function.name, function.overload
 
 
@@ -139,7 +146,7 @@ def _as_graph(function: Function) -> Graph:
 
 
 def captured(node: Node) -> set[str]:
-    """The names the graphs inside a node take from around it."""
+    """The names that the subgraphs of a node use, those they define included."""
     found: set[str] = set()
     waiting = [graph for _, graph in subgraphs(node)] if node.attributes else []
     while waiting:
@@ -152,7 +159,7 @@ def captured(node: Node) -> set[str]:
 
 
 def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
-    """Every constant of a file: initializers, and tensors of attributes, wherever they stand."""
+    """Every constant of a file: initializers and tensors of attributes, in all graphs and functions."""
     training = (each for place, graph in model.training for each in nested(Scope(place, graph, {})))
     for scope in (*scopes(model), *training):
         yield from scope.graph.initializers
@@ -164,7 +171,7 @@ def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
 
 
 def stored(model: Model) -> Iterator[Tensor]:
-    """Every tensor that holds values of constants: of a sparse one its values and its indices."""
+    """Every tensor with values of constants; of a sparse constant its values and its indices."""
     for each in constants(model):
         yield from (each,) if isinstance(each, Tensor) else filter(None, (each.values, each.indices))
 

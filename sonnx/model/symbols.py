@@ -1,4 +1,4 @@
-"""Numbers for the symbolic dimensions of a model."""
+"""Binding of symbolic dimensions to numbers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sonnx.model.ir import Attribute, Graph, Model, Node, Type, Value
 
 
 class UnknownSymbol(UsageError):
-    """A symbol is bound that no dimension of the model has."""
+    """A bound symbol is not a dimension of the model."""
 
 
 def bindings(values: Sequence[str]) -> dict[str, int]:
-    """Symbols with their numbers from texts as `N=1,H=224`.
+    """The numbers of symbols in arguments of `--bind`, such as `N=1,H=224`.
 
     Raises:
-        Misuse: a text is of another form, or a symbol gets two numbers.
+        UsageError: an argument has another form, or a symbol gets two numbers.
     """
     found: dict[str, int] = {}
     for item in filter(None, (item for value in values for item in value.split(","))):
@@ -31,10 +31,10 @@ def bindings(values: Sequence[str]) -> dict[str, int]:
 
 
 def bind(model: Model, numbers: Mapping[str, int]) -> Model:
-    """The model with each bound symbol replaced by its number, in every graph.
+    """The model with each bound symbol replaced by its number in all graphs and functions.
 
     Raises:
-        UnknownSymbol: the model has no such symbol; the message lists those it has.
+        UnknownSymbol: a symbol is not in the model; the message lists those that are.
     """
     found: set[str] = set()
     graph = _graph(model.graph, numbers, found)

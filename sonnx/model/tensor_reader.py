@@ -1,6 +1,6 @@
-"""The values of a constant tensor, in the layout of TensorProto.raw_data whichever field holds them.
+"""The reader of constant tensors: values from any data field, in the layout of TensorProto.raw_data.
 
-Reads a parsed TensorProto through its attributes only; `parse.py` alone knows protobuf.
+Messages are read through their attributes only; only `reader.py` and `writer.py` import protobuf.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from sonnx.model.limits import DEFAULT, Allowed, enforce
 from sonnx.model.type_reader import decoded, element_name
 from sonnx.model.wire_format import Message
 
-CODE = {
+TYPE_CODE = {
     "int8": "b", "uint8": "B", "bool": "B", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uint32": "I",
     "uint64": "Q", "float16": "H", "bfloat16": "H",
 }  # fmt: skip
-"""How `array` writes an entry of a typed data field; 8-bit floats and packed smaller types are bytes."""
+"""The type code of `array` for entries of a typed data field; 8-bit floats and packed types are bytes."""
 
-LARGEST = {"bool": 1, "float6e2m3": 63, "float6e3m2": 63}
-"""The largest entry of those that use less than the width `array` writes."""
+LARGEST_ENTRY = {"bool": 1, "float6e2m3": 63, "float6e3m2": 63}
+"""The largest entry of types that do not use the full width of their type code."""
 
 EXTERNAL = 1
-"""TensorProto.DataLocation"""
+"""TensorProto.DataLocation.EXTERNAL."""
 
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "external_data")
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What it takes to read tensors of one file: its bytes, and the element types by number."""
+    """Reads the tensors of one file; `source` are its bytes, `elements` the names of element types by number."""
 
     source: memoryview
     elements: Mapping[int, str | None]
     limits: Allowed = field(default_factory=lambda: DEFAULT)
     locations: set[str] = field(default_factory=set)
-    """The files of external data so far."""
+    """The locations of external data so far."""
 
     def tensor(self, message: Message) -> Tensor:
         """The tensor a TensorProto describes."""
@@ -71,19 +71,19 @@ class Reader:
 
     def _external(self, message: Message) -> External:
         entries = tuple((decoded(entry.key), decoded(entry.value)) for entry in message.external_data)
-        last = dict(entries)  # of several entries with one key ONNX takes the last
+        last = dict(entries)  # ONNX takes the last of several entries with one key
         self.locations.add(last.get("location", ""))
         enforce(self.limits, "external", len(self.locations))
         return External(last.get("location", ""), number(last.get("offset")), number(last.get("length")), entries)
 
 
 def number(text: str | None) -> int | None:
-    """The decimal number a text states; None where it is none, or exceeds what any file has."""
+    """The decimal number in a string; None where it is not a number, or larger than any file."""
     return int(text) if text and re.fullmatch("-?[0-9]{1,20}", text) else None
 
 
 def typed(message: Message, element: str) -> tuple[memoryview, int, tuple[int, int] | None]:
-    """The data, the number of elements and the first misfit of the typed field of this element type."""
+    """The data, the number of elements and the first misfit (see `Tensor`) of the typed data field."""
     name = DATA_FIELD[element]
     entries = getattr(message, name)
     if name in ("float_data", "double_data"):
@@ -93,23 +93,23 @@ def typed(message: Message, element: str) -> tuple[memoryview, int, tuple[int, i
 
 
 def _packed(message: Message, name: str) -> memoryview:
-    """The field as protobuf writes it, which is the layout wanted.
+    """The field as protobuf encodes it, which is the layout of raw_data.
 
-    Through Python floats a signalling NaN would lose its bits, and it would take thirty times as long.
+    Python floats would change the bits of signalling NaNs, and take thirty times as long.
     """
     written = memoryview(message.SerializePartialToString())
     return wire_format.find(written, message.DESCRIPTOR.fields_by_name[name].number)
 
 
 def integers(entries: Sequence[int], element: str) -> tuple[memoryview, tuple[int, int] | None]:
-    """Entries in the width of the element type, little-endian; those that do not fit leave their low bits."""
-    code = CODE.get(element, "B")
+    """Entries in the width of the element type, little-endian, and the first misfit; a misfit keeps its low bits."""
+    code = TYPE_CODE.get(element, "B")
     try:
         values, misfit = array(code, entries), None
     except OverflowError:
         values, misfit = _truncated(entries, code)
-    if misfit is None and element in LARGEST:
-        misfit = next(((index, value) for index, value in enumerate(values) if value > LARGEST[element]), None)
+    if misfit is None and element in LARGEST_ENTRY:
+        misfit = next(((index, value) for index, value in enumerate(values) if value > LARGEST_ENTRY[element]), None)
     if sys.byteorder == "big":
         values.byteswap()
     data = values.tobytes()

@@ -1,4 +1,4 @@
-"""Models from their text, by the parsers of the onnx package: for cases and procedures, never for a check."""
+"""Models from text, by the parsers of the onnx package: for cases and test procedures; a check does not use it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from google.protobuf import text_format
 
 
 def from_text(text: str) -> bytes:
-    """The encoded model of a text in the ONNX text form."""
+    """The encoded model of a source in the ONNX text form."""
     data: bytes = onnx.parser.parse_model(text).SerializeToString()
     return data
 

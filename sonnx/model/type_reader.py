@@ -1,6 +1,6 @@
-"""The types of values, and the values that have one.
+"""The reader of values and their types.
 
-Reads parsed messages through their attributes only; `parse.py` alone knows protobuf.
+Messages are read through their attributes only; only `reader.py` and `writer.py` import protobuf.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_
 _make_type, _make_value = maker(Type), maker(Value)
 
 _NAME_TAG = 1 << 3 | 2
-"""ValueInfoProto.name, its first field: protobuf writes fields by their number."""
+"""The tag of ValueInfoProto.name, which comes first: protobuf writes fields in the order of their numbers."""
 
 
 def decoded(text: str | bytes) -> str:
-    """Text as the file has it; protobuf hands out bytes where a string is not UTF-8."""
+    """A string of a message; protobuf returns bytes where it is not UTF-8, and these become lone surrogates."""
     return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
 
 
 def is_text(parts: Iterable[str]) -> bool:
-    """Whether all are texts, not the bytes protobuf hands out otherwise; one pass in C instead of a test for each."""
+    """Whether all parts are strings, not the bytes protobuf returns otherwise; one pass in C instead of many tests."""
     try:
         "".join(parts)
     except TypeError:
@@ -50,7 +50,7 @@ def element_name(elements: Mapping[int, str | None], number: int) -> str | None:
 
 
 def dimension(message: Message) -> Dimension:
-    """A number, a symbol, or None; the empty symbol states nothing."""
+    """A number, a symbol, or None; also for the empty symbol."""
     which = message.WhichOneof("value")
     if which == "dim_value":
         return int(message.dim_value)
@@ -74,7 +74,7 @@ def _denotations(message: Message) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """Reads the types of one file, equal ones once; `elements` names the element types by number."""
+    """Reads the types of one file, equal ones once; `elements` are the names of element types by number."""
 
     elements: Mapping[int, str | None]
     limits: Allowed = field(default_factory=lambda: DEFAULT)
@@ -87,10 +87,12 @@ class Types:
         return tuple(map(self.value, messages[:]))
 
     def value(self, message: Message) -> Value:
-        """One value.  The bytes after its name say all the rest: where they are known, so is the type."""
+        """One value; its type is looked up by the bytes after the name, which determine it."""
         name, written = message.name, message.SerializeToString()
         size = len(name)
-        if not (name.isascii() and 0 < size < 128 and written[0] == _NAME_TAG):  # else the name takes 2 + size bytes
+        if not (
+            name.isascii() and 0 < size < 128 and written[0] == _NAME_TAG
+        ):  # else its length takes more than a byte
             return Value(decoded(name), self.type(message.type))
         rest = written[2 + size :]
         found = self.rests.get(rest)
@@ -100,7 +102,7 @@ class Types:
         return _make_value(name, found)
 
     def type(self, message: Message) -> Type:
-        """The type; equal types are mostly one object, so that comparing them is cheap."""
+        """The type; equal types are usually one object, so that comparing them is fast."""
         key = message.SerializeToString()
         found = self.known.get(key)
         if found is None:

@@ -1,13 +1,13 @@
-"""Cuts the weights out of a model file before protobuf reads it.
+"""The protobuf wire format: cuts the weights out of a model file before protobuf parses it.
 
 A model file is a protobuf message: a sequence of fields, each a tag (field number and wire type) and a value
 (https://protobuf.dev/programming-guides/encoding).  `cut` copies it field by field, replaces each long `raw_data`
 payload of a tensor by a short token in the same place, and rewrites the lengths around it.  Nothing else is
-interpreted, no field is dropped and none changes its place, so protobuf's own rules (the last of two payloads wins,
-two graphs merge, unknown fields are kept) decide on the copy as they would on the file.
+interpreted, and no field is dropped or moved, so protobuf's own rules (the last of two payloads wins, two graphs merge,
+unknown fields are kept) give the same result for the copy as for the file.
 
-Why a file cannot forge a token: every payload of at least `TOKEN_LENGTH` bytes is replaced, so that after the cut a
-payload of exactly `TOKEN_LENGTH` bytes is always one that `cut` wrote.  `resolve` therefore asks for the length only.
+A file cannot forge a token: every payload of at least `TOKEN_LENGTH` bytes is replaced, so that after the cut a payload
+of exactly `TOKEN_LENGTH` bytes is always one that `cut` wrote.  Therefore `resolve` only checks the length.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from typing import Any, NamedTuple, TypeAlias
 from sonnx.model.limits import Allowed, Exceeded, enforce, exceeded
 
 Message: TypeAlias = Any
-"""A protobuf message or descriptor; their classes are made at run time, so no type checker knows them."""
+"""A protobuf message or descriptor; their classes are made at run time, so type checkers do not know them."""
 
 TOKEN_LENGTH = 512
-"""Bytes of a token.  Shorter submessages hold no payload to cut and are copied unread: a node costs its tag only."""
+"""Bytes of a token.  Shorter submessages cannot contain a payload to cut, so they are copied without being read."""
 
-DEPTH = 100
-"""Levels of messages in messages that protobuf reads; about 32 nested If."""
+MAX_DEPTH = 100
+"""Levels of nested messages that protobuf parses; about 32 nested If."""
 
-LIMIT = 2**31
-"""Bytes protobuf does not read any more."""
+MAX_MESSAGE_BYTES = 2**31
+"""Bytes of the smallest message that protobuf refuses."""
 
-LARGE = 1 << 18
-"""A payload of this many bytes is worth a system call, so that reading a file takes no memory for its weights."""
+MIN_RELEASED_BYTES = 1 << 18
+"""Bytes of a payload whose pages are given back to the system, so that weights take no memory while a file is read."""
 
 _PROSE = ("doc_string", "value", "string_data")
-"""Texts that may be long."""
+"""String fields that may be long."""
 
 _VARINT, _EIGHT_BYTES, _BYTES, _GROUP, _GROUP_END, _FOUR_BYTES = range(6)
 
 
 class Malformed(ValueError):
-    """The bytes are no protobuf message: what is wrong, and at which byte of the file."""
+    """The bytes are not a protobuf message; the message says what is wrong, and at which byte of the file."""
 
     def __init__(self, what: str, offset: int) -> None:
         super().__init__(f"{what} at byte {offset}")
@@ -50,33 +50,33 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Where a message holds messages: tag -> their layout, or None for a tensor's payload."""
+    """The submessages of a message: their layout by tag, None for the payload of a tensor."""
 
     name: str
     fields: dict[int, Layout | None] = field(default_factory=dict, repr=False)
     names: set[int] = field(default_factory=set, repr=False)
-    """The tags of its texts that are no prose and no value."""
+    """The tags of string fields that are limited in length."""
 
 
 class Bounds(NamedTuple):
-    """Submessages shorter than `least` are copied unread, and no name is longer than `name`."""
+    """Submessages shorter than `least` are copied without being read; a name longer than `name` is refused."""
 
     least: int = TOKEN_LENGTH
-    name: int = LIMIT
+    name: int = MAX_MESSAGE_BYTES
 
 
 def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layout:
-    """The layout of a message and of all it can hold, from its protobuf descriptor."""
+    """The layout of a message and of its submessages, from its protobuf descriptor."""
     known = {} if known is None else known
     if descriptor.full_name not in known:
-        made = known[descriptor.full_name] = Layout(descriptor.name)
+        found = known[descriptor.full_name] = Layout(descriptor.name)
         for one in descriptor.fields:
             if one.message_type is not None:
-                made.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
+                found.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
             elif one.full_name == "onnx.TensorProto.raw_data":
-                made.fields[one.number << 3 | _BYTES] = None
+                found.fields[one.number << 3 | _BYTES] = None
             elif one.type == one.TYPE_STRING and one.name not in _PROSE:
-                made.names.add(one.number << 3 | _BYTES)
+                found.names.add(one.number << 3 | _BYTES)
     return known[descriptor.full_name]
 
 
@@ -84,7 +84,7 @@ def cut(buffer: memoryview, message: Layout, allowed: Allowed | None = None) -> 
     """A copy of the message with a token in place of each long payload.
 
     Raises:
-        Malformed: where the bytes cannot be a message, or the copy exceeds what protobuf reads.
+        Malformed: the bytes are not a message, or the copy is longer than protobuf parses.
         Exceeded: the copy, or a name in it, is longer than allowed.
     """
     bounds = Bounds(name=allowed["name"]) if allowed else Bounds()
@@ -92,22 +92,22 @@ def cut(buffer: memoryview, message: Layout, allowed: Allowed | None = None) -> 
     size = _size(pieces)
     if allowed:
         enforce(allowed, "structure", size)
-    if size >= LIMIT:
-        raise Malformed(f"holds {size} bytes besides its raw_data, more than the {LIMIT} protobuf reads,", 0)
+    if size >= MAX_MESSAGE_BYTES:
+        raise Malformed(f"has {size} bytes without its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0)
     return b"".join(pieces)
 
 
 def check(buffer: memoryview, message: Layout) -> None:
-    """Descends into every submessage, however short, to say what is wrong with one that protobuf refuses.
+    """Descend into every submessage, to find what is wrong with a message that protobuf refuses.
 
     Raises:
-        Malformed: at the first byte that cannot be.
+        Malformed: at the first byte that is wrong.
     """
     _guarded(buffer, message, Bounds(least=0))
 
 
 def resolve(payload: bytes, source: memoryview) -> memoryview:
-    """The payload a parsed tensor stands for: the part of the file a token names, else the bytes themselves."""
+    """The payload of a parsed tensor: the part of the file that a token names, else the bytes themselves."""
     if len(payload) != TOKEN_LENGTH:
         return memoryview(payload)
     offset, length = struct.unpack_from("<QQ", payload)
@@ -115,7 +115,7 @@ def resolve(payload: bytes, source: memoryview) -> memoryview:
 
 
 def find(buffer: memoryview, number: int) -> memoryview:
-    """The value of the only length-delimited field of this number in a message protobuf wrote; empty if absent."""
+    """The value of the only length-delimited field with this number in a message of protobuf; empty if absent."""
     position = 0
     while position < len(buffer):
         tag, position = _varint(buffer, position)
@@ -129,19 +129,19 @@ def find(buffer: memoryview, number: int) -> memoryview:
 def _guarded(buffer: memoryview, message: Layout, bounds: Bounds) -> list[memoryview | bytes]:
     try:
         return _rewritten(buffer, 0, len(buffer), message, 0, bounds)
-    except IndexError:  # reading past the buffer: not checked byte by byte, because that would double the time
+    except IndexError:  # checking the end at every byte would double the time
         raise Malformed("ends inside a field", len(buffer)) from None
 
 
 def _rewritten(
     buffer: memoryview, position: int, end: int, message: Layout, depth: int, bounds: Bounds
 ) -> list[memoryview | bytes]:
-    """The pieces of one message with its payloads cut; none if there was nothing to cut.
+    """The pieces of one message without its payloads; an empty list if there was no payload.
 
-    This loop runs once per node and value of a model, hence the one-byte cases in line.
+    This loop runs for each node and value of a model, hence the inlined reading of numbers of one byte.
     """
-    if depth > DEPTH:
-        raise Malformed(f"is nested deeper than {DEPTH} levels", position)
+    if depth > MAX_DEPTH:
+        raise Malformed(f"is nested deeper than {MAX_DEPTH} levels", position)
     pieces: list[memoryview | bytes] = []
     kept, fields, least = position, message.fields, bounds.least
     while position < end:
@@ -170,7 +170,7 @@ def _rewritten(
                 if changed:
                     pieces += bytes(buffer[kept:head]), _written(_size(changed)), *changed
                     kept = after
-                    if inner is None and size >= LARGE:
+                    if inner is None and size >= MIN_RELEASED_BYTES:
                         _forget(buffer)
             elif size > bounds.name and tag in message.names:
                 raise Exceeded(exceeded({"name": bounds.name}, "name", size))
@@ -190,7 +190,7 @@ def _token(offset: int, length: int) -> list[memoryview | bytes]:
 
 
 def _forget(buffer: memoryview) -> None:
-    """Give the pages of a mapped file back: looking at one byte maps up to two megabytes around it."""
+    """Give the pages of a mapped file back to the system: reading one byte maps up to two megabytes."""
     if isinstance(buffer.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         buffer.obj.madvise(mmap.MADV_DONTNEED)
 
@@ -200,9 +200,9 @@ def _size(pieces: list[memoryview | bytes]) -> int:
 
 
 def _after(buffer: memoryview, position: int, tag: int) -> int:
-    """The position after the value at this one, of the wire type in the tag; it may lie beyond the buffer."""
+    """The position after the value at this position, with the wire type of the tag; it may be beyond the buffer."""
     if tag < 8:
-        raise Malformed("is no protobuf message: there is no field number 0,", position - 1)
+        raise Malformed("is not a protobuf message: a field has the number 0", position - 1)
     match tag & 7:
         case 0:
             return _varint(buffer, position)[1]
@@ -216,7 +216,7 @@ def _after(buffer: memoryview, position: int, tag: int) -> int:
         case 5:
             return position + 4
         case kind:
-            raise Malformed(f"is no protobuf message: a field of wire type {kind} cannot stand", position - 1)
+            raise Malformed(f"is not a protobuf message: a field has the wire type {kind}", position - 1)
 
 
 def _after_group(buffer: memoryview, position: int, tag: int) -> int:
@@ -226,17 +226,17 @@ def _after_group(buffer: memoryview, position: int, tag: int) -> int:
         tag, position = _varint(buffer, position)
         if tag & 7 == _GROUP:
             opened.append(tag >> 3)
-            if len(opened) > DEPTH:
-                raise Malformed(f"is nested deeper than {DEPTH} levels", position)
+            if len(opened) > MAX_DEPTH:
+                raise Malformed(f"is nested deeper than {MAX_DEPTH} levels", position)
         elif tag & 7 != _GROUP_END:
             position = _after(buffer, position, tag)
         elif opened.pop() != tag >> 3:
-            raise Malformed("is no protobuf message: another group ends than the one that started", position - 1)
+            raise Malformed("is not a protobuf message: the end of a group does not match its start", position - 1)
     return position
 
 
 def _varint(buffer: memoryview, position: int) -> tuple[int, int]:
-    """The number at this position, seven bits a byte, lowest first, and the position after it."""
+    """The number at this position (seven bits per byte, lowest first), and the position after it."""
     value = 0
     for shift in range(0, 70, 7):
         byte = buffer[position]
@@ -244,7 +244,7 @@ def _varint(buffer: memoryview, position: int) -> tuple[int, int]:
         value |= (byte & 127) << shift
         if byte < 128:
             return value, position
-    raise Malformed("is no protobuf message: a number of more than 10 bytes ends", position)
+    raise Malformed("is not a protobuf message: a number of more than 10 bytes ends", position)
 
 
 def _written(value: int) -> bytes:

@@ -1,8 +1,8 @@
-"""The gate outwards: a frozen `Model` as the bytes of an ONNX file.
+"""The writer: a frozen `Model` as the bytes of an ONNX file.  Only this module and `reader.py` import protobuf.
 
-With `parse.py` the only place that knows protobuf.  It writes witnesses and converted files; a check never loads it.
-What `Model` does not keep (types inside sequences, training graphs) is refused with a
-sentence; notes that change no value (documentation, quantization annotations, device configurations) are left out.
+It writes witnesses and converted models; a check does not load it.  A model with content that `Model` does not keep
+(types inside sequences, training graphs) is refused.  Content that does not change values is left out: documentation,
+quantization annotations, device configurations.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sonnx.model.wire_format import Message
 
 
 class Unwritable(ValueError):
-    """The model holds what this tool does not keep in full; the message says what and where."""
+    """The model has content that `Model` does not keep; the message says what and where."""
 
 
 def write(model: Model) -> bytes:
@@ -61,9 +61,9 @@ def write(model: Model) -> bytes:
 
 def _imports(messages: Message, imports: Iterable[Import]) -> None:
     for entry in imports:
-        made = messages.add(domain=entry.domain)
+        message = messages.add(domain=entry.domain)
         if entry.version is not None:
-            made.version = entry.version
+            message.version = entry.version
 
 
 def _graph(message: Message, graph: Graph) -> None:
@@ -177,7 +177,7 @@ def _fill(message: Message, item: Item, attribute: Attribute) -> None:
 
 
 def _sparse(message: Message, sparse: SparseTensor) -> None:
-    """What stands in the typed fields is written as raw data, so what these cannot say in full is refused."""
+    """Values are written as raw_data, so a part that is not complete there is refused."""
     message.dims.extend(sparse.dims)
     for field, part in (("values", sparse.values), ("indices", sparse.indices)):
         if part is None or part.data is None or part.misfit is not None or part.segment or len(part.stored) != 1:
@@ -216,7 +216,7 @@ def _numbers() -> MappingProxyType[str | None, int]:
 
 
 def write_tensor(name: str, element: str, dims: Sequence[int], values: bytes) -> bytes:
-    """The bytes of a TensorProto with these little-endian values, as the onnx package writes its test data.
+    """The bytes of a TensorProto with these little-endian values, the format of the test data of the onnx package.
 
     Raises:
         Unwritable: protobuf refuses the name or the size.

@@ -1,12 +1,13 @@
-"""What a semantics module is given beside the input tensors, and how it says that a text gives no value."""
+"""What an operator gets beside its input tensors, what it gives, and how it says that its text gives no value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from sonnx.model.ir import Attribute
+from sonnx.numerics.formats import Array
 
 
 @dataclass(slots=True)
@@ -30,8 +31,8 @@ class Application:
 
     `names` are the parameters and defined names of the operator's data file by their effective values (an absent
     attribute has the value its absence means); it is empty for an operator without a data file.  `attributes` are those
-    the node has, as written.  `text` is the text of the profile that speaks, "onnx" where none does.  Without a data
-    file `version` is the operator set.  Kernels count in `tally`; `outputs` is the number the node has.
+    that the node states.  `text` is the text of the profile that applies, "onnx" where none does.  Without a data
+    file `version` is the operator set.  `outputs` is the number the node has.
     """
 
     operator: str
@@ -39,7 +40,7 @@ class Application:
     text: str
     names: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    tally: ExactPathCounts = field(default_factory=ExactPathCounts, compare=False)
+    exact_path_counts: ExactPathCounts = field(default_factory=ExactPathCounts, compare=False)
     outputs: int = 1
 
     def attribute(self, name: str, absent: Any) -> Any:
@@ -48,7 +49,7 @@ class Application:
 
     def count(self, elements: int, exact: int) -> None:
         """Count elements that a kernel approximated, and those of them that took the exact path."""
-        self.tally.add(self.operator, elements, exact)
+        self.exact_path_counts.add(self.operator, elements, exact)
 
 
 class NoValue(Exception):
@@ -57,3 +58,13 @@ class NoValue(Exception):
     def __init__(self, rule: str, sentence: str) -> None:
         super().__init__(sentence)
         self.rule = rule
+
+
+Definition: TypeAlias = Callable[[Application, Sequence[Any]], tuple[Array, ...]]
+"""The outputs of an operator for its inputs; an input that is left out is None."""
+
+Kernel: TypeAlias = Callable[[Sequence[Any], Array], Array]
+"""The single output for the inputs, computed in the array that is given: C-contiguous, of its shape and type."""
+
+KernelFactory: TypeAlias = Callable[[Application], Kernel]
+"""The kernel of one application."""

@@ -1,7 +1,7 @@
-"""Blocks: cutting arrays into pieces that stay in the cache while several passes go over them.
+"""Blocks: broadcast operands cut into pieces that stay in the cache while several passes go over them.
 
-Operands of one element, a bias along an axis, and views with any strides are brought into a flat piece of scratch
-memory.  An operand that is the same in every block is brought there once: numpy has no vector code for stride 0.
+Operands of one element, a bias along an axis, and views with any strides are copied into a flat piece of scratch
+memory.  An operand that is the same in every block is copied once: numpy has no vector code for stride 0.
 """
 
 from __future__ import annotations
@@ -14,27 +14,33 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.formats import Array
+from sonnx.numerics.scratch import Scratch
 
-FIRST_NUMBER = 8
-"""Scratch numbers below this one belong to the kernels."""
+BLOCK_ELEMENTS = 1 << 16
+"""Elements of a block: larger ones leave the second-level cache, smaller ones pay for numpy's calls."""
+
+
+class _Free(threading.local):
+    """The scratch memory that no walk of this thread uses at the moment."""
+
+    def __init__(self) -> None:
+        self.scratches: list[Scratch] = []
+
+
+_FREE = _Free()
 
 
 class Operand:
     """One operand, broadcast to the common shape, as flat pieces.
 
-    Axes before `chunked` are walked one index at a time, axis `chunked` in pieces, axes after it are whole.
+    Axes before `chunked` are walked one index at a time, axis `chunked` in pieces; the axes after it are whole.
     """
 
-    def __init__(self, values: Array, chunked: int, count: int, number: int) -> None:
-        self.values, self.chunked, self.count, self.number = values, chunked, count, number
+    def __init__(self, values: Array, chunked: int, scratch: Scratch) -> None:
+        self.values, self.chunked, self.scratch = values, chunked, scratch
         self.varies = [stride != 0 for stride in values.strides[: chunked + 1]]
         self.held: tuple[object, ...] | None = None
         self.flat = values[:0].reshape(-1)
-
-    @property
-    def same_everywhere(self) -> bool:
-        """Whether every block holds the same elements."""
-        return not any(self.varies)
 
     def piece(self, index: tuple[int, ...], part: slice) -> Array:
         """The flat elements of one block; the first block is the longest."""
@@ -45,16 +51,10 @@ class Operand:
             return flat
         key = tuple(at for at, varies in zip((*index, part.start), self.varies, strict=True) if varies)
         if key != self.held:
-            self.flat = scratch(self.number, block.size, block.dtype)
+            self.flat = self.scratch.array(block.size, block.dtype)
             np.copyto(self.flat.reshape(block.shape), block)
             self.held = key
         return self.flat[: block.size]
-
-
-def operands(X: Sequence[Array], shape: tuple[int, ...], count: int) -> list[Operand]:
-    """The operands of merged axes, ready to be walked."""
-    chunked = _chunked(shape, count)
-    return [Operand(np.broadcast_to(x, shape), chunked, count, FIRST_NUMBER + m) for m, x in enumerate(X)]
 
 
 def merged(X: Sequence[Array], shape: tuple[int, ...]) -> tuple[tuple[int, ...], list[Array]]:
@@ -99,33 +99,19 @@ def _chunked(shape: tuple[int, ...], count: int) -> int:
     return axis
 
 
-def walk(made: Sequence[Operand], out: Array, count: int) -> Iterator[tuple[list[Array], Array]]:
-    """The flat pieces of the operands and of the output, block by block.
+def walk(X: Sequence[Array], out: Array, count: int) -> Iterator[tuple[list[Array], Array]]:
+    """The flat pieces of operands of merged axes and of the output, block by block; a piece is valid for its block.
 
-    The walked axes turn fastest, so that what differs along the chunked one alone is brought to scratch once a piece.
+    The walked axes turn fastest, so that what differs along the chunked one alone is copied once a piece.
     """
-    chunked = made[0].chunked
+    chunked, free = _chunked(out.shape, count), _FREE.scratches
     rows = max(1, count // max(1, prod(out.shape[chunked + 1 :])))
-    for start in range(0, out.shape[chunked], rows):
-        part = slice(start, start + rows)
-        for index in np.ndindex(out.shape[:chunked]):
-            yield [each.piece(index, part) for each in made], out[(*index, part)].reshape(-1)
-
-
-# ------------------------------------------------------------------
-# Memory that kernels use again and again: touching fresh memory costs more than a whole pass over it.
-
-
-_own = threading.local()
-
-
-def scratch(number: int, count: int, kind: np.dtype[Any]) -> Array:
-    """A flat array of `count` elements; the same `number` means the same memory in the same thread."""
-    held: dict[int, Array] | None = getattr(_own, "held", None)
-    if held is None:
-        held = _own.held = {}
-    size = count * kind.itemsize
-    found = held.get(number)
-    if found is None or len(found) < size:
-        found = held[number] = np.empty(max(size, 1 << 16), np.uint8)
-    return found[:size].view(kind)
+    borrowed = [free.pop() if free else Scratch() for _ in X]
+    made = [Operand(np.broadcast_to(x, out.shape), chunked, own) for x, own in zip(X, borrowed, strict=True)]
+    try:
+        for start in range(0, out.shape[chunked], rows):
+            part = slice(start, start + rows)
+            for index in np.ndindex(out.shape[:chunked]):
+                yield [each.piece(index, part) for each in made], out[(*index, part)].reshape(-1)
+    finally:
+        free.extend(reversed(borrowed))

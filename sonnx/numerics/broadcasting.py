@@ -1,14 +1,16 @@
-"""Broadcasting before operator set 7: B stands along the axes of A from the one that `axis` names.
+"""Broadcasting: by the rules of NumPy, and along an axis before operator set 7.
 
 ONNX Add-1, Add-6 and the other operators of two tensors in these versions: with broadcast = 1 B has one element, or its
 shape is the part of the shape of A that begins at axis, the last part where axis is not written; without it the shapes
-are equal.  A module that says `ALONG_AXIS` is given B with axes of extent 1 in place of the others.
+are equal.  `Operator.axis_broadcasting` marks these operators; they get B with axes of extent 1 in place of the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+
+import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
@@ -17,7 +19,30 @@ from sonnx.numerics.formats import Array
 NUMPY_SINCE = 7
 """The operator set from which the broadcasting is that of NumPy."""
 
-ATTRIBUTES = {"axis": "int", "broadcast": "int"}
+AXIS_ATTRIBUTES = {"axis": "int", "broadcast": "int"}
+
+
+def broadcast(operator: str, *tensors: Array) -> list[Array]:
+    """The tensors in their common shape, by the rules of NumPy.
+
+    Raises:
+        NotExecutable: they do not broadcast.
+    """
+    shape = common_shape(operator, [each.shape for each in tensors])
+    return [np.broadcast_to(each, shape) for each in tensors]
+
+
+def common_shape(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape tensors of these shapes broadcast to.
+
+    Raises:
+        NotExecutable: they do not broadcast.
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(str(list(each)) for each in dict.fromkeys(shapes))
+        raise NotExecutable(f"the shapes {listed} are not broadcastable, as {operator} needs") from None
 
 
 def aligned(application: Application, inputs: Sequence[Array]) -> list[Array]:
@@ -34,7 +59,7 @@ def along_axis(application: Application, A: Sequence[int], B: Sequence[int]) -> 
     """
     broadcast, axis = application.attribute("broadcast", 0), application.attribute("axis", None)
     if application.version >= NUMPY_SINCE:
-        if ATTRIBUTES.keys() & application.attributes.keys():
+        if AXIS_ATTRIBUTES.keys() & application.attributes.keys():
             raise NotExecutable(f"{application.operator} has no attributes axis and broadcast from operator set 7 on")
         return tuple(B)
     shapes = f"{list(B)} to {list(A)}"

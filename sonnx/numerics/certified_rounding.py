@@ -1,4 +1,4 @@
-"""Rounding a float64 approximation with an error bound: the value where it is certain, a mark where it is not.
+"""Certified rounding: an approximation with an error bound is rounded where the bound decides the result, else marked.
 
 Let v be the exact value, a the approximation and |v - a| <= b.  Rounding to nearest is monotone, so where the two ends
 of an interval that contains [a - b, a + b] round to the same element, v rounds to it as well.  The sum a - b computed
@@ -14,6 +14,12 @@ rounded once to float64, after the error b is counted.
 The sign of a zero is decided only where all of the interval lies on one side of 0: a value that underflows to zero
 keeps its sign.  A bound of 0 says that the approximation is the exact value, the sign of its zero included.  An
 infinite or NaN approximation is decided only by a bound of 0.
+
+`certify_block` takes a block of approximations in the wider type with a `Bound`, relative, absolute or both.  For float
+the pattern of the float64 y decides at once: 29 of its 52 digits are cut off, and y rounds like v unless the middle
+2^28 of what is cut off lies within relative * 2^53 units in the last place.  (v in the binade below has its nearest
+middle 2^27 units away.)  Where the result is subnormal or zero, or an absolute error counts, and for types of 16 bits,
+both ends of the interval above must round alike; so must they for a y of long double.
 """
 
 from __future__ import annotations
@@ -24,17 +30,32 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.blocks import scratch
 from sonnx.numerics.formats import Array, format_of
-from sonnx.numerics.rounding import grid_of, nan_of, narrow
+from sonnx.numerics.rounding import canonicalize_nans, grid_of, to_nearest
+from sonnx.numerics.scratch import Scratch
 
 UNIT = 2.0**-53
 """The relative error of a rounding to float64."""
 
-WIDTH, SLACK, LEAST = 1 + 2.0**-50, 2.0**-51, 2.0**-1074
+BOUND_FACTOR, MAGNITUDE_FACTOR, LEAST_POSITIVE = 1 + 2.0**-50, 2.0**-51, 2.0**-1074
+"""The constants of the half width B."""
+
+SINGLE, DOUBLE, LONG_DOUBLE = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.longdouble)
+
+CUT_OFF = np.uint64((1 << 29) - 1)
+"""The digits of a float64 that float32 does not have."""
+
+LEAST_NORMAL_SINGLE, INFINITE_SINGLE = np.uint32(1 << 23), np.uint32(0x7F800000)
+"""Bit patterns of float32: the least normal number, and infinity."""
+
+MAGNITUDE_OF_SINGLE = np.uint32(0x7FFFFFFF)
+"""All bits but the sign."""
+
+_BITS = Scratch()
+_NO_ELEMENTS = np.empty(0, np.intp)
 
 
-def decided(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> tuple[Array, Array]:
+def certify(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> tuple[Array, Array]:
     """The exact values rounded to nearest even, and where they are not decided.
 
     Args:
@@ -47,30 +68,30 @@ def decided(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
     """
     with np.errstate(all="ignore"):
         half_width = np.abs(approximation)
-        half_width *= SLACK
-        half_width += np.multiply(bound, WIDTH) + LEAST
-        low = nearest(approximation - half_width, kind)
-        high = nearest(np.add(approximation, half_width, out=half_width), kind)
-        unsigned = _unsigned(kind)
+        half_width *= MAGNITUDE_FACTOR
+        half_width += np.multiply(bound, BOUND_FACTOR) + LEAST_POSITIVE
+        low = to_nearest(approximation - half_width, kind)
+        high = to_nearest(np.add(approximation, half_width, out=half_width), kind)
+        unsigned = grid_of(kind).made.unsigned
         undecided = low.view(unsigned) != high.view(unsigned)
         undecided |= ~(np.abs(approximation) <= np.finfo(np.float64).max)  # infinite, NaN
         undecided |= np.isnan(bound)
         exact = np.equal(bound, 0)
         if exact.any():
             mask = np.broadcast_to(exact, approximation.shape)
-            np.copyto(low, nearest(approximation, kind), where=mask)
+            np.copyto(low, to_nearest(approximation, kind), where=mask)
             undecided &= ~mask
     return low, undecided
 
 
 def half_width(bound: Array | float, largest: Array | float) -> Array | float:
-    """What to take off and add for `certain`: B as above, with at least the magnitude of each approximation for |a|."""
-    made: Array | float = bound * WIDTH + largest * SLACK + LEAST
+    """The B above, for `certify_singles`; `largest` is at least the magnitude of each approximation."""
+    made: Array | float = bound * BOUND_FACTOR + largest * MAGNITUDE_FACTOR + LEAST_POSITIVE
     return made
 
 
-def certain(approximation: Array, half_width: Array | float, out: Array, high: Array) -> Array:
-    """As `decided`, for finite approximations and float32, in memory that is given.
+def certify_singles(approximation: Array, half_width: Array | float, out: Array, high: Array) -> Array:
+    """As `certify`, for finite approximations and float32, in memory that is given.
 
     Args:
         approximation: float64, finite.
@@ -84,44 +105,7 @@ def certain(approximation: Array, half_width: Array | float, out: Array, high: A
     np.subtract(approximation, half_width, out=out, casting="same_kind")
     np.add(approximation, half_width, out=high, casting="same_kind")
     differ = out.view(np.uint32) != high.view(np.uint32)
-    return np.flatnonzero(differ) if differ.any() else _NONE
-
-
-_NONE = np.empty(0, np.intp)
-
-
-def nearest(values: Array, kind: np.dtype[Any]) -> Array:
-    """float64 values rounded to nearest even, once; every NaN becomes the one an operation makes."""
-    with np.errstate(all="ignore"):
-        made = narrow(values, kind)
-    nan = np.isnan(values)
-    if nan.any():
-        made.view(_unsigned(kind))[nan] = nan_of(kind)
-    return made
-
-
-def _unsigned(kind: np.dtype[Any]) -> np.dtype[Any]:
-    return grid_of(kind).made.unsigned
-
-
-# ------------------------------------------------------------------
-# From approximations in a wider type to elements that are certain, and a mask of those that are not.
-#
-# `Bound` says how far an approximation y may be from the exact value v: |v - y| <= relative * |y| + absolute.  Those of
-# 16 bits go through `certified.py`.  For float, the pattern of the float64 y tells at once: 29 of its 52 digits are cut
-# off, and y rounds like v unless the middle 2^28 of what is cut off lies within relative * 2^53 units in the last place.
-# (v in the binade below has its nearest middle 2^27 units away.)  Where the result is subnormal or zero, or an absolute
-# error counts, `certified.py` decides.  For a y of long double both ends of the interval must round alike.
-
-
-BLOCK = 1 << 16
-"""Elements of a block: larger ones leave the second-level cache, smaller ones pay for numpy's calls."""
-
-WIDE, LONG = np.dtype(np.float64), np.dtype(np.longdouble)
-
-CUT, SINGLE = np.uint64((1 << 29) - 1), np.dtype(np.float32)
-
-LEAST_NORMAL = np.uint32(1 << 23)
+    return np.flatnonzero(differ) if differ.any() else _NO_ELEMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,56 +125,56 @@ class Bound:
 
 
 def wide_type(kind: np.dtype[Any]) -> np.dtype[Any] | None:
-    """The type in which elements of a type are approximated, None where there is none that is wider."""
-    if kind.itemsize < WIDE.itemsize:
-        return WIDE
-    return LONG if np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant else None
+    """The type in which elements of a type are approximated, None where no type is wider."""
+    if kind.itemsize < DOUBLE.itemsize:
+        return DOUBLE
+    return LONG_DOUBLE if np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant else None
 
 
-def settle(y: Array, bound: Bound, out: Array) -> Array | None:
-    """Round approximations of at most a block into `out`; a mask of the elements that are not certain, or None.
+def certify_block(y: Array, bound: Bound, out: Array) -> Array | None:
+    """Round approximations into `out`; a mask of the elements that the bound does not decide, or None.
 
     Args:
-        y: flat, of the `wide_type` of `out`, or of long double for float.
+        y: flat, of the `wide_type` of `out`, or of long double for float; of any size, best of a block.
         bound: of its error.
-        out: flat; what the mask marks has no meaning.
+        out: flat; its elements under the mask have no meaning.
     """
-    if y.dtype != WIDE:
+    if y.dtype != DOUBLE:
         return _interval(y, bound, out)
     if out.dtype == SINGLE:
         return _single(y, bound, out)
-    values, undecided = decided(y, bound.of(y), out.dtype)
+    values, undecided = certify(y, bound.of(y), out.dtype)
     out[...] = values
     special = ~np.isfinite(y)
-    if special.any():  # a function is infinite or NaN where it is said to be, or beyond every type
+    if special.any():  # an approximation is infinite or NaN only where the function is, or lies beyond every type
         out[special] = y[special].astype(out.dtype)
         undecided &= ~special
-        one_nan(out)
+        canonicalize_nans(out)
     return undecided if undecided.any() else None
 
 
 def _single(y: Array, bound: Bound, out: Array) -> Array | None:
     np.copyto(out, y, casting="unsafe")
     units = ceil(bound.relative * 2**53) + 1
-    cut = scratch(1, y.size, np.dtype(np.uint64))
+    cut = _BITS.array(y.size, np.dtype(np.uint64))
     np.subtract(y.view(np.uint64), np.uint64(2**28 - units), out=cut)
-    np.bitwise_and(cut, CUT, out=cut)
+    np.bitwise_and(cut, CUT_OFF, out=cut)
     undecided = cut <= 2 * units if np.minimum.reduce(cut) <= 2 * units else None
-    magnitude = scratch(1, 2 * y.size, np.dtype(np.uint32))[: y.size]
-    np.bitwise_and(out.view(np.uint32), np.uint32(0x7FFFFFFF), out=magnitude)
-    if np.minimum.reduce(magnitude) <= LEAST_NORMAL or bound.absolute:
+    magnitude = _BITS.array(y.size, np.dtype(np.uint32))  # `cut` is not needed any more
+    np.bitwise_and(out.view(np.uint32), MAGNITUDE_OF_SINGLE, out=magnitude)
+    if np.minimum.reduce(magnitude) <= LEAST_NORMAL_SINGLE or bound.absolute:
         undecided = _small(y, bound, out, magnitude, undecided)
-    if np.maximum.reduce(magnitude) > np.uint32(0x7F800000):
-        one_nan(out)
+    if np.maximum.reduce(magnitude) > INFINITE_SINGLE:
+        canonicalize_nans(out)
     return undecided
 
 
 def _small(y: Array, bound: Bound, out: Array, magnitude: Array, undecided: Array | None) -> Array | None:
     """The elements whose spacing is not that of their binade, or whose error is not relative."""
-    places = np.nonzero((magnitude <= LEAST_NORMAL) & (y != 0) if not bound.absolute else np.isfinite(y))[0]
+    places = np.nonzero((magnitude <= LEAST_NORMAL_SINGLE) & (y != 0) if not bound.absolute else np.isfinite(y))[0]
     if not len(places):
         return undecided
-    values, uncertain = decided(y[places], bound.of(y[places]), out.dtype)
+    values, uncertain = certify(y[places], bound.of(y[places]), out.dtype)
     out[places] = values
     if undecided is None:
         undecided = np.zeros(len(y), np.bool_)
@@ -200,7 +184,7 @@ def _small(y: Array, bound: Bound, out: Array, magnitude: Array, undecided: Arra
 
 def _interval(y: Array, bound: Bound, out: Array) -> Array | None:
     width = bound.of(y)
-    width += np.abs(y) * LONG.type(2.0**-62)  # what the sums below may lose
+    width += np.abs(y) * LONG_DOUBLE.type(2.0**-62)  # what the sums below may lose
     np.copyto(out, y - width, casting="unsafe")
     high = (y + width).astype(out.dtype)
     made = format_of(out.dtype)
@@ -210,14 +194,5 @@ def _interval(y: Array, bound: Bound, out: Array) -> Array | None:
     special = ~np.isfinite(y)
     if special.any():
         out[special] = y[special].astype(out.dtype)
-        one_nan(out)
+        canonicalize_nans(out)
     return undecided if undecided.any() else None
-
-
-def one_nan(out: Array) -> None:
-    """Every NaN becomes the quiet one without sign and payload: processors differ in the one they make."""
-    nan = np.isnan(out)
-    if nan.any():
-        made = format_of(out.dtype)
-        assert made is not None  # noqa: S101  a floating-point type
-        out.view(made.unsigned)[nan] = nan_of(out.dtype)

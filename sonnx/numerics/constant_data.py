@@ -34,7 +34,8 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
     if kind is None:
         raise NotExecutable(f"{called} has the element type {tensor.element}, which the executor does not know")
     if min(tensor.dims, default=0) < 0 or tensor.segment or tensor.misfit is not None:
-        raise NotExecutable(f"{called} has a negative dimension, a segment, or an entry that is no {tensor.element}")
+        wrong = f"a negative dimension, a segment, or an entry that is not of type {tensor.element}"
+        raise NotExecutable(f"{called} has {wrong}")
     wanted = prod(tensor.dims) * kind.itemsize
     data = tensor.data if tensor.external is None else outside(tensor.external, wanted, folder, called)
     if data is None and wanted:
@@ -68,7 +69,7 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
     entries = dict(external.entries)
     offset, length = external.offset or 0, external.length
     if offset < 0 or ("offset" in entries and external.offset is None) or ("length" in entries and length is None):
-        raise NotExecutable(f"{called} states an offset or a length that is no number")
+        raise NotExecutable(f"{called} states an offset or a length that is not a number")
     length = len(data) - offset if length is None else length
     if length != wanted or offset + length > len(data):
         text = f"{called} takes {number(wanted)} bytes; the file states {length} from byte {offset} of {len(data)}"

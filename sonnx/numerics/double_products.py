@@ -16,19 +16,21 @@ import math
 
 import numpy as np
 
-from sonnx.numerics.error_free import two_product, two_sum
-from sonnx.numerics.exact_sums import numbers, products, store, total
+from sonnx.numerics.exact_sums import numbers, products, special_sums, store, total
 from sonnx.numerics.formats import Array
-from sonnx.numerics.special_sums import special_sums
+from sonnx.numerics.summation import two_product, two_sum
 
 SLICES = 4
-LOST = 2.0**-96
+"""L, the number of slices."""
+
+SECOND_DOUBLE_ERROR = 2.0**-96
 """More than the error of the second float64: ten sums, each with 2^-53 of at most 2^-53 times twice K, K being 1."""
 
-RANGE = 400
+EXACT_EXPONENTS = 400
 """Binary exponents in whose range below 1 a product of two scaled elements has an exact error term."""
 
-GATHERED = 1 << 18
+GATHERED_PRODUCTS = 1 << 18
+"""Products that are added up exactly at a time."""
 
 
 def product_into(A: Array, B: Array, out: Array) -> int:
@@ -88,7 +90,7 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
             high, error = two_sum(high, np.matmul(left_slices[s], right_slices[level - s]))
             low += error
     high, low = two_sum(high, low)
-    bound = count * ((SLICES + 1) * 2.0 ** (-bits * SLICES) + LOST)
+    bound = count * ((SLICES + 1) * 2.0 ** (-bits * SLICES) + SECOND_DOUBLE_ERROR)
     width = bound * (1 + 2.0**-50) + np.abs(low) * 2.0**-51
     made, other = high + (low - width), high + (low + width)
     exponents = row_exponents[:, None] + column_exponents
@@ -99,20 +101,20 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
 
 def _exactly(A: Array, B: Array, out: Array, i: Array, j: Array) -> None:
     """The exact sums at these places."""
-    step = max(1, GATHERED // A.shape[1])
+    step = max(1, GATHERED_PRODUCTS // A.shape[1])
     for start in range(0, len(i), step):
         some = slice(start, start + step)
-        out[i[some], j[some]] = exact_sums(A[i[some]], B[:, j[some]].T)
+        out[i[some], j[some]] = exact_dot_products(A[i[some]], B[:, j[some]].T)
 
 
-def exact_sums(x: Array, y: Array) -> Array:
-    """The exact sums of the products of rows of float64, each rounded once; math.fsum rounds a sum of doubles once.
+def exact_dot_products(x: Array, y: Array) -> Array:
+    """The dot product of each pair of rows of float64, rounded once; math.fsum rounds a sum of doubles once.
 
     Args:
         x: (rows, K), K at least 1.
         y: the same.
     """
-    made, step = np.empty(len(x)), max(1, GATHERED // x.shape[1])
+    made, step = np.empty(len(x)), max(1, GATHERED_PRODUCTS // x.shape[1])
     for start in range(0, len(x), step):
         _add_up(x[start : start + step], y[start : start + step], made[start : start + step])
     return made
@@ -123,7 +125,8 @@ def _add_up(x: Array, y: Array, out: Array) -> None:
     (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
     made, errors = two_product(left, right)
     addends = np.concatenate([made, errors], axis=1).tolist()
-    usual &= np.minimum(_least(x) - row_exponents, _least(y) - column_exponents) > -RANGE  # scaled ones may be lost
+    least = np.minimum(_least(x) - row_exponents, _least(y) - column_exponents)
+    usual &= least > -EXACT_EXPONENTS  # below it digits of the scaled elements may be lost
     for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
         sum_ = math.fsum(addends[k]) if usual[k] else 0.0
         if sum_ and -1000 < math.frexp(sum_)[1] + exponent < 1000:
@@ -137,7 +140,3 @@ def _least(values: Array) -> Array:
     _, exponents = np.frexp(values)
     least: Array = np.where(values == 0, 0, exponents).min(axis=1)
     return least
-
-
-# ------------------------------------------------------------------
-# Sums and products of float64 with exactly what their rounding cuts off.

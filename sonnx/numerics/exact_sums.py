@@ -6,6 +6,10 @@ knows; 0.0, -0.0, inf, -inf and nan stand for themselves as Python floats.
 
 Special values are those of IEEE 754-2019, section 6: 0 * inf and inf - inf are NaN, a NaN makes everything NaN.  A sum
 that is exactly 0 is +0, unless all its addends are -0; a sum of no addend is +0.
+
+`special_sums` gives the elements of a matrix product among whose factors is an infinity or a NaN: which of NaN, +inf
+and -inf, by counting.  No library promises whether it multiplies 0 by an infinity or leaves it out, so BLAS multiplies
+matrices of 0 and 1 only.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ def numbers(values: Array) -> list[Number]:
     return [number(int(pattern), values.dtype) for pattern in patterns(values).flat]
 
 
-def real(values: Array, index: tuple[int, ...]) -> Number:
+def exact_element(values: Array, index: tuple[int, ...]) -> Number:
     """An element as it is, in units of 1."""
     x = number(int(patterns(values)[index]), values.dtype)
     return x if isinstance(x, float) else x * Fraction(2) ** grid_of(values.dtype).least
@@ -55,7 +59,7 @@ def times(x: Number, y: Number) -> Number:
 
 
 def over(x: Number, y: Number) -> Number:
-    """The quotient; what is no zero over a zero is an infinity."""
+    """The quotient; a number other than 0 over a zero is an infinity."""
     if not isinstance(x, float) and not isinstance(y, float):
         return Fraction(x) / y
     if y == 0:
@@ -129,3 +133,33 @@ def in_units_of_products(x: Number, kind: np.dtype[Any]) -> Number:
     if isinstance(x, float) or format_of(kind) is None:
         return x
     return x * (1 << -grid_of(kind).least)
+
+
+def special_sums(A: Array, B: Array, kind: np.dtype[Any]) -> Array:
+    """The elements of A B, each of which has an infinity or a NaN among its factors, in the type.
+
+    NaN, 0 * inf and inf - inf make NaN; else the sum is the infinity that occurs.
+    """
+    nan: Array = np.logical_or.outer(np.isnan(A).any(axis=1), np.isnan(B).any(axis=0))
+    nan |= _occurs([(np.isinf(A), B == 0), (A == 0, np.isinf(B))])
+    up, down, positive, negative = _signs(A)
+    top, bottom, above, below = _signs(B)
+    rising = _occurs([(up, above), (down, below), (positive, top), (negative, bottom)])
+    falling = _occurs([(up, below), (down, above), (negative, top), (positive, bottom)])
+    result = np.where(rising, np.inf, -np.inf).astype(kind)
+    result.view(grid_of(kind).made.unsigned)[nan | (rising & falling)] = nan_of(kind)
+    return result
+
+
+def _signs(values: Array) -> tuple[Array, Array, Array, Array]:
+    """Where the elements are inf, -inf, above 0, below 0."""
+    infinite, above, below = np.isinf(values), values > 0, values < 0
+    return infinite & above, infinite & below, above, below
+
+
+def _occurs(pairs: list[tuple[Array, Array]]) -> Array:
+    """Where one of the pairs holds for some k: A[i, k] and B[k, j]."""
+    left = np.concatenate([a for a, _ in pairs], axis=1).astype(np.float32)
+    right = np.concatenate([b for _, b in pairs], axis=0).astype(np.float32)
+    found: Array = left @ right > 0
+    return found

@@ -19,6 +19,9 @@ from sonnx.numerics import order
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
+TensorSpec: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
+"""The shape and the element type of an array."""
+
 ELEMENTS: dict[str, np.dtype[Any]] = {
     name: np.dtype(kind)
     for name, kind in {
@@ -62,7 +65,7 @@ def patterns(values: Array) -> Array:
 
 
 @cache
-def place(kind: np.dtype[Any]) -> Callable[[int], int]:
+def order_key(kind: np.dtype[Any]) -> Callable[[int], int]:
     """The place of a pattern in the order of its type: the integer itself, False < True, or `order.key`."""
     made = format_of(kind)
     if made is None:
@@ -87,10 +90,10 @@ def lowest(kind: np.dtype[Any]) -> int:
     return 0 if kind == np.bool_ else int(np.iinfo(kind).min)
 
 
-MOST_AXES, MOST_BYTES = 64, 2**62
+MAX_AXES, MAX_BYTES = 64, 2**62
 """What a numpy array may have at most, also one without elements; memory ends before that."""
 
 
 def has_array(shape: Sequence[int], kind: np.dtype[Any]) -> bool:
     """Whether numpy has arrays of a shape and type."""
-    return len(shape) <= MOST_AXES and prod(max(1, extent) for extent in shape) * kind.itemsize <= MOST_BYTES
+    return len(shape) <= MAX_AXES and prod(max(1, extent) for extent in shape) * kind.itemsize <= MAX_BYTES

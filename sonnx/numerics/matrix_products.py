@@ -1,313 +1,38 @@
-"""Matrix products of floating-point values, each element the exact sum of its products rounded once.
+"""Matrix products of any element type: floats rounded once, integers modulo 2 to the number of their bits.
 
-The elements of a float32 or 16-bit matrix are exact in float64, and so is the product of two: 48 digits.  BLAS adds K
-of them in some order, with fused operations or without, each addition with a relative error of at most u = 2^-53.  For
-every order the sum of products is off by at most
-
-    gamma * sum over k of |A[i, k]| |B[k, j]|  <=  gamma * |A[i, :]|_2 |B[:, j]|_2,   gamma = K u / (1 - K u)
-
-(Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, section 3.1; Cauchy and Schwarz).  Nothing
-overflows and nothing underflows: products lie between 2^-298 and 2^256.  `certified.py` decides the rounding; what it
-leaves open goes to `settled.py`, and rows and columns with an infinity or a NaN to `infinite.py`.
+Floats of at most 32 bits are computed by `single_products.py`, float64 by `double_products.py`.  Integers: where
+K |A| |B| stays below 2^53, every partial sum in every order is a whole number that float64 holds, so BLAS adds without
+an error.  Elsewhere numpy's integers add up, which wrap around as the definition does.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from functools import partial
-from math import prod
-from typing import Any
-
 import numpy as np
 
-from sonnx.numerics.blocks import scratch
-from sonnx.numerics.certified_rounding import UNIT, certain, decided, half_width, nearest
-from sonnx.numerics.error_free import two_sum
-from sonnx.numerics.formats import Array
-from sonnx.numerics.special_sums import special_sums
-from sonnx.numerics.summation import to_odd, total_along_first
+from sonnx.numerics import double_products, single_products
+from sonnx.numerics.formats import Array, format_of
 
-PART, FEW = 256, 16
-"""Products that are added up at a time, for a small bound; of so few rows all, because there BLAS takes its time."""
-
-COLUMNS, SMALL = 1 << 20, 1 << 22
-"""Elements of a block of B, and of a matrix A up to which it is converted at once."""
-
-PIECE = 1 << 17
-"""Elements of a block of B for few rows: it is used once, so it must not leave the second-level cache before."""
-
-DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
-
-ROOM = 1 + 2.0**-20
-"""A norm in float64 times this is at least the norm; so is a product of norms and the sum in float64 it bounds."""
-
-RIGHT, MADE, SPARE, HIGH, ROWS = range(20, 25)
-"""Numbers of scratch memory."""
+EXACT_BELOW = 1 << 53
 
 
-def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> int:
-    """Make out = A B, or A B + row for every row, rounded once.
-
-    Args:
-        A: a matrix, or a stack of matrices, of a floating-point type of at most 32 bits.
-        B: matrices of the same type, as many.
-        out: of the same type.
-        row: one number for each column of B.
-
-    Returns:
-        How many elements were added up exactly.
-    """
-    if A.ndim == 2:
-        A, B, out = A[None], B[None], out[None]
-    if 0 in A.shape or out.size == 0:
-        out[...] = 0 if row is None else row + row.dtype.type(0)
+def product_into(A: Array, B: Array, out: Array) -> int:
+    """Make out = A B for matrices, or stacks of them, of one type; how many elements were added up exactly."""
+    if format_of(out.dtype) is None:
+        integer_product_into(A, B, out)
         return 0
-    stack, rows, inner = A.shape
-    if stack == 1 and rows < FEW and out.size <= COLUMNS:
-        taken = _few_rows(Left(A, row is not None), B, row, out)
-        if taken is not None:
-            return taken
-    matrices, some = max(1, COLUMNS // B[0].size), max(1, SMALL // inner)
-    columns, exact = max(1, COLUMNS // inner), 0
-    for s in range(0, stack, matrices):
-        here = slice(s, s + matrices)
-        for i in range(0, rows, some):
-            left = Left(A[here, i : i + some], row is not None)
-            for j in range(0, out.shape[2], columns):
-                part = slice(j, j + columns)
-                right = wide(B[here, :, part], None if row is None else row[part])
-                exact += block_into(left, right, out[here, i : i + some, part])
-    return exact
+    if out.dtype == np.float64:
+        return double_products.product_into(A, B, out)
+    return single_products.product_into(A, B, out)
 
 
-def wide(B: Array, row: Array | None) -> Array:
-    """A stack of matrices in float64, in memory that is used again, with one more row."""
-    stack, inner, columns = B.shape
-    height = inner + (row is not None)
-    flat = scratch(RIGHT, stack * height * columns, DOUBLE)
-    if B.strides[1] <= B.strides[2]:
-        made = flat.reshape(stack, columns, height).transpose(0, 2, 1)
+def integer_product_into(A: Array, B: Array, out: Array) -> None:
+    """Make out = A B for matrices, or stacks of them, of one integer type of at least the width of theirs."""
+    if A.shape[-1] * _largest(A) * _largest(B) < EXACT_BELOW:
+        made = np.matmul(A.astype(np.float64), B.astype(np.float64))
+        out[...] = made.astype(np.int64).astype(out.dtype)
     else:
-        made = flat.reshape(stack, height, columns)
-    np.copyto(made[:, :inner], B)
-    if row is not None:
-        made[:, inner] = row
-    return made
+        np.matmul(A.astype(out.dtype), B.astype(out.dtype), out=out)
 
 
-class Left:
-    """The left operand in float64, with the norm of each row; made once for many right ones."""
-
-    def __init__(self, A: Array, one: bool = False) -> None:
-        self.values = A if A.dtype == DOUBLE else A.astype(DOUBLE)
-        if one:
-            self.values = np.concatenate([self.values, np.ones((*A.shape[:2], 1))], axis=2)
-        self.norms = np.sqrt(np.vecdot(self.values, self.values))
-        self.part = PART if A.shape[1] >= FEW else self.values.shape[2]
-        self.finite = bool(np.isfinite(self.norms).all())
-
-
-def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> int:
-    """Make out = A B for stacks of matrices; B is float64 and finite in its products.
-
-    Args:
-        left: A.
-        B: float64, every element one of a type of at most 32 bits.
-        out: of that type.
-        norms: the norm of each column of B.
-
-    Returns:
-        How many elements were added up exactly.
-    """
-    made = in_parts(left.values, B, out.shape, left.part)
-    norms = column_norms(B) if norms is None else norms
-    if not (left.finite and np.isfinite(norms).all()):
-        return sum(_with_specials(left.values[s], B[s], left.norms[s], norms[s], out[s]) for s in range(len(B)))
-    return _rounded(left, lambda s, which: B[s][:, which], made, norms, out)
-
-
-def _few_rows(left: Left, B: Array, row: Array | None, out: Array) -> int | None:
-    """`product_into` of one matrix of few rows, None where a number is not finite; each piece of B is used once."""
-    made, norms = scratch(ROWS, out.size, DOUBLE).reshape(out.shape), np.empty((1, out.shape[2]))
-    step = max(1, PIECE // B.shape[1])
-
-    def columns(which: Array | slice) -> Array:
-        return wide(B[:, :, which], None if row is None else row[which])
-
-    for j in range(0, out.shape[2], step):
-        part = slice(j, j + step)
-        right = columns(part)
-        np.matmul(left.values, right, out=made[:, :, part])
-        norms[:, part] = column_norms(right)
-    if not (left.finite and np.isfinite(norms).all()):
-        return None
-    return _rounded(left, lambda _, which: columns(which)[0], made, norms, out)
-
-
-def _rounded(left: Left, columns: Callable[[int, Array], Array], made: Array, norms: Array, out: Array) -> int:
-    """Approximations of a product of finite matrices, rounded; how many elements were added up exactly.
-
-    `columns` gives columns of one matrix of B, see `settled.Columns`.
-    """
-    factor, largest = bound_factor(left.values.shape[2], left.part), norms.max(axis=1, keepdims=True)
-    reach = (left.norms * (largest * ROOM))[:, :, None]
-    if out.dtype == SINGLE:
-        high = scratch(HIGH, out.size, SINGLE).reshape(out.shape)
-        open_ = certain(made, half_width(reach * factor, reach), out, high)
-    else:
-        out[...], undecided = decided(made, reach * factor + np.finfo(DOUBLE).smallest_subnormal, out.dtype)
-        open_ = np.flatnonzero(undecided)
-    if not len(open_):
-        return 0
-    s, place = np.divmod(open_, out[0].size)
-    return sum(
-        settle(left.values[t], partial(columns, t), made[t], factor, place[s == t], out[t]) for t in np.unique(s)
-    )
-
-
-def column_norms(B: Array) -> Array:
-    """The norm of each column of a stack of matrices; BLAS is the faster where a column stands in one piece."""
-    whole = B.strides[1] == B.itemsize
-    norms: Array = np.sqrt(np.vecdot(B.mT, B.mT) if whole else np.einsum("skj,skj->sj", B, B))
-    return norms
-
-
-def in_parts(A: Array, B: Array, shape: tuple[int, ...], part: int) -> Array:
-    """A B in float64, `part` products at a time, in memory that is used again.
-
-    No product goes through more additions than `part` and the number of parts: K may be that number in the bound.
-    """
-    made, spare = (scratch(number, prod(shape), DOUBLE).reshape(shape) for number in (MADE, SPARE))
-    np.matmul(A[:, :, :part], B[:, :part], out=made)
-    for k in range(part, A.shape[2], part):
-        made += np.matmul(A[:, :, k : k + part], B[:, k : k + part], out=spare)
-    return made
-
-
-def _with_specials(A: Array, B: Array, row_norms: Array, column_norms: Array, out: Array) -> int:
-    """One product of matrices with an infinity or a NaN: rows and columns with one by counting, the others as ever."""
-    rows, columns = np.isfinite(row_norms), np.isfinite(column_norms)
-    exact = 0
-    if rows.any() and columns.any():
-        part = np.empty((1, int(rows.sum()), int(columns.sum())), out.dtype)
-        exact = block_into(Left(A[None, rows]), B[None, :, columns], part)
-        out[np.ix_(rows, columns)] = part[0]
-    if not rows.all():
-        out[~rows] = special_sums(A[~rows], B, out.dtype)
-    if not columns.all():
-        out[:, ~columns] = special_sums(A, B[:, ~columns], out.dtype)
-    return exact
-
-
-# ------------------------------------------------------------------
-# The elements of a matrix product that a cheap bound leaves open: a tighter bound, then the exact sum.
-#
-# An element whose products are all zeros is +0, or -0 where they all are; no approximation tells these apart.
-
-
-SLACK = 1 + 2.0**-20
-"""More than what is lost when norms, sums of absolute values and bounds are computed in float64, for K up to 2^31."""
-
-Columns = Callable[[Array], Array]
-"""Columns of a matrix by their numbers: (K, as many), float64."""
-
-MANY, GATHERED = 32, 1 << 20
-"""Open elements from which the tighter bound pays, and products that are added up exactly at a time."""
-
-
-def bound_factor(count: int, part: int) -> float:
-    """The error of a sum in float64 relative to the sum of absolute values.
-
-    Args:
-        count: how many products there are.
-        part: how many of them are added up at a time: none goes through more additions than these and the parts.
-    """
-    additions = min(count, part) + -(-count // part)
-    return additions * UNIT / (1 - additions * UNIT) * SLACK
-
-
-def settle(A: Array, columns: Columns, made: Array, factor: float, open_: Array, out: Array) -> int:
-    """Give the elements with these flat numbers their values.
-
-    Args:
-        A: a matrix, float64, finite, its products with B exact.
-        columns: of B, a matrix, the same.
-        made: A B in float64.
-        factor: its error relative to |A| |B|.
-        open_: which elements are open.
-        out: A B, rounded once, but for these.
-
-    Returns:
-        How many were added up exactly.
-    """
-    i, j = np.divmod(open_, out.shape[1])
-    if len(i) > MANY:
-        values, still = _by_absolute_values(A, columns, made, factor, i, j, out.dtype)
-        out[i, j] = values
-        i, j = i[still], j[still]
-    step = max(1, GATHERED // A.shape[1])
-    for start in range(0, len(i), step):
-        some = slice(start, start + step)
-        out[i[some], j[some]] = exact_sums(A[i[some]] * columns(j[some]).T, out.dtype)
-    return len(i)
-
-
-def _by_absolute_values(
-    A: Array, columns: Columns, made: Array, factor: float, i: Array, j: Array, kind: np.dtype[Any]
-) -> tuple[Array, Array]:
-    """Elements rounded by the bound of their own |A| |B|, and which stay open; 0 there says that all products are 0."""
-    rows, places = np.unique(i), np.unique(j)
-    at = np.searchsorted(rows, i), np.searchsorted(places, j)
-    A, B = A[rows], columns(places)
-    sums = np.matmul(np.abs(A), np.abs(B))[at]
-    values, still = decided(made[i, j], sums * factor, kind)
-    zero = sums == 0
-    if zero.any():
-        values[zero] = _zeros(A, B)[at][zero]
-    return values, still & ~zero
-
-
-def _zeros(A: Array, B: Array) -> Array:
-    """For sums of zeros: -0 where each product is, else +0.
-
-    A product is negative where the signs differ; of signs as 1 and -1 the sum of the products then is -K.
-    """
-    signs = np.copysign(1.0, A).astype(np.float32) @ np.copysign(1.0, B).astype(np.float32)
-    return np.where(signs == -A.shape[1], -0.0, 0.0)
-
-
-def exact_sums(addends: Array, kind: np.dtype[Any]) -> Array:
-    """The exact sum of each row of finite float64 numbers, rounded once.
-
-    A sum in two doubles and a bound of its error say on which side of the first double the exact sum lies, mostly.
-    """
-    made, cut, size = total_along_first(addends.T)
-    whole, rest = two_sum(made, cut)
-    whole = np.where(size == 0, made, whole)  # nothing was cut off; a zero keeps its sign
-    values, error = nearest(to_odd(whole, rest), kind), size * (2 * addends.shape[1] * UNIT)
-    places = np.flatnonzero((np.abs(rest) <= error) & (size != 0))  # the sign of the rest is open
-    if len(places):
-        values[places], still = decided(whole[places], np.abs(rest[places]) + error[places], kind)
-        for k in places[still].tolist():
-            values[k] = _exact_sum(addends[k], kind)
-    return values
-
-
-def _exact_sum(addends: Array, kind: np.dtype[Any]) -> Any:
-    """The exact sum of finite float64 numbers, rounded once.
-
-    math.fsum rounds the exact sum once to float64; the sign of what that cut off is the sign of another exact sum.  If
-    the exact sum is 0 it is +0: some addends are not 0.
-    """
-    row = addends.tolist()
-    made = math.fsum(row)
-    pair = np.array([made]), np.array([math.fsum([*row, -made])])
-    return nearest(to_odd(*pair) + 0.0, kind)[0]
-
-
-# ------------------------------------------------------------------
-# Sums of products among which is an infinity or a NaN: which of NaN, +inf and -inf, by counting.
-#
-# Whether BLAS multiplies 0 by an infinity or leaves it out is nowhere promised, so it multiplies matrices of 0 and 1
-# here.
+def _largest(values: Array) -> int:
+    return max(int(values.max(initial=0)), -int(values.min(initial=0)))

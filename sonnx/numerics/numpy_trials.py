@@ -1,4 +1,4 @@
-"""What numpy does and does not promise, tried once in each process; a kernel that gets a no takes its integer path.
+"""Trials of what numpy does but does not promise, once in each process; where one fails a kernel takes another path.
 
 np.maximum promises a NaN where an operand is one, not which.  np.argmax promises the first of equal elements, not the
 first NaN.  Sums, products, quotients and roots must be rounded as IEEE 754 says.  All must also tell subnormal numbers
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.formats import Array, format_of, larger, patterns, place
+from sonnx.numerics.formats import Array, format_of, larger, order_key, patterns
 from sonnx.numerics.rounding import grid_of, nearest, real
 
 
@@ -52,7 +52,7 @@ def maximum_keeps_the_first_nan(kind: np.dtype[Any]) -> bool:
 @cache
 def argmax_finds_the_first_nan(kind: np.dtype[Any]) -> bool:
     """Whether np.argmax gives the first NaN, else the first largest element, both zeros being equal."""
-    few, key = specials(kind), place(kind)
+    few, key = specials(kind), order_key(kind)
     with np.errstate(all="ignore"):
         rows = (np.roll(few, shift)[cut:] for shift in range(len(few)) for cut in (0, 7, 12))
         return all(_agrees(row, key) for row in rows)
@@ -99,9 +99,9 @@ def _all_nearest(operation: Any, found: Array, x: Array, y: Array) -> bool:
 
 def _roots_are_nearest(x: Array, root: Array) -> list[bool]:
     """Whether each root r of a positive number lies within half a step: (r - s)^2 < x < (r + s)^2, exactly."""
-    said, made = [], grid_of(x.dtype).made
+    results, made = [], grid_of(x.dtype).made
     for a, r in zip(patterns(x).tolist(), patterns(root).tolist(), strict=True):
         if 0 < a < made.infinity:
             low, here, high = (real(each, x.dtype) for each in (r - 1, r, r + 1))
-            said.append(((low + here) / 2) ** 2 <= real(a, x.dtype) <= ((here + high) / 2) ** 2)
-    return said
+            results.append(((low + here) / 2) ** 2 <= real(a, x.dtype) <= ((here + high) / 2) ** 2)
+    return results

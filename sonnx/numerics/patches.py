@@ -1,6 +1,6 @@
-"""What stands under a kernel at each of its places, as columns of matrices in float64: one matrix for each group.
+"""Patches (im2col): what stands under a kernel at each of its places, as columns of float64 matrices, one per group.
 
-Blocks of places are made one after another, so that no more than one block is in memory at a time.
+Blocks of places are made one after another, so that one block at a time is in memory.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from math import prod
 
 import numpy as np
 
-from sonnx.numerics.blocks import scratch
 from sonnx.numerics.formats import Array
+from sonnx.numerics.scratch import Scratch
 from sonnx.numerics.windows import Windows
 
-BLOCK = 1 << 20
-"""Elements of a block."""
+PATCH_ELEMENTS = 1 << 20
+"""Elements of a block of patches."""
 
-PADDED, COLUMNS = 30, 31
-"""Numbers of scratch memory."""
+_PADDED, _COLUMNS = Scratch(), Scratch()
 
 DOUBLE = np.dtype(np.float64)
 
@@ -40,7 +39,7 @@ class Patches:
         extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
         self.padded = tuple(extent + begin + end for extent, begin, end in extents)
         self.height = self.each * prod(slid.kernel) + ones
-        self.still = prod(slid.kernel) == 1 and set(slid.strides) == {1} and not any((*slid.begins, *slid.ends))
+        self.pointwise = prod(slid.kernel) == 1 and set(slid.strides) == {1} and not any((*slid.begins, *slid.ends))
 
     def blocks(self, sample: Array) -> Iterator[tuple[slice, Array, Array]]:
         """Blocks of places: which ones along the first spatial axis, the matrices, and the norms of their columns.
@@ -54,7 +53,7 @@ class Patches:
         padded = self._padded(sample)
         squares = np.einsum("gi...,gi...->g...", padded, padded)
         places, inner = self.slid.places, prod(self.slid.places[1:])
-        step = max(1, BLOCK // max(1, self.group * self.height * inner))
+        step = max(1, PATCH_ELEMENTS // max(1, self.group * self.height * inner))
         under, norms = self._under(padded), np.sqrt(self._sums(squares) + self.ones)
         for start in range(0, places[0], step):
             part = slice(start, min(start + step, places[0]))
@@ -64,7 +63,7 @@ class Patches:
     def _padded(self, sample: Array) -> Array:
         """The sample with its padding: (groups, channels of a group, spatial axes)."""
         shape = (self.group, self.each, *self.padded)
-        made = scratch(PADDED, prod(shape), DOUBLE).reshape(shape)
+        made = _PADDED.array(prod(shape), DOUBLE).reshape(shape)
         inside = tuple(
             slice(begin, begin + extent) for begin, extent in zip(self.slid.begins, self.slid.extents, strict=True)
         )
@@ -95,10 +94,10 @@ class Patches:
         return squares
 
     def _columns(self, padded: Array, under: Array, part: slice, count: int) -> Array:
-        if self.still and not self.ones:
+        if self.pointwise and not self.ones:
             flat = padded[:, :, part]
             return flat.reshape(self.group, self.height, count)
-        made = scratch(COLUMNS, self.group * self.height * count, DOUBLE).reshape(self.group, self.height, count)
+        made = _COLUMNS.array(self.group * self.height * count, DOUBLE).reshape(self.group, self.height, count)
         block = under[(slice(None),) * (2 + len(self.slid.kernel)) + (part,)]
         target = made[:, : self.height - self.ones].reshape(block.shape)
         np.copyto(target, block)

@@ -35,11 +35,11 @@ def grid_of(kind: np.dtype[Any]) -> Grid:
     """The numbers of a floating-point type.
 
     Raises:
-        TypeError: the type is none.
+        TypeError: it is not a floating-point type.
     """
     made = format_of(kind)
     if made is None:
-        raise TypeError(f"{kind} is no floating-point type")
+        raise TypeError(f"{kind} is not a floating-point type")
     precision = (made.sign - made.infinity).bit_length()
     top = 1 << (made.infinity >> precision - 1).bit_length() - 1
     return Grid(made, precision, 3 - top - precision, top)
@@ -121,13 +121,10 @@ def real(pattern: int, kind: np.dtype[Any]) -> Fraction:
     return Fraction(significand << exponent) if exponent >= 0 else Fraction(significand, 1 << -exponent)
 
 
-# ------------------------------------------------------------------ whole arrays
-
-
 def narrow(values: Array, kind: np.dtype[Any]) -> Array:
     """Elements of float64, each rounded once to nearest even into a type that is not wider; a NaN stays a NaN.
 
-    numpy converts float64 to float32 and float16 in one rounding (`kernels/trust.py` tries it).  bfloat16 is reached
+    numpy converts float64 to float32 and float16 in one rounding.  bfloat16 is reached
     through a float32 that is rounded to odd: truncated, its last bit set where something was lost.  With 24 digits, two
     more than twice 8, the second rounding then is that of the exact value (Boldo and Melquiond, "Emulation of FMA and
     correctly rounded sums", 2008, theorem 3).
@@ -153,3 +150,20 @@ def halved(single: Array) -> Array:
     nan = bits & np.uint32(0x7FFFFFFF) > np.uint32(0x7F800000)
     result = np.where(nan, upper | np.uint32(0x40), rounded).astype(np.uint16)
     return result.view(ELEMENTS["bfloat16"])
+
+
+def to_nearest(values: Array, kind: np.dtype[Any]) -> Array:
+    """float64 values, each rounded once to nearest even; every NaN becomes `nan_of` the type."""
+    with np.errstate(all="ignore"):
+        made = narrow(values, kind)
+    nan = np.isnan(values)
+    if nan.any():
+        made.view(grid_of(kind).made.unsigned)[nan] = nan_of(kind)
+    return made
+
+
+def canonicalize_nans(out: Array) -> None:
+    """Every NaN becomes `nan_of` the type: processors differ in the NaN they make."""
+    nan = np.isnan(out)
+    if nan.any():
+        out.view(grid_of(out.dtype).made.unsigned)[nan] = nan_of(out.dtype)

@@ -1,6 +1,6 @@
 """Where Resize samples an axis: the place of each output in the coordinates of the input, and the weights there.
 
-All of it is exact: scales, regions and coefficients are the rationals that their floats are (decision 0043).
+All of it is exact: scales, regions and coefficients are the rationals that their floats are (decision 0007).
 """
 
 from __future__ import annotations

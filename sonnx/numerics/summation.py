@@ -1,4 +1,4 @@
-"""Sums of floating-point values, over their number if a mean is asked for, rounded once.
+"""Error-free transformations, and sums of floating-point values, over their number for a mean, rounded once.
 
 Elements of at most 32 bits are added in float64, and what each addition cuts off is kept (Knuth's two_sum): s + r,
 where r adds up the cut parts.  Sums of few elements are mostly exact, and then halfway cases are common: a mean of four
@@ -15,12 +15,35 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.certified_rounding import UNIT, decided, nearest
-from sonnx.numerics.error_free import two_product, two_sum
+from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.formats import Array
+from sonnx.numerics.rounding import to_nearest
+
+SPLITTER = 2.0**27 + 1
 
 Total = tuple[Array, Array, Array]
 """Sums in float64, the sum of what was cut off, and of its absolute values."""
+
+
+def two_sum(x: Array, y: Array) -> tuple[Array, Array]:
+    """The sum rounded, and exactly what that cuts off (Knuth)."""
+    made = x + y
+    part = made - x
+    return made, (x - (made - part)) + (y - part)
+
+
+def two_product(x: Array, y: Array) -> tuple[Array, Array]:
+    """The product rounded, and exactly what that cuts off (Dekker), where nothing overflows or underflows."""
+    made = x * y
+    x_high, x_low = _halves(x)
+    y_high, y_low = _halves(y)
+    return made, x_low * y_low - (((made - x_high * y_high) - x_low * y_high) - x_high * y_low)
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    spread = x * SPLITTER
+    high = spread - (spread - x)
+    return high, x - high
 
 
 def total_of(parts: Iterator[Array]) -> Total:
@@ -67,10 +90,10 @@ def round_total(total: Total, count: int, divisor: Array | float, kind: np.dtype
     odd = to_odd(quotient, remainder)
     exact = (size == 0) | ~np.isfinite(made)
     if exact.all():
-        return nearest(odd, kind), np.zeros(made.shape, np.bool_)
+        return to_nearest(odd, kind), np.zeros(made.shape, np.bool_)
     bound = (np.abs(remainder) + np.abs(cut) + size * (2 * count * UNIT)) / divisor * (1 + 2.0**-20)
     np.copyto(bound, 0, where=exact)
-    return decided(np.where(exact, odd, quotient), bound, kind)
+    return certify(np.where(exact, odd, quotient), bound, kind)
 
 
 def to_odd(quotient: Array, remainder: Array) -> Array:

@@ -5,29 +5,16 @@ SONNX Acos of 2026-10; ONNX Acos-7 to Acos-22.  NaN gives NaN, 1 gives +0; outsi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import each, refuse
-from sonnx.numerics.elementwise_kernels import Kernel, function
+from sonnx.numerics.elementwise import elementwise_definition, refuse
+from sonnx.numerics.elementwise_kernels import guarded, real_function
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Acos"
-
-RAISES = ("Acos.argument-within-one",)
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X.
-
-    Raises:
-        NoValue: Acos.argument-within-one.
-    """
-    require_arguments(inputs[0])
-    return (each(acos, inputs[0]),)
+WITHIN_ONE = "Acos.argument-within-one"
 
 
 def acos(x: Any, once: Any) -> Any:
@@ -39,21 +26,14 @@ def require_arguments(X: Array) -> None:
     """Every element lies in [-1, 1] or is NaN.
 
     Raises:
-        NoValue: Acos.argument-within-one.
+        NoValue: one does not.
     """
-    refuse(RAISES[0], np.abs(X) > 1, X, "X", "outside [-1, 1]")
+    refuse(WITHIN_ONE, np.abs(X) > 1, X, "X", "outside [-1, 1]")
 
 
-# ------------------------------------------------------------------
-# Acos, fast: numpy's function of the wider type.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    approximated = function(application, acos, np.arccos)
-
-    def checked(inputs: Sequence[Any], out: Array) -> Array:
-        require_arguments(inputs[0])
-        return approximated(inputs, out)
-
-    return checked
+OPERATOR = Operator(
+    name="Acos",
+    define=elementwise_definition(acos, require=require_arguments),
+    kernel=guarded(require_arguments, real_function(acos, np.arccos)),
+    error_conditions=(WITHIN_ONE,),
+)

@@ -6,24 +6,13 @@ both addends are -0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, each
-from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Add"
-ALONG_AXIS = True
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """C, of the broadcast shape."""
-    A, B = broadcast(OPERATOR, *inputs)
-    return (each(add, A, B),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.operators.operator import Operator
 
 
 def add(a: Any, b: Any, once: Any = None) -> Any:
@@ -31,10 +20,9 @@ def add(a: Any, b: Any, once: Any = None) -> Any:
     return a + b if once is None else once.add(a, b)
 
 
-# ------------------------------------------------------------------
-# Add, fast: one operation of the processor.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return arithmetic(application, add, np.add)
+OPERATOR = Operator(
+    name="Add",
+    define=elementwise_definition(add),
+    kernel=arithmetic(add, np.add),
+    axis_broadcasting=True,
+)

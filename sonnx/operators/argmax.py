@@ -2,10 +2,10 @@
 
 S_k is the slice of X along axis.  SONNX ArgMax of 2026-08; ONNX ArgMax-1 to ArgMax-13.
 
-Versions 1 and 11 select the first index.  NaN is the highest
-value, so the first (or last) NaN wins.  The ONNX text says nothing of zeros: there the order of Max holds, +0 above
--0, so that X[ArgMax X] = ReduceMax X.  The text of 2026-08 says "usual floating-point order": there both zeros are
-equal, and the first (or last) zero of either sign wins (erratum of the profile).
+Versions 1 and 11 select the first index.  NaN is the highest value, so the first (or last) NaN wins.  The ONNX text
+does not mention zeros: there the order of Max holds, +0 above -0, so that X[ArgMax X] = ReduceMax X.  The text of
+2026-08 says "usual floating-point order": there both zeros are equal, and the first (or last) zero of either sign wins
+(erratum of the profile).
 """
 
 from __future__ import annotations
@@ -17,18 +17,25 @@ from math import prod
 import numpy as np
 
 from sonnx.numerics import order
-from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.blocks import scratch
+from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.formats import Array, Format, format_of, patterns
 from sonnx.numerics.numpy_trials import argmax_finds_the_first_nan
-
-OPERATOR = "ArgMax"
+from sonnx.numerics.scratch import Scratch
+from sonnx.operators.operator import Operator
 
 ZEROS_DIFFER = ("onnx",)
 """The texts of ArgMax under which the order of Max holds for zeros."""
 
+KEY_ELEMENTS = 1 << 16
+"""Elements of a block of keys."""
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+MIN_BAND_COLUMNS = 256
+"""Elements after the axis from which a band of rows is worth its calls."""
+
+_KEYS, _SIGNS = Scratch(), Scratch()
+
+
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, int64, of the shape of X with the axis reduced to 1 or removed.
 
     Raises:
@@ -63,7 +70,7 @@ def normal_axis(X: Array, axis: int) -> int:
         NoValue: X has no such axis, or no element along it.
     """
     if not -X.ndim <= axis < X.ndim:
-        raise NoValue("ArgMax.axis-range", f"the axis {axis} is none of a tensor of rank {X.ndim}")
+        raise NoValue("ArgMax.axis-range", f"a tensor of rank {X.ndim} has no axis {axis}")
     if X.shape[axis] == 0:
         raise NoValue("ArgMax.axis-not-empty", f"the axis {axis} of a tensor of shape {X.shape} has no element")
     return axis % X.ndim
@@ -94,25 +101,15 @@ def _index(places: list[int], last: int) -> int:
     return best
 
 
-# ------------------------------------------------------------------
-# ArgMax, fast.
-#
-# Integers: np.argmax, on the reversed axis for the last index.  float and double: the same, which takes zeros as equal;
-# where +0 is above -0, a slice whose winner is -0 is looked at again as integers (+0 is the largest integer among zeros
-# and negative values).  float16 and bfloat16: np.argmax of integers in the order of the values,
-#
-#     X xor (all bits but the sign, where the sign is set),   plus 1 where the sign is set if zeros are equal.
+def kernel(application: Application) -> Kernel:
+    """By np.argmax, on the reversed axis for the last index.
 
+    float and double: numpy takes both zeros as equal; where +0 is above -0, a slice whose winner is -0 is searched
+    again as integers (+0 is the largest integer among zeros and negative values).  float16 and bfloat16: np.argmax of
+    integers in the order of the values,
 
-BLOCK = 1 << 16
-"""Elements of a block of keys."""
-
-WIDE = 256
-"""Elements after the axis from which a band of rows is worth its calls."""
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+        X xor (all bits but the sign, where the sign is set),   plus 1 where the sign is set if zeros are equal.
+    """
     names = application.names
     axis, keep = names["axis"], names["keepdims"] == 1
     last, zeros_are_equal = last_index(application) == 1, equal_zeros(application)
@@ -132,16 +129,16 @@ def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array)
     if out.size == 0:
         return
     if made is None:
-        _plain(X, axis, last, out)
+        _by_numpy(X, axis, last, out)
     elif X.dtype.itemsize > 2 and argmax_finds_the_first_nan(X.dtype):
-        _plain(X, axis, last, out)
+        _by_numpy(X, axis, last, out)
         if not zeros_are_equal:
-            _mend_zeros(X, axis, last, out, made)
+            _prefer_positive_zeros(X, axis, last, out, made)
     else:
         _by_keys(X, axis, last, zeros_are_equal, out, made)
 
 
-def _plain(X: Array, axis: int, last: bool, out: Array) -> None:
+def _by_numpy(X: Array, axis: int, last: bool, out: Array) -> None:
     """The first or last of the elements that numpy takes as largest."""
     if last:
         np.argmax(np.flip(X, axis), axis=axis, out=out, keepdims=True)
@@ -150,17 +147,14 @@ def _plain(X: Array, axis: int, last: bool, out: Array) -> None:
         np.argmax(X, axis=axis, out=out, keepdims=True)
 
 
-def _mend_zeros(X: Array, axis: int, last: bool, out: Array, made: Format) -> None:
+def _prefer_positive_zeros(X: Array, axis: int, last: bool, out: Array, made: Format) -> None:
     """Where -0 won, the +0 of the slice, if there is one."""
     integers = X.view(made.signed)
     negative = np.take_along_axis(integers, out, axis) == -made.sign
     if negative.any():
         again = np.empty(out.shape, np.int64)
-        _plain(integers, axis, last, again)
+        _by_numpy(integers, axis, last, again)
         np.copyto(out, again, where=negative & (np.take_along_axis(integers, again, axis) == 0))
-
-
-# ------------------------------------------------------------------ keys
 
 
 def _by_keys(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array, made: Format) -> None:
@@ -169,25 +163,25 @@ def _by_keys(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array,
     bits = np.ascontiguousarray(X).view(made.signed).reshape(before, d, after)
     result = out.reshape(before, after)
     key = partial(_keys, zeros_are_equal=zeros_are_equal, made=made)
-    if after == 1 and d > BLOCK:
+    if after == 1 and d > KEY_ELEMENTS:
         for row in range(before):
             result[row] = _long(bits[row, :, 0], last, key)
         return
-    if after >= WIDE:
+    if after >= MIN_BAND_COLUMNS:
         for row in range(before):
-            for column in range(0, after, BLOCK // 32):
-                part = slice(column, column + BLOCK // 32)
+            for column in range(0, after, KEY_ELEMENTS // 32):
+                part = slice(column, column + KEY_ELEMENTS // 32)
                 result[row, part] = _columns(bits[row, :, part], last, key)
         return
-    rows = max(1, BLOCK // (d * after))
+    rows = max(1, KEY_ELEMENTS // (d * after))
     for row in range(0, before, rows):
         result[row : row + rows] = _winners(key(bits[row : row + rows]), last)
 
 
 def _keys(bits: Array, zeros_are_equal: bool, made: Format) -> Array:
     """Integers in the order of the values; every NaN is the largest integer."""
-    keys = scratch(0, bits.size, made.signed).reshape(bits.shape)
-    signs = scratch(1, bits.size, made.signed).reshape(bits.shape)
+    keys = _KEYS.array(bits.size, made.signed).reshape(bits.shape)
+    signs = _SIGNS.array(bits.size, made.signed).reshape(bits.shape)
     np.right_shift(bits, 8 * made.signed.itemsize - 1, out=signs)
     np.bitwise_and(signs, made.sign - 1, out=keys)
     np.bitwise_xor(keys, bits, out=keys)
@@ -218,7 +212,7 @@ def _columns(bits: Array, last: bool, key: Callable[[Array], Array]) -> Array:
     An element that equals the best of its column in the band weighs more the nearer it is to the wanted end; the
     largest weight tells its row.
     """
-    count = min(255, max(1, BLOCK // bits.shape[1]))
+    count = min(255, max(1, KEY_ELEMENTS // bits.shape[1]))
     best, at = np.full(bits.shape[1], np.iinfo(bits.dtype).min, bits.dtype), np.zeros(bits.shape[1], np.int64)
     up = np.arange(1, count + 1, dtype=np.uint8)[:, None]
     for start in range(0, len(bits), count):
@@ -236,10 +230,14 @@ def _columns(bits: Array, last: bool, key: Callable[[Array], Array]) -> Array:
 
 def _long(row: Array, last: bool, key: Callable[[Array], Array]) -> int:
     """The winner of a row that is longer than a block, of the winners of its parts."""
-    best, at = None, 0
-    for start in range(0, len(row), BLOCK):
-        keys = key(row[start : start + BLOCK])
+    best: int | None = None
+    at = 0
+    for start in range(0, len(row), KEY_ELEMENTS):
+        keys = key(row[start : start + KEY_ELEMENTS])
         j = len(keys) - 1 - int(np.argmax(keys[::-1])) if last else int(np.argmax(keys))
         if best is None or keys[j] > best or (last and keys[j] == best):
             best, at = int(keys[j]), start + j
     return at
+
+
+OPERATOR = Operator(name="ArgMax", define=define, kernel=kernel)

@@ -6,7 +6,7 @@ ceil_mode adds beyond `pads`.  A window over padding only has no value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import Number, numbers, store, total
 from sonnx.numerics.formats import Array, format_of
-from sonnx.numerics.pooling import windows_of
 from sonnx.numerics.summation import round_total, total_of
-from sonnx.numerics.windows import Windows
+from sonnx.numerics.windows import Windows, stated_windows
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature
 
-OPERATOR = "AveragePool"
-INPUTS = 1
 ATTRIBUTES = {
     "kernel_shape": "ints",
     "strides": "ints",
@@ -33,8 +32,14 @@ ATTRIBUTES = {
     "count_include_pad": "int",
 }
 
+PLANE_ELEMENTS = 1 << 16
+"""Elements of the planes that are added up at a time; at least one plane."""
 
-def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
+Limits = tuple[tuple[int, int], ...]
+"""On each spatial axis the first and one after the last place that counts as an element."""
+
+
+def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
     """Y, of the type of X."""
     shape, kind = inputs[0]
     return (((*shape[:2], *slid_over(application, shape).places), kind),)
@@ -49,10 +54,10 @@ def slid_over(application: Application, shape: Sequence[int]) -> Windows:
     kernel = application.attribute("kernel_shape", None)
     if kernel is None:
         raise NotExecutable("kernel_shape is not written")
-    return windows_of(application, shape, kernel)
+    return stated_windows(application, shape, kernel)
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     (X,) = inputs
     slid = slid_over(application, X.shape)
@@ -64,8 +69,8 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (Y,)
 
 
-def counted(application: Application, slid: Windows) -> tuple[tuple[int, int], ...]:
-    """On each spatial axis the first and one after the last place that counts as an element."""
+def counted(application: Application, slid: Windows) -> Limits:
+    """What counts as an element."""
     axes = range(len(slid.extents))
     if not application.attribute("count_include_pad", 0):
         return tuple((0, slid.extents[d]) for d in axes)
@@ -75,9 +80,7 @@ def counted(application: Application, slid: Windows) -> tuple[tuple[int, int], .
     return tuple((-pads[d], slid.extents[d] + pads[len(axes) + d]) for d in axes)
 
 
-def store_mean(
-    Y: Array, index: tuple[int, ...], plane: Array, slid: Windows, limits: tuple[tuple[int, int], ...]
-) -> None:
+def store_mean(Y: Array, index: tuple[int, ...], plane: Array, slid: Windows, limits: Limits) -> None:
     """Put one mean into Y; `plane` has the numbers of a channel.
 
     Raises:
@@ -93,26 +96,17 @@ def store_mean(
     store(Y, index, total(addends), divisor=len(addends))
 
 
-# ------------------------------------------------------------------
-# AveragePool, fast: the shifted views of padded planes added up by `totals.py`.
-#
-# Padding that counts is +0, padding that does not is -0, which changes no sum, not even the sign of a zero.
+def kernel(application: Application) -> Kernel:
+    """The shifted views of padded planes, added up in float64 with what each addition cuts off (`summation.py`).
 
-
-BLOCK = 1 << 16
-"""Elements of planes that are added up at a time."""
-
-Limits = tuple[tuple[int, int], ...]
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+    Padding that counts is +0, padding that does not is -0, which changes no sum, not even the sign of a zero.
+    """
 
     def average_pool(inputs: Sequence[Array], out: Array) -> Array:
         (X,) = inputs
         made = format_of(X.dtype)
         if made is None or X.dtype == np.float64:
-            np.copyto(out, evaluate(application, inputs)[0])
+            np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
         elif out.size:
             slid = slid_over(application, X.shape)
@@ -128,7 +122,7 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array) -> int:
         place = np.argwhere(number == 0)[0].tolist()
         raise NotExecutable(f"the window at {place} lies on padding only")
     planes, made, exact = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:]), 0
-    step = max(1, BLOCK // max(1, planes[0].size))
+    step = max(1, PLANE_ELEMENTS // max(1, planes[0].size))
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
         values, open_ = round_total(
@@ -172,3 +166,11 @@ def _views(planes: Array, slid: Windows) -> Iterator[Array]:
         starts = [offset * dilation for offset, dilation in zip(offsets, slid.dilations, strict=True)]
         spans = zip(starts, slid.places, slid.strides, strict=True)
         yield planes[(slice(None), *[slice(s, s + (count - 1) * stride + 1, stride) for s, count, stride in spans])]
+
+
+OPERATOR = Operator(
+    name="AveragePool",
+    define=define,
+    kernel=kernel,
+    signature=StatedSignature(inputs=(1, 1), attributes=ATTRIBUTES, output_specs=output_specs),
+)

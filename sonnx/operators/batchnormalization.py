@@ -1,36 +1,38 @@
 """BatchNormalization: Y[n, c, ..] = scale[c] * (X[n, c, ..] - input_mean[c]) / sqrt(input_var[c] + epsilon) + B[c].
 
-SONNX BatchNormalization of 2026-08; ONNX BatchNormalization-1 to BatchNormalization-15, inference,
-which is_test says before version 7.  The exact value of
-the formula is rounded once (erratum batch-normalization-order); epsilon is the exact number of the attribute (erratum
-batch-normalization-epsilon-rounds-to-zero).  Special values are those of IEEE 754 in the order of the formula: the
-difference, the product with scale, the quotient, the sum (erratum batch-normalization-special-values).  With X of rank
-1 there is one channel.
+SONNX BatchNormalization of 2026-08; ONNX BatchNormalization-1 to BatchNormalization-15, inference, which is_test states
+before version 7.  The exact value of the formula is rounded once (erratum batch-normalization-order); epsilon is the
+exact number of the attribute (erratum batch-normalization-epsilon-rounds-to-zero).  Special values are those of IEEE
+754 in the order of the formula: the difference, the product with scale, the quotient, the sum (erratum
+batch-normalization-special-values).  With X of rank 1 there is one channel.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
 import numpy as np
 
-from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.blocks import scratch
-from sonnx.numerics.certified_rounding import UNIT, certain, decided, half_width
-from sonnx.numerics.exact_sums import Number, over, real, rounded, times, total
+from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, certify_singles, half_width
+from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, times, total
 from sonnx.numerics.formats import Array, patterns
 from sonnx.numerics.rounding import grid_of
+from sonnx.numerics.scratch import Scratch
+from sonnx.operators.operator import Operator
 
-OPERATOR = "BatchNormalization"
+VARIANCE_NOT_NEGATIVE = "BatchNormalization.variance-not-negative"
 
-RAISES = ("BatchNormalization.variance-not-negative",)
-"""Error conditions that are decided here, element by element."""
+CHANNEL_ELEMENTS = 1 << 17
+"""Elements of the channels that are computed at a time; at least one channel."""
+
+_MADE, _HIGH = Scratch(), Scratch()
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X.
 
     Raises:
@@ -54,7 +56,7 @@ def require_inference(application: Application, variance: Array) -> Fraction:
     bad = np.flatnonzero(~(variance.astype(np.float64) >= 0))
     if len(bad):
         text = f"input_var[{bad[0]}] is {float(variance[bad[0]])}"
-        raise NoValue("BatchNormalization.variance-not-negative", text)
+        raise NoValue(VARIANCE_NOT_NEGATIVE, text)
     return Fraction(application.names["epsilon"])
 
 
@@ -63,10 +65,10 @@ def store_element(Y: Array, index: tuple[int, ...], inputs: Sequence[Array], eps
     c = (index[1] if Y.ndim > 1 else 0,)
     X, scale, B, mean, variance = inputs
     digits = 1 - min(grid_of(each.dtype).least for each in inputs)
-    deviation = total([real(X, index), times(-1, real(mean, c))])
-    spread = total([real(variance, c), epsilon])
-    quotient = over_root(times(real(scale, c), deviation), spread, digits)
-    patterns(Y)[index] = rounded(total([quotient, real(B, c)]), 0, Y.dtype)
+    deviation = total([exact_element(X, index), times(-1, exact_element(mean, c))])
+    spread = total([exact_element(variance, c), epsilon])
+    quotient = over_root(times(exact_element(scale, c), deviation), spread, digits)
+    patterns(Y)[index] = rounded(total([quotient, exact_element(B, c)]), 0, Y.dtype)
 
 
 def over_root(x: Number, square: Number, digits: int) -> Number:
@@ -85,27 +87,15 @@ def over_root(x: Number, square: Number, digits: int) -> Number:
     return made if x > 0 else -made
 
 
-# ------------------------------------------------------------------
-# BatchNormalization, fast: Y = X k + c with k = scale / sqrt(input_var + epsilon), c = B - input_mean k, in float64.
-#
-# With u = 2^-53, k is off by at most 4 u of itself, X k by 5 u, c by 6 u (|B| + |input_mean k|), and |X k| is at most
-# |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), for |Y| the largest of the channel.  What this
-# leaves open is asked again as t + B with t = (X - input_mean) k, off by at most 6 u |t|: where t is 0 the sum is B
-# itself, and an infinity or NaN is that of the exact formula, because nothing overflows or underflows.  The rest, and
-# float64, goes to the definition.
+def kernel(application: Application) -> Kernel:
+    """Y = X k + c with k = scale / sqrt(input_var + epsilon) and c = B - input_mean k, in float64.
 
-
-BLOCK = 1 << 17
-"""Elements that are made at a time."""
-
-DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
-
-MADE, HIGH = range(40, 42)
-"""Numbers of scratch memory."""
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+    With u = 2^-53, k is off by at most 4 u of itself, X k by 5 u, c by 6 u (|B| + |input_mean k|), and |X k| is at most
+    |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), for |Y| the largest of the channel.
+    Elements that this leaves open are computed as t + B with t = (X - input_mean) k, off by at most 6 u |t|: where t is
+    0 the sum is B itself, and an infinity or NaN is that of the exact formula, because nothing overflows or underflows.
+    The rest, and float64, goes to the definition.
+    """
 
     def batch_normalization(inputs: Sequence[Array], out: Array) -> Array:
         epsilon = require_inference(application, inputs[4])
@@ -126,11 +116,13 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
     k = scale / np.sqrt(variance + float(epsilon))
     shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)
     elements, made = X.reshape(shape), out.reshape(shape)
-    step, exact = max(1, BLOCK // max(1, shape[2])), 0
+    step, exact = max(1, CHANNEL_ELEMENTS // max(1, shape[2])), 0
     for n in range(shape[0]):
         for c in range(0, shape[1], step):
             part = slice(c, c + step)
-            channel, place = np.divmod(_guess(elements[n, part], k[part], mean[part], B[part], made[n, part]), shape[2])
+            channel, place = np.divmod(
+                _certified(elements[n, part], k[part], mean[part], B[part], made[n, part]), shape[2]
+            )
             if not len(channel):
                 continue
             channel += c
@@ -144,13 +136,13 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
     return exact
 
 
-def _guess(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
+def _certified(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
     """Y of some channels of float32 where X k + c decides it, and the flat numbers of the other elements."""
     shifted = mean * k
     if out.dtype != SINGLE or not np.isfinite(k + shifted + B).all():
         return np.arange(out.size)
     made, high = (
-        scratch(number, out.size, kind).reshape(out.shape) for number, kind in ((MADE, DOUBLE), (HIGH, SINGLE))
+        memory.array(out.size, kind).reshape(out.shape) for memory, kind in ((_MADE, DOUBLE), (_HIGH, SINGLE))
     )
     np.multiply(X, k, out=made)
     made += B - shifted
@@ -158,7 +150,7 @@ def _guess(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
     if not np.isfinite(largest).all():
         return np.arange(out.size)
     bound = 6 * UNIT * largest + 16 * UNIT * (np.abs(B) + np.abs(shifted))
-    return certain(made, half_width(bound, largest), out, high)
+    return certify_singles(made, half_width(bound, largest), out, high)
 
 
 def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Array]:
@@ -166,4 +158,7 @@ def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Arr
     bound = np.abs(t)
     bound *= 8 * UNIT
     np.copyto(bound, 0, where=~np.isfinite(made))
-    return decided(made, bound, kind)
+    return certify(made, bound, kind)
+
+
+OPERATOR = Operator(name="BatchNormalization", define=define, kernel=kernel, error_conditions=(VARIANCE_NOT_NEGATIVE,))

@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
-from sonnx.numerics.correctly_rounded import number
-from sonnx.numerics.elementwise import each, elements, whole
-from sonnx.numerics.elementwise_kernels import Kernel, one_nan_in_blocks
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.correctly_rounded import to_mpfr
+from sonnx.numerics.elementwise import each, elements, integer_array
+from sonnx.numerics.elementwise_kernels import canonicalize_nans_in_blocks
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.rounding import narrow
-
-OPERATOR = "Cast"
-INPUTS = 1
-ATTRIBUTES = {"to": "int", "saturate": "int", "round_mode": "string"}
+from sonnx.operators.operator import Operator
 
 NUMBERS = {
     1: "float", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
@@ -31,12 +28,7 @@ NUMBERS = {
 """ONNX's numbers of the element types the executor knows."""
 
 
-def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
-    """Output has the shape of input."""
-    return ((inputs[0][0], wanted(application)),)
-
-
-def wanted(application: Application) -> np.dtype[Any]:
+def target_type(application: Application) -> np.dtype[Any]:
     """The type `to`.
 
     Raises:
@@ -44,34 +36,34 @@ def wanted(application: Application) -> np.dtype[Any]:
     """
     number = application.attribute("to", None)
     if number not in NUMBERS:
-        raise NotExecutable(f"the attribute to is {number}, no element type that the executor knows")
+        raise NotExecutable(f"the attribute to is {number}, which is not an element type that the executor knows")
     return ELEMENTS[NUMBERS[number]]
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """output, of the shape of input.
 
     Raises:
         NotExecutable: an element has no value in the type.
     """
-    X, kind = inputs[0], wanted(application)
+    X, kind = inputs[0], target_type(application)
     if format_of(kind) is not None:
         return (each(rounded, X, kind=kind),)
     if kind == np.bool_:
         return (each(truth, X, kind=kind),)
     if format_of(X.dtype) is None:
-        return (whole([int(x) for x in elements(X)], kind, X.shape),)
+        return (integer_array([int(x) for x in elements(X)], kind, X.shape),)
     require_range(X, kind)
     return (each(truncated, X, kind=kind),)
 
 
 def rounded(x: Any, once: Any) -> Any:
     """x, rounded once."""
-    return once.plus(number(int(x)) if isinstance(x, int) else x)
+    return once.plus(to_mpfr(int(x)) if isinstance(x, int) else x)
 
 
 def truth(x: Any) -> bool:
-    """Whether x is no zero."""
+    """Whether x is not a zero."""
     return bool(x != 0)
 
 
@@ -94,16 +86,13 @@ def require_range(X: Array, kind: np.dtype[Any]) -> None:
         raise NotExecutable(f"input{index} is {element}, which has no value in {kind.name}, and no text gives one")
 
 
-# ------------------------------------------------------------------
-# Cast, fast: numpy's conversions where they are the one rounding, the truncation or the remainder that is meant.
-#
-# Integers become float or double in one rounding of the processor; integers of more digits than float has reach the
-# types of 16 bits by the definition.  From double to a narrower type: see `rounding.narrow`.
-
-
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    kind = wanted(application)
+    """The conversions of numpy where they are the one rounding, the truncation or the remainder that is meant.
+
+    Integers become float or double in one rounding of the processor; integers of more digits than float has reach the
+    types of 16 bits by the definition.  From double to a narrower type: see `rounding.narrow`.
+    """
+    kind = target_type(application)
 
     def cast(inputs: Sequence[Any], out: Array) -> Array:
         X = inputs[0]
@@ -114,10 +103,10 @@ def kernel(application: Application) -> Kernel:
         elif format_of(X.dtype) is None and kind.itemsize > 2:
             np.copyto(out, X, casting="unsafe")
         elif X.dtype in (ELEMENTS["int64"], ELEMENTS["uint64"]):
-            np.copyto(out, evaluate(application, inputs)[0])
+            np.copyto(out, define(application, inputs)[0])
         else:
-            np.copyto(out, narrow(X.astype(np.float64), kind))  # exact in float64 before
-            one_nan_in_blocks(out)
+            np.copyto(out, narrow(X.astype(np.float64), kind))  # every X is exact in float64
+            canonicalize_nans_in_blocks(out)
         return out
 
     return cast
@@ -129,3 +118,6 @@ def _to_integers(X: Array, out: Array) -> None:
     else:
         require_range(X, out.dtype)
         np.copyto(out, np.trunc(X.astype(np.float64)), casting="unsafe")
+
+
+OPERATOR = Operator(name="Cast", define=define, kernel=kernel)

@@ -6,25 +6,15 @@ ONNX Ceil-1 to Ceil-13.  A whole number, a zero, an infinity and NaN stay; numbe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import ZERO, is_infinite, is_nan, is_zero
-from sonnx.numerics.elementwise import each, floats_alike
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Ceil"
-INPUTS = 1
-outputs = floats_alike
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(ceil, inputs[0]),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, same_floats
 
 
 def ceil(x: Any, once: Any) -> Any:
@@ -35,10 +25,9 @@ def ceil(x: Any, once: Any) -> Any:
     return -ZERO if up == 0 and x < 0 else up
 
 
-# ------------------------------------------------------------------
-# Ceil, fast: numpy's operation, exact; NaN as every computed one.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(np.ceil)
+OPERATOR = Operator(
+    name="Ceil",
+    define=elementwise_definition(ceil),
+    kernel=numpy_kernel(np.ceil),
+    signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),
+)

@@ -1,7 +1,7 @@
 """Clip: Y[i] = L if X[i] < L, M if X[i] > M, else X[i]; M wherever L > M.
 
 SONNX Clip of 2026-08; ONNX Clip-1 to Clip-13.  Before version 11 the bounds are attributes; a number of float rounded
-to the type of X bounds its elements as the number itself does.  An absent bound, and one that is NaN, is none (erratum
+to the type of X bounds its elements as the number itself does.  A bound that is absent or NaN does not bound (erratum
 clip-bound-not-a-number).  Where the bounds are crossed every element becomes M, NaN too (erratum
 clip-not-a-number-and-crossed-bounds).  Elements and bounds are copied bit for bit; both zeros are equal, so that a
 zero within the bounds stays.
@@ -14,17 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.elementwise_kernels import Kernel, bounded
+from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.elementwise_kernels import clip_into
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Clip"
+from sonnx.operators.operator import Operator
 
 INPUTS_SINCE, CROSSED_SINCE = 11, 13
 """The versions from which the bounds are inputs, and from which crossed bounds have a meaning."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type and shape of X."""
     X = inputs[0]
     assert X is not None  # noqa: S101  a required input
@@ -56,7 +55,7 @@ def crossed(application: Application, L: Array | None, M: Array | None) -> bool:
     """Whether the lower bound is above the upper one.
 
     Raises:
-        NoValue: a bound is no single number (Clip.lower-bound-scalar, Clip.upper-bound-scalar), or the bounds are
+        NoValue: a bound is not a single number (Clip.lower-bound-scalar, Clip.upper-bound-scalar), or the bounds are
             crossed in a version that does not say what that means (Clip.bounds-in-order).
     """
     for bound, which in ((L, "lower"), (M, "upper")):
@@ -68,19 +67,18 @@ def crossed(application: Application, L: Array | None, M: Array | None) -> bool:
     return found
 
 
-# ------------------------------------------------------------------
-# Clip, fast: the elements between the bounds.
-
-
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """The elements, brought between the bounds."""
 
     def clip(inputs: Sequence[Any], out: Array) -> Array:
         L, M = bounds(application, inputs)
         if crossed(application, L, M) and M is not None:
             np.copyto(out, M)
         else:
-            bounded(inputs[0], L, M, out)
+            clip_into(inputs[0], L, M, out)
         return out
 
     return clip
+
+
+OPERATOR = Operator(name="Clip", define=define, kernel=kernel)

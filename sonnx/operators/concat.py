@@ -10,24 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise_kernels import Kernel
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Concat"
 
-
-def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, X: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of the inputs."""
     return (np.concatenate(X, application.names["axis"]),)
 
 
-# ------------------------------------------------------------------
-# Concat, fast: numpy's own, into the array that is there.
-
-
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """The concatenation of numpy, into the array that is given."""
     axis = application.names["axis"]
 
     def concat(inputs: Sequence[Any], out: Array) -> Array:
@@ -35,3 +29,6 @@ def kernel(application: Application) -> Kernel:
         return out
 
     return concat
+
+
+OPERATOR = Operator(name="Concat", define=define, kernel=kernel)

@@ -18,9 +18,7 @@ from sonnx.model.ir import Attribute, Tensor
 from sonnx.numerics.application import Application
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Constant"
-INPUTS = 0
+from sonnx.operators.operator import Operator
 
 NUMBERS = {
     "value_int": ("int", np.int64),
@@ -34,8 +32,8 @@ NUMBERS_SINCE = 12
 """The version that has them."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """The tensor the node states.
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """The tensor that the node states.
 
     Raises:
         NotExecutable: not exactly one value is written, or it is of a kind the executor does not know.
@@ -54,3 +52,6 @@ def _value(attribute: Attribute, version: int) -> Array:
     if attribute.kind != kind or version < NUMBERS_SINCE:
         raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant holds no tensor of numbers")
     return np.array(value, element)
+
+
+OPERATOR = Operator(name="Constant", define=define)

@@ -7,23 +7,21 @@ those of the group of c.  Padding enters the products as +0, gaps between the el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.numerics import double_products, pooling
-from sonnx.numerics.application import Application
+from sonnx.numerics import double_products
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
-from sonnx.numerics.matrix_products import Left, block_into
 from sonnx.numerics.patches import Patches
-from sonnx.numerics.windows import Windows, windows
+from sonnx.numerics.single_products import Left, block_into
+from sonnx.numerics.windows import Windows, explicit_padding, windows
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Conv"
-written_out = pooling.written_out
 
-
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type of X."""
     X, W = inputs[:2]
     assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
@@ -52,14 +50,11 @@ def windows_of(application: Application, X: Array, W: Array) -> Windows:
     return windows(X.shape[2:], W.shape[2:], names["strides"], names["dilations"], names["pads"])
 
 
-# ------------------------------------------------------------------
-# Conv, fast: the patches of X under the kernel are the columns of a matrix, the kernels the rows of another.
-#
-# A bias is one more column of the kernels over a row of ones.  Groups are a stack of matrices.
+def kernel(application: Application) -> Kernel:
+    """A matrix product: the rows are the kernels, the columns the patches of X under them.
 
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+    Groups are a stack of matrices.  A bias is one more column of the kernels over a row of ones.
+    """
 
     def conv(inputs: Sequence[Array], out: Array) -> Array:
         X, W = inputs[:2]
@@ -91,3 +86,6 @@ def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: A
             else:
                 exact += block_into(left, columns, place, norms)
     return exact
+
+
+OPERATOR = Operator(name="Conv", define=define, kernel=kernel, explicit_attributes=explicit_padding)

@@ -2,28 +2,27 @@
 
 SONNX ConvInteger of 2026-08, function; ONNX ConvInteger-10.  The places of the kernel are those of Conv.  The exact sum
 is taken modulo 2^32 and read as int32 (erratum convinteger-accumulation).  By the SONNX text padding is 0 before the
-zero point is taken off, so that it contributes minus the zero point, which differs from runtimes (erratum
+zero point is taken off, so that it contributes minus the zero point; runtimes differ (erratum
 convinteger-padding-value).  A zero point that is left out is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.numerics import integer_products, pooling
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import Array
+from sonnx.numerics.matrix_products import integer_product_into
 from sonnx.numerics.patches import Patches
+from sonnx.numerics.windows import explicit_padding
 from sonnx.operators.conv import windows_of
-
-OPERATOR = "ConvInteger"
-written_out = pooling.written_out
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of type int32."""
     X, W, x_zero_point, w_zero_point = operands(application, inputs)
     slid, group = windows_of(application, X, W), application.names["group"]
@@ -48,12 +47,8 @@ def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[
     return X, W, zero, np.broadcast_to(off, W.shape[:1])
 
 
-# ------------------------------------------------------------------
-# ConvInteger, fast: the patches of Conv less the zero point, in float64, and a matrix product exact below 2^53.
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+def kernel(application: Application) -> Kernel:
+    """The patches of Conv less the zero point, in float64, and a matrix product of integers."""
 
     def conv_integer(inputs: Sequence[Array], out: Array) -> Array:
         X, W, x_zero_point, w_zero_point = operands(application, inputs)
@@ -67,7 +62,15 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
                 np.subtract(columns, x_zero_point, out=columns)
                 place = made[:, :, part]
                 place = place.reshape(*kernels.shape[:2], columns.shape[2])
-                integer_products.product_into(kernels, columns, place)
+                integer_product_into(kernels, columns, place)
         return out
 
     return conv_integer
+
+
+OPERATOR = Operator(
+    name="ConvInteger",
+    define=define,
+    kernel=kernel,
+    explicit_attributes=explicit_padding,
+)

@@ -7,7 +7,7 @@ the padding follows.  The exact sum is rounded once; where nothing is added it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -18,31 +18,16 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.language.builtins import window
 from sonnx.numerics import double_products
-from sonnx.numerics.application import Application
-from sonnx.numerics.certified_rounding import decided, nearest
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.certified_rounding import DOUBLE, certify
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, store, times, total
 from sonnx.numerics.formats import Array
-from sonnx.numerics.matrix_products import GATHERED, bound_factor, exact_sums
+from sonnx.numerics.rounding import to_nearest
+from sonnx.numerics.single_products import GATHERED_PRODUCTS, bound_factor, exact_row_sums
+from sonnx.operators.operator import Operator
 
-OPERATOR = "ConvTranspose"
-INPUTS = (2, 3)
-ATTRIBUTES = {
-    "auto_pad": "string",
-    "dilations": "ints",
-    "group": "int",
-    "kernel_shape": "ints",
-    "output_padding": "ints",
-    "output_shape": "ints",
-    "pads": "ints",
-    "strides": "ints",
-}
-
-
-def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
-    """Y, of the type of X."""
-    (shape, kind), (weights, _) = inputs[:2]
-    extents, _ = places(application, shape, weights)
-    return (((shape[0], weights[1] * application.attribute("group", 1), *extents), kind),)
+PRODUCT_ELEMENTS = 1 << 20
+"""Elements of a matrix product that are in memory at a time."""
 
 
 def places(application: Application, shape: Sequence[int], weights: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -77,7 +62,7 @@ def places(application: Application, shape: Sequence[int], weights: Sequence[int
     return [each - pads[d] - pads[axes + d] for d, each in enumerate(whole)], list(pads[:axes])
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type of X."""
     X, W, B = (*inputs, None)[:3]
     assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
@@ -98,22 +83,6 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     for at, own in addends.items():
         store(Y, at, total(own if bias is None else [*own, bias[at[1]]]), power=2)
     return (Y,)
-
-
-# ------------------------------------------------------------------
-# ConvTranspose, fast: the matrix product of W' and X has each kernel element at each place of X; these add up in Y.
-#
-# Of at most 32 bits products are exact in float64.  An element of Y is a sum over the channels, which BLAS adds, then
-# over the kernel elements that reach it and the bias: no product goes through more additions than there are channels,
-# kernel elements and one, which bounds the error as in `products.py`.  Cauchy and Schwarz over both sums give the norm
-# of W for an output channel times that of the part of X that reaches the place.  What stays open is asked again with the
-# sum of absolute values, spread alike, and then added up exactly; so is all of float64.
-
-
-BLOCK = 1 << 20
-"""Elements of a matrix product that are in memory at a time."""
-
-DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +134,15 @@ class Spread:
             yield index, reached, np.where(reached, m, 0)
 
 
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+def kernel(application: Application) -> Kernel:
+    """The matrix product of W' and X has each kernel element at each place of X; these add up in Y.
+
+    Of at most 32 bits products are exact in float64.  An element of Y is a sum over the channels, which BLAS adds, then
+    over the kernel elements that reach it and the bias: no product goes through more additions than there are channels,
+    kernel elements and one, which bounds the error as in `single_products.py`.  Cauchy and Schwarz over both sums give
+    the norm of W for an output channel times that of the part of X that reaches the place.  Elements that this leaves
+    open get the bound of their sum of absolute values, and are then added up exactly; so is all of float64.
+    """
 
     def conv_transpose(inputs: Sequence[Array], out: Array) -> Array:
         X, W, B = (*inputs, None)[:3]
@@ -194,7 +170,7 @@ def _group(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array) -
     added = np.zeros(len(out)) if bias is None else bias.astype(DOUBLE)
     count = len(X) + prod(spread.kernel) + 1
     factor, tiny = bound_factor(count, count), np.finfo(DOUBLE).smallest_subnormal
-    step, exact = max(1, BLOCK // max(1, prod(spread.kernel) * prod(spread.extents))), 0
+    step, exact = max(1, PRODUCT_ELEMENTS // max(1, prod(spread.kernel) * prod(spread.extents))), 0
     squares = np.einsum("i...,i...->...", wide, wide)[None]
     reach = np.sqrt(_spread(squares, np.ones((1, 1, *spread.kernel)), spread))
     for start in range(0, len(out), step):
@@ -203,10 +179,10 @@ def _group(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array) -
         made = _spread(wide, part, spread) + own
         flat = part.reshape(*part.shape[:2], prod(spread.kernel))
         norms = _aligned(np.sqrt(np.einsum("ick,ick->c", flat, flat)), spread)
-        out[some], open_ = decided(made, (norms * reach + np.abs(own)) * factor + tiny, out.dtype)
+        out[some], open_ = certify(made, (norms * reach + np.abs(own)) * factor + tiny, out.dtype)
         if open_.any():
             sums = _spread(np.abs(wide), np.abs(part), spread) + np.abs(own)
-            values, open_ = decided(made, sums * factor + tiny, out.dtype)
+            values, open_ = certify(made, sums * factor + tiny, out.dtype)
             if not sums.all():  # every product is a zero
                 zeros = _zeros(wide, part, None if bias is None else own, spread)
                 np.copyto(values, zeros.astype(values.dtype), where=sums == 0)
@@ -255,7 +231,7 @@ def _spread(X: Array, W: Array, spread: Spread) -> Array:
 
 def _exactly(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array, flat: Array) -> int:
     """Give the elements with these flat numbers their exact sums; how many of them have only finite addends."""
-    step, exact = max(1, GATHERED // max(1, len(X) * prod(spread.kernel))), 0
+    step, exact = max(1, GATHERED_PRODUCTS // max(1, len(X) * prod(spread.kernel))), 0
     for start in range(0, len(flat), step):
         index = np.unravel_index(flat[start : start + step], out.shape)
         values, finite = _sums(*_factors(X, W, bias, spread, index[0], np.array(index[1:])), out.dtype)
@@ -291,12 +267,15 @@ def _sums(left: Array, right: Array, there: Array, kind: np.dtype[Any]) -> tuple
         return np.zeros(len(there), kind), 0
     left, right = np.where(there, left, left.dtype.type(-0.0)), np.where(there, right, right.dtype.type(1))
     if kind == DOUBLE:
-        values, count = double_products.exact_sums(left, right), len(left)
+        values, count = double_products.exact_dot_products(left, right), len(left)
     else:
         addends = left.astype(DOUBLE) * right
         finite = np.isfinite(addends).all(axis=1)
-        values, count = nearest(np.add.reduce(addends, axis=1), kind), int(np.count_nonzero(finite))
+        values, count = to_nearest(np.add.reduce(addends, axis=1), kind), int(np.count_nonzero(finite))
         if count:
-            values[finite] = exact_sums(addends[finite], kind)
+            values[finite] = exact_row_sums(addends[finite], kind)
     values[~there.any(axis=1)] = 0
     return values, count
+
+
+OPERATOR = Operator(name="ConvTranspose", define=define, kernel=kernel)

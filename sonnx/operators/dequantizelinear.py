@@ -1,9 +1,9 @@
 """DequantizeLinear: Y[i] = (X[i] - x_zero_point) * x_scale.
 
-SONNX DequantizeLinear of 2026-08; ONNX DequantizeLinear-10 to DequantizeLinear-28.  The difference of int32 is taken
-in int32 and wraps around (example 2 of the page), that of shorter integers is exact; it
-is rounded to the type of x_scale, and the product once more into the type of Y (erratum dequantize-rounding).  One
-scale for the whole tensor, or by the ONNX text one for each index of an axis, or for each block along it.
+SONNX DequantizeLinear of 2026-08; ONNX DequantizeLinear-10 to DequantizeLinear-28.  The difference of int32 is taken in
+int32 and wraps around (example 2 of the page), that of shorter integers is exact; it is rounded to the type of x_scale,
+and the product once more into the type of Y (erratum dequantize-rounding).  One scale for the whole tensor, or by the
+ONNX text one for each index of an axis, or for each block along it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
-from sonnx.numerics.certified_rounding import BLOCK, one_nan
-from sonnx.numerics.correctly_rounded import array, nearest, number
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.blocks import BLOCK_ELEMENTS
+from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
-from sonnx.numerics.elementwise_kernels import Kernel
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
-from sonnx.operators.quantizelinear import of_elements
+from sonnx.numerics.rounding import canonicalize_nans
+from sonnx.operators.operator import Operator
+from sonnx.operators.quantizelinear import spread_values
 
-OPERATOR = "DequantizeLinear"
-ROUNDS = ("difference",)
+MAX_EXACT_BYTES = 2
+"""Bytes of an element of X up to which its differences are exact in float, and rounded once from there."""
 
 TYPES = {0: None, 1: "float", 10: "float16", 16: "bfloat16"}
 """ONNX's numbers of the element types of Y; 0 is the type of x_scale."""
@@ -39,22 +40,23 @@ def result_type(names: Mapping[str, Any]) -> str:
     """
     wanted = names.get("output_dtype", 0)
     if wanted not in TYPES:
-        raise NotExecutable(f"output_dtype is {wanted}, which is no floating-point type")
+        raise NotExecutable(f"output_dtype is {wanted}, which is not a floating-point type")
     return TYPES[wanted] or str(names["x_scale"].type)
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the shape of X and the type of x_scale."""
     X, scale, zero_point = spread(application, inputs)
-    kind, middle = ELEMENTS[result_type(application.names)], nearest(scale.dtype)
-    once = nearest(kind)
+    kind, middle = ELEMENTS[result_type(application.names)], rounding_context(scale.dtype)
+    once = rounding_context(kind)
     rows = zip(elements(X), elements(scale), elements(zero_point), strict=True)
-    wraps = inputs[0] is not None and inputs[0].dtype == np.int32
-    return (array([once.mul(middle.plus(number(difference(x, z, wraps))), s) for x, s, z in rows], kind, X.shape),)
+    wraps = X.dtype == np.int32
+    numbers = [once.mul(middle.plus(to_mpfr(difference(x, z, wraps))), s) for x, s, z in rows]
+    return (from_mpfr(numbers, kind, X.shape),)
 
 
 def difference(x: int, zero_point: int, wraps: bool) -> int:
-    """x - zero_point, of int32 modulo 2^32."""
+    """X - zero_point, of int32 modulo 2^32."""
     return wrapped(int(x) - int(zero_point), np.dtype(np.int32)) if wraps else int(x) - int(zero_point)
 
 
@@ -70,34 +72,31 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
         raise NotExecutable("it dequantizes integers only")
     if zero_point is None:
         zero_point = np.zeros(scale.shape, X.dtype)
-    return [X, *(of_elements(application, X.shape, each) for each in (scale, zero_point))]
-
-
-# ------------------------------------------------------------------
-# DequantizeLinear, fast: the difference in int64, its one rounding, and the processor's product.
-
-
-EXACT = 2
-"""Bytes of X up to which its differences are exact in float, and rounded once from there."""
+    return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
 
 
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """The difference in 32 or 64 bits, its one rounding, and the processor's product."""
 
     def dequantize(inputs: Sequence[Any], out: Array) -> Array:
         X, scale, zero_point = spread(application, inputs)
-        direct = scale.dtype in (ELEMENTS["float"], ELEMENTS["double"]) or X.itemsize <= EXACT
+        direct = scale.dtype in (ELEMENTS["float"], ELEMENTS["double"]) or X.itemsize <= MAX_EXACT_BYTES
         if scale.dtype != out.dtype or not direct or not arithmetic_is_ieee(out.dtype):
-            np.copyto(out, evaluate(application, inputs)[0])
+            np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
             return out
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
-        for start in range(0, flat.size, BLOCK):
-            x, s, z = (each[start : start + BLOCK] for each in pieces)
+        for start in range(0, flat.size, BLOCK_ELEMENTS):
+            x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
             less = np.subtract(x, z, dtype=np.int32) if x.dtype == np.int32 else x.astype(np.int64) - z
-            y = flat[start : start + BLOCK]
+            y = flat[start : start + BLOCK_ELEMENTS]
             np.multiply(less.astype(scale.dtype), s, out=y)
-            one_nan(y)
+            canonicalize_nans(y)
         return out
 
     return dequantize
+
+
+OPERATOR = Operator(
+    name="DequantizeLinear", define=define, kernel=kernel, rounding_points=("difference",), result_type=result_type
+)

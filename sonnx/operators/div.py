@@ -12,25 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, each, refuse
-from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.elementwise import elementwise_definition, refuse
+from sonnx.numerics.elementwise_kernels import arithmetic
 from sonnx.numerics.formats import Array, format_of
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Div"
-ALONG_AXIS = True
-RAISES = ("Div.integer-divisor-not-zero", "Div.quotient-representable")
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """C, of the broadcast shape.
-
-    Raises:
-        NoValue: Div.integer-divisor-not-zero, Div.quotient-representable.
-    """
-    A, B = broadcast(OPERATOR, *inputs)
-    require_quotients(A, B)
-    return (each(div, A, B),)
+DIVISOR_NOT_ZERO, REPRESENTABLE = "Div.integer-divisor-not-zero", "Div.quotient-representable"
 
 
 def div(a: Any, b: Any, once: Any = None) -> Any:
@@ -47,19 +35,15 @@ def require_quotients(A: Array, B: Array) -> None:
         NoValue: Div.integer-divisor-not-zero, Div.quotient-representable.
     """
     if format_of(B.dtype) is None:
-        refuse(RAISES[0], B == 0, B, "B", "a divisor")
+        refuse(DIVISOR_NOT_ZERO, B == 0, B, "B", "a divisor")
         if B.dtype.kind == "i":
             least = np.iinfo(A.dtype).min
-            refuse(RAISES[1], (least == A) & (B == -1), A, "A", "the least number of its type, divided by -1")
-
-
-# ------------------------------------------------------------------
-# Div, fast: one operation of the processor; for integers the quotient rounded down, one more where signs differ.
+            refuse(REPRESENTABLE, (least == A) & (B == -1), A, "A", "the least number of its type, divided by -1")
 
 
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    divide = arithmetic(application, div, np.divide)
+    """The processor's quotient; of integers the one rounded down, and one more where it is negative and not exact."""
+    divide = arithmetic(div, np.divide)(application)
 
     def quotient(inputs: Sequence[Any], out: Array) -> Array:
         if format_of(out.dtype) is not None:
@@ -72,3 +56,12 @@ def kernel(application: Application) -> Kernel:
         return out
 
     return quotient
+
+
+OPERATOR = Operator(
+    name="Div",
+    define=elementwise_definition(div, require=require_quotients),
+    kernel=kernel,
+    error_conditions=(DIVISOR_NOT_ZERO, REPRESENTABLE),
+    axis_broadcasting=True,
+)

@@ -13,26 +13,24 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator, copying_kernel
+from sonnx.operators.stated_signature import StatedSignature
 
-OPERATOR = "Dropout"
-INPUTS = (1, 3)
-OUTPUTS = (1, 2)
 ATTRIBUTES = {"ratio": "float", "is_test": "int", "seed": "int", "consumed_inputs": "ints"}
-COPIES = True
 
 IS_TEST_UNTIL = 6
-"""The last version that says by an attribute whether it trains; absent it does."""
+"""The last version in which an attribute states inference; without it the node trains."""
 
-MASK_OF_TRUTHS = 10
+BOOL_MASK_SINCE = 10
 """The version from which the mask is of type bool; before, it has the type of data."""
 
 
-def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any, ...]:
+def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Both outputs have the shape of data."""
     return (inputs[0], (inputs[0][0], _mask_type(application, inputs[0][1])))[: application.outputs]
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """Output and mask.
 
     Raises:
@@ -48,4 +46,12 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
 
 
 def _mask_type(application: Application, kind: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(np.bool_) if application.version >= MASK_OF_TRUTHS else kind
+    return np.dtype(np.bool_) if application.version >= BOOL_MASK_SINCE else kind
+
+
+OPERATOR = Operator(
+    name="Dropout",
+    define=define,
+    kernel=copying_kernel(define),
+    signature=StatedSignature(inputs=(1, 3), outputs=(1, 2), attributes=ATTRIBUTES, output_specs=output_specs),
+)

@@ -6,22 +6,13 @@ finite number after rounding is +Inf.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import each
-from sonnx.numerics.elementwise_kernels import Kernel, function
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Exp"
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(exp, inputs[0]),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import real_function
+from sonnx.operators.operator import Operator
 
 
 def exp(x: Any, once: Any) -> Any:
@@ -29,10 +20,4 @@ def exp(x: Any, once: Any) -> Any:
     return once.exp(x)
 
 
-# ------------------------------------------------------------------
-# Exp, fast: numpy's function of the wider type.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return function(application, exp, np.exp)
+OPERATOR = Operator(name="Exp", define=elementwise_definition(exp), kernel=real_function(exp, np.exp))

@@ -11,20 +11,22 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import common_shape, whole_list
+from sonnx.numerics.broadcasting import common_shape
+from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Expand"
-INPUTS = 2
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """output, of the type of input.
 
     Raises:
         NotExecutable: the shapes are not broadcastable.
     """
-    wanted = tuple(whole_list(inputs[1], "shape"))
+    wanted = tuple(integer_list(inputs[1], "shape"))
     if min(wanted, default=0) < 0:
         raise NotExecutable(f"the shape {list(wanted)} has a negative extent")
-    return (np.broadcast_to(inputs[0], common_shape(OPERATOR, [inputs[0].shape, wanted])),)
+    return (np.broadcast_to(inputs[0], common_shape(application.operator, [inputs[0].shape, wanted])),)
+
+
+OPERATOR = Operator(name="Expand", define=define)

@@ -10,12 +10,13 @@ from math import prod
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Flatten"
-COPIES = True
+from sonnx.operators.operator import Operator, copying_kernel
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of rank 2."""
     X, split = inputs[0], application.names["split"]
     return (X.reshape(prod(X.shape[:split]), prod(X.shape[split:])),)
+
+
+OPERATOR = Operator(name="Flatten", define=define, kernel=copying_kernel(define))

@@ -5,25 +5,15 @@ ONNX Floor-1 to Floor-13.  A whole number, a zero, an infinity and NaN stay; -0 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import is_infinite, is_nan, is_zero
-from sonnx.numerics.elementwise import each, floats_alike
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Floor"
-INPUTS = 1
-outputs = floats_alike
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(floor, inputs[0]),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, same_floats
 
 
 def floor(x: Any, once: Any) -> Any:
@@ -33,10 +23,9 @@ def floor(x: Any, once: Any) -> Any:
     return once.floor(x)
 
 
-# ------------------------------------------------------------------
-# Floor, fast: numpy's operation, exact; NaN as every computed one.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(np.floor)
+OPERATOR = Operator(
+    name="Floor",
+    define=elementwise_definition(floor),
+    kernel=numpy_kernel(np.floor),
+    signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),
+)

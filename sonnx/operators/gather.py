@@ -13,25 +13,25 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Gather"
-INPUTS = 2
-ATTRIBUTES = {"axis": "int"}
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """output, of the type of data.
 
     Raises:
-        NotExecutable: the axis or an index is none of data.
+        NotExecutable: data does not have the axis or an index.
     """
     data, indices = inputs
     axis = application.attribute("axis", 0)
     if not -data.ndim <= axis < data.ndim:
-        raise NotExecutable(f"the axis {axis} is none of a tensor of rank {data.ndim}")
+        raise NotExecutable(f"a tensor of rank {data.ndim} has no axis {axis}")
     if indices.dtype.kind != "i":
-        raise NotExecutable("the indices are no whole numbers")
+        raise NotExecutable("the indices are not integers")
     extent = data.shape[axis]
     if np.any((indices < -extent) | (indices >= extent)):
         raise NotExecutable(f"an index lies outside [-{extent}, {extent - 1}]")
     return (np.take(data, indices, axis),)
+
+
+OPERATOR = Operator(name="Gather", define=define)

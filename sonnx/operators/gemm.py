@@ -8,24 +8,23 @@ rounding-not-named).  Integers wrap around, and are scaled by whole numbers only
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics import double_products, integer_products, matrix_products
-from sonnx.numerics.application import Application
-from sonnx.numerics.certified_rounding import UNIT, decided
+from sonnx.numerics import double_products, matrix_products, single_products
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array, format_of
-from sonnx.numerics.matrix_products import bound_factor
+from sonnx.numerics.single_products import bound_factor
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Gemm"
 
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of the operands."""
     A, B, C = operands(application, inputs)
     factors = factors_of(application, A)
@@ -55,10 +54,10 @@ def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[
 
 
 def factors_of(application: Application, A: Array) -> tuple[Fraction | float, Fraction | float]:
-    """The factors alpha and beta, exactly; those that are no finite number as they are.
+    """The factors alpha and beta, exactly; those that are not finite, and 0, as they are.
 
     Raises:
-        NotExecutable: integers are to be scaled by what is no whole number; no text says what that gives.
+        NotExecutable: integers are to be scaled by another number than an integer; no text says what that gives.
     """
     made = tuple(float(application.names[name]) for name in ("alpha", "beta"))
     exact = tuple(Fraction(each) if np.isfinite(each) and each else each for each in made)
@@ -84,22 +83,19 @@ def store_element(
     store(Y, index, value, power=2, divisor=denominator)
 
 
-# ------------------------------------------------------------------
-# Gemm, fast: a C with one number for each column is one more row of B' under a column of ones in A'.
-#
-# Any other C, and factors that are not 1, are added to the product in float64: if the product P is off by at most e, then
-# alpha P + beta C computed there is off by at most |alpha| e + 4 u (|alpha P| + |beta C|) with u = 2^-53.
+def kernel(application: Application) -> Kernel:
+    """A C with one number for each column is one more row of B' under a column of ones in A'.
 
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+    Any other C, and factors that are not 1, are added to the product in float64: if the product P is off by at most e,
+    then alpha P + beta C computed there is off by at most |alpha| e + 4 u (|alpha P| + |beta C|) with u = 2^-53.
+    """
 
     def gemm(inputs: Sequence[Array], out: Array) -> Array:
         A, B, C = operands(application, inputs)
         one = application.names["alpha"] == 1 and (C is None or application.names["beta"] == 1)
         by_column = C is None or C.strides[0] == 0 or len(C) == 1
         if one and format_of(out.dtype) is None:
-            integer_products.product_into(A, B, out)
+            matrix_products.integer_product_into(A, B, out)
             out += 0 if C is None else C
         elif one and by_column and 0 not in (A.shape[1], *out.shape):
             application.count(out.size, _with_row(A, B, None if C is None else C[0], out))
@@ -112,7 +108,7 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
 
 def _with_row(A: Array, B: Array, row: Array | None, out: Array) -> int:
     if out.dtype != np.float64:
-        return matrix_products.product_into(A, B, out, row)
+        return single_products.product_into(A, B, out, row)
     if row is not None:
         A, B = np.hstack([A, np.ones((len(A), 1))]), np.vstack([B, row])
     return double_products.product_into(A, B, out)
@@ -124,7 +120,7 @@ def _in_general(application: Application, A: Array, B: Array, C: Array | None, o
     open_ = np.ones(out.shape, np.bool_)
     if format_of(out.dtype) is not None and out.dtype != np.float64 and np.isfinite([float(f) for f in factors]).all():
         made, bound = _approximation(A, B, C, *[float(factor) for factor in factors])
-        out[...], open_ = decided(made, bound, out.dtype)
+        out[...], open_ = certify(made, bound, out.dtype)
     row, column = cache(lambda i: numbers(A[i])), cache(lambda j: numbers(B[:, j]))
     for i, j in np.argwhere(open_).tolist():
         added = None if C is None else numbers(C[i, j])[0]
@@ -135,7 +131,7 @@ def _in_general(application: Application, A: Array, B: Array, C: Array | None, o
 def _approximation(A: Array, B: Array, C: Array | None, alpha: float, beta: float) -> tuple[Array, Array]:
     """The value in float64, and a bound of its error that is never 0, because the sign of a zero is not known."""
     left, right = A.astype(np.float64), B.astype(np.float64)
-    made = alpha * matrix_products.in_parts(left[None], right[None], (1, len(left), right.shape[1]), A.shape[1])[0]
+    made = alpha * single_products.in_parts(left[None], right[None], (1, len(left), right.shape[1]), A.shape[1])[0]
     norms = np.sqrt(np.einsum("ik,ik->i", left, left)), np.sqrt(np.einsum("kj,kj->j", right, right))
     bound = np.multiply.outer(
         norms[0] * (abs(alpha) * bound_factor(A.shape[1], A.shape[1])), norms[1]
@@ -144,3 +140,6 @@ def _approximation(A: Array, B: Array, C: Array | None, alpha: float, beta: floa
         added = beta * C.astype(np.float64)
         made, bound = made + added, bound + 4 * UNIT * np.abs(added)
     return made, bound + np.finfo(np.float64).smallest_subnormal
+
+
+OPERATOR = Operator(name="Gemm", define=define, kernel=kernel)

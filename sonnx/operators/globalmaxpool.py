@@ -5,24 +5,26 @@ ONNX GlobalMaxPool-1 and GlobalMaxPool-22.  Of several NaNs the first in row-maj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
-from sonnx.numerics.formats import Array
-from sonnx.operators.globalaveragepool import outputs
+from sonnx.numerics.formats import Array, TensorSpec
+from sonnx.operators.operator import Operator
 from sonnx.operators.reducemax import reduce_into, reduce_max
-
-__all__ = ["ATTRIBUTES", "INPUTS", "OPERATOR", "evaluate", "outputs"]
-
-OPERATOR = "GlobalMaxPool"
-INPUTS = 1
-ATTRIBUTES: dict[str, str] = {}
+from sonnx.operators.stated_signature import StatedSignature
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[TensorSpec]:
+    """Y, of the type of X."""
+    shape, kind = inputs[0]
+    return (((*shape[:2], *[1] * (len(shape) - 2)), kind),)
+
+
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     gone = spatial_axes(inputs[0])
     return (np.expand_dims(reduce_max(inputs[0], gone), gone),)
@@ -32,22 +34,22 @@ def spatial_axes(X: Array) -> tuple[int, ...]:
     """The axes of X after batch and channel.
 
     Raises:
-        NotExecutable: they hold no element, so that there is no largest.
+        NotExecutable: they hold no element, or there are none.
     """
     if X.ndim < 2 or 0 in X.shape[2:]:
         raise NotExecutable(f"a tensor of shape {X.shape} has no element on its spatial axes, or none of them")
     return tuple(range(2, X.ndim))
 
 
-# ------------------------------------------------------------------
-# GlobalMaxPool, fast: the maximum of ReduceMax along the spatial axes.
+def global_max_pool(inputs: Sequence[Array], out: Array) -> Array:
+    """The maximum of ReduceMax along the spatial axes, in `out`."""
+    reduce_into(inputs[0], spatial_axes(inputs[0]), out)
+    return out
 
 
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
-
-    def global_max_pool(inputs: Sequence[Array], out: Array) -> Array:
-        reduce_into(inputs[0], spatial_axes(inputs[0]), out)
-        return out
-
-    return global_max_pool
+OPERATOR = Operator(
+    name="GlobalMaxPool",
+    define=define,
+    kernel=lambda application: global_max_pool,
+    signature=StatedSignature(inputs=(1, 1), output_specs=output_specs),
+)

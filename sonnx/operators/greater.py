@@ -5,39 +5,26 @@ ONNX Greater-1 to Greater-13.  NaN is greater than nothing; both zeros are equal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics import broadcasting
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, comparison, each
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Greater"
-ALONG_AXIS = True
-INPUTS = 2
-ATTRIBUTES = broadcasting.ATTRIBUTES
-outputs = comparison
+from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
+from sonnx.numerics.elementwise import TRUTH, elementwise_definition
+from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, comparison
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """C, of the broadcast shape."""
-    A, B = broadcast(OPERATOR, *inputs)
-    return (each(greater, A, B, kind=np.dtype(np.bool_)),)
-
-
-def greater(a: Any, b: Any, once: Any = None) -> Any:
+def greater(a: Any, b: Any) -> Any:
     """A > b."""
     return a > b
 
 
-# ------------------------------------------------------------------
-# Greater, fast: numpy's operation is the definition.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(np.greater)
+OPERATOR = Operator(
+    name="Greater",
+    define=elementwise_definition(greater, result=TRUTH),
+    kernel=numpy_kernel(np.greater),
+    signature=StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=comparison),
+    axis_broadcasting=True,
+)

@@ -14,35 +14,22 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
-    PLAIN,
+    EXACT_STEPS,
     Step,
     Steps,
     arranged,
     directions_of,
+    fast_steps,
     over_time,
     require_whole_sequences,
-    steps,
 )
 
-OPERATOR = "GRU"
-INPUTS = (3, 6)
-OUTPUTS = (0, 2)
-ATTRIBUTES = {
-    "activations": "strings",
-    "activation_alpha": "floats",
-    "activation_beta": "floats",
-    "clip": "float",
-    "direction": "string",
-    "hidden_size": "int",
-    "layout": "int",
-    "linear_before_reset": "int",
-}
 
-
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """Y and Y_h, of the type of X, as many as the node has."""
-    return gru(application, inputs, PLAIN)
+    return gru(application, inputs, EXACT_STEPS)
 
 
 def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) -> tuple[Array, ...]:
@@ -62,7 +49,7 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) 
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
     h = h if h is None or layout == 0 else np.swapaxes(h, 0, 1)
     _require_shapes(len(backwards), X, W, R, B, h)
-    require_whole_sequences(OPERATOR, lengths, len(X))
+    require_whole_sequences(application.operator, lengths, len(X))
     Y, last = [], []
     for d, back in enumerate(backwards):
         state = np.zeros((X.shape[1], R.shape[2]), X.dtype) if h is None else h[d]
@@ -116,12 +103,11 @@ def _step(
     return step
 
 
-# ------------------------------------------------------------------
-# GRU, fast: the steps of `cells.py`.
-
-
-def fast(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
-    """As the definition."""
+def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """By the fast steps of `recurrent_cells.py`."""
     X = inputs[0]
     assert X is not None  # noqa: S101  the count of inputs is checked before
-    return gru(application, inputs, steps(application, X.dtype))
+    return gru(application, inputs, fast_steps(application, X.dtype))
+
+
+OPERATOR = Operator(name="GRU", define=define, fast_path=fast_path)

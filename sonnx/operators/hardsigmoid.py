@@ -10,25 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.certified_rounding import Bound
-from sonnx.numerics.correctly_rounded import ONE, ZERO, certain, is_nan, number
-from sonnx.numerics.elementwise import Element, each, floats_alike
-from sonnx.numerics.elementwise_kernels import Kernel, function
+from sonnx.numerics.correctly_rounded import ONE, ZERO, is_nan, round_enclosed, to_mpfr
+from sonnx.numerics.elementwise import ElementFunction, each
+from sonnx.numerics.elementwise_kernels import real_function
 from sonnx.numerics.formats import ELEMENTS, Array
-
-OPERATOR = "HardSigmoid"
-INPUTS = 1
-ATTRIBUTES = {"alpha": "float", "beta": "float"}
-outputs = floats_alike
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, same_floats
 
 ALPHA, BETA = float(np.float32(0.2)), 0.5
 """What the absence of the attributes means; they are of type float."""
 
+BOUND = Bound(2.0**-52)
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type and shape of X."""
-    return (each(element(*parameters(application)), inputs[0]),)
+    return (each(hard_sigmoid(*parameters(application)), inputs[0]),)
 
 
 def parameters(application: Application) -> tuple[float, float]:
@@ -36,26 +35,22 @@ def parameters(application: Application) -> tuple[float, float]:
     return application.attribute("alpha", ALPHA), application.attribute("beta", BETA)
 
 
-def element(alpha: float, beta: float) -> Element:
+def hard_sigmoid(alpha: float, beta: float) -> ElementFunction:
     """The function of one element."""
-    a, b = number(alpha), number(beta)
+    a, b = to_mpfr(alpha), to_mpfr(beta)
 
-    def hard_sigmoid(x: Any, once: Any) -> Any:
-        line = certain(once, lambda down, up: (down.fma(a, x, b), up.fma(a, x, b)))
+    def of_element(x: Any, once: Any) -> Any:
+        line = round_enclosed(once, lambda down, up: (down.fma(a, x, b), up.fma(a, x, b)))
         return line if is_nan(line) else ZERO if line <= 0 else min(line, ONE)
 
-    return hard_sigmoid
-
-
-# ------------------------------------------------------------------
-# HardSigmoid, fast: alpha * x + beta in the wider type; the product is exact there, the sum rounded once.
-
-
-BOUND = Bound(2.0**-52)
+    return of_element
 
 
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """Alpha * x + beta in the wider type: the product is exact there, the sum rounded once.
+
+    The product of two doubles is exact in no wider type, so double goes to the definition.
+    """
     alpha, beta = parameters(application)
 
     def approximate(x: Array, out: Any) -> None:
@@ -64,14 +59,22 @@ def kernel(application: Application) -> Kernel:
         np.maximum(out, 0, out=out)
         np.minimum(out, 1, out=out)
 
-    exact = element(alpha, beta)
-    approximated = function(application, exact, approximate, BOUND)
+    exact = hard_sigmoid(alpha, beta)
+    approximated = real_function(exact, approximate, BOUND)(application)
 
-    def hard_sigmoid(inputs: Sequence[Any], out: Array) -> Array:
-        if out.dtype == ELEMENTS["double"]:  # the product is not exact in any wider type
+    def hard_sigmoids(inputs: Sequence[Any], out: Array) -> Array:
+        if out.dtype == ELEMENTS["double"]:
             np.copyto(out, each(exact, inputs[0]))
             application.count(out.size, out.size)
             return out
         return approximated(inputs, out)
 
-    return hard_sigmoid
+    return hard_sigmoids
+
+
+OPERATOR = Operator(
+    name="HardSigmoid",
+    define=define,
+    kernel=kernel,
+    signature=StatedSignature(inputs=(1, 1), attributes={"alpha": "float", "beta": "float"}, output_specs=same_floats),
+)

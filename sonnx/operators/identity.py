@@ -9,14 +9,12 @@ from collections.abc import Sequence
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Identity"
-
-INPUTS = 1
-SAME_VALUE = True
-"""The output is the input: the executor gives both names one buffer."""
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """The input itself."""
     return (inputs[0],)
+
+
+OPERATOR = Operator(name="Identity", define=define, passes_input_on=True)

@@ -6,35 +6,23 @@ equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, each
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Less"
-ALONG_AXIS = True
+from sonnx.numerics.elementwise import TRUTH, elementwise_definition
+from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """C, of the broadcast shape."""
-    A, B = broadcast(OPERATOR, *inputs)
-    return (each(less, A, B, kind=np.dtype(np.bool_)),)
-
-
-def less(a: Any, b: Any, once: Any = None) -> Any:
+def less(a: Any, b: Any) -> Any:
     """A < b."""
     return a < b
 
 
-# ------------------------------------------------------------------
-# Less, fast: numpy's operation is the definition.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(np.less)
+OPERATOR = Operator(
+    name="Less",
+    define=elementwise_definition(less, result=TRUTH),
+    kernel=numpy_kernel(np.less),
+    axis_broadcasting=True,
+)

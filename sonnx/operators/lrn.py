@@ -15,30 +15,37 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics import correctly_rounded
 from sonnx.numerics.application import Application
-from sonnx.numerics.certified_rounding import BLOCK, UNIT, Bound, settle
+from sonnx.numerics.blocks import BLOCK_ELEMENTS
+from sonnx.numerics.certified_rounding import UNIT, Bound, certify_block
+from sonnx.numerics.correctly_rounded import (
+    from_mpfr,
+    is_infinite,
+    is_negative,
+    is_zero,
+    round_enclosed,
+    rounding_context,
+    to_mpfr,
+    to_mpfr_list,
+)
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, same_as_input
 
-OPERATOR = "LRN"
-INPUTS = 1
 ATTRIBUTES = {"alpha": "float", "beta": "float", "bias": "float", "size": "int"}
 
 ABSENT = {name: float(np.float32(value)) for name, value in (("alpha", 0.0001), ("beta", 0.75), ("bias", 1.0))}
 """What the absence of an attribute means: the float nearest to it."""
 
-
-def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
-    """Y, of the type and shape of X."""
-    return (inputs[0],)
+FAST_BETA = 0.75
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     (X,) = inputs
     made = parameters(application, X)
     elements = (element(X, index, *made) for index in np.ndindex(X.shape))
-    return (correctly_rounded.array(elements, X.dtype, X.shape),)
+    return (from_mpfr(elements, X.dtype, X.shape),)
 
 
 def parameters(application: Application, X: Array) -> tuple[float, float, float, int]:
@@ -62,50 +69,40 @@ def channels(c: int, count: int, size: int) -> range:
 
 
 def element(X: Array, index: tuple[int, ...], alpha: float, beta: float, bias: float, size: int) -> Any:
-    """The element with this index, as a number of `reals`."""
-    [x] = correctly_rounded.numbers(X[index].reshape(1))
-    around = correctly_rounded.numbers(
-        np.array([X[(index[0], i, *index[2:])] for i in channels(index[1], X.shape[1], size)])
-    )
-    once = correctly_rounded.nearest(X.dtype)
-    if correctly_rounded.is_zero(x) and all(
-        each == each and not correctly_rounded.is_infinite(each) for each in around
-    ):
+    """The element with this index, as an MPFR number."""
+    [x] = to_mpfr_list(X[index].reshape(1))
+    around = to_mpfr_list(np.array([X[(index[0], i, *index[2:])] for i in channels(index[1], X.shape[1], size)]))
+    once = rounding_context(X.dtype)
+    if is_zero(x) and all(each == each and not is_infinite(each) for each in around):
         return x
 
     def magnitude(down: Any, up: Any) -> Any:
         """Of x over the power, rounded down; `up` rounds the divisor up."""
         squares = reduce(up.add, [up.mul(each, each) for each in around])
         divisor = up.add(bias, up.div(up.mul(alpha, squares), size))
-        return down.div(abs(x), up.pow(divisor, correctly_rounded.number(beta)))
+        return down.div(abs(x), up.pow(divisor, to_mpfr(beta)))
 
-    made = correctly_rounded.certain(once, lambda down, up: (magnitude(down, up), magnitude(up, down)))
-    return -made if correctly_rounded.is_negative(x) else made
-
-
-# ------------------------------------------------------------------
-# LRN, fast, where beta is 0.75: d^0.75 is sqrt(d) sqrt(sqrt(d)), and square roots are rounded once by IEEE 754.
-#
-# In float64 squares are exact, the sum of n of them in any order is off by a factor of at most (1 + u)^(n-1) with
-# u = 2^-53, and all addends are positive.  The divisor d is off by a factor within (1 + u)^(n+3) then, its power, the
-# product and the quotient by one within (1 + u)^(n+8).  Nothing overflows or underflows there, so an infinity, a NaN and
-# a zero are those of the formula.  Another beta, float64, and what stays open go to the definition.
+    made = round_enclosed(once, lambda down, up: (magnitude(down, up), magnitude(up, down)))
+    return -made if is_negative(x) else made
 
 
-BETA = 0.75
+def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Where beta is 0.75: d^0.75 is sqrt(d) sqrt(sqrt(d)), and square roots are rounded once by IEEE 754.
 
-
-def fast(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """As the definition."""
+    In float64 squares are exact, the sum of n of them in any order is off by a factor of at most (1 + u)^(n-1) with
+    u = 2^-53, and all addends are positive.  The divisor d is off by a factor within (1 + u)^(n+3) then, its power, the
+    product and the quotient by one within (1 + u)^(n+8).  Nothing overflows or underflows there, so an infinity, a NaN
+    and a zero are those of the formula.  Another beta, float64, and what stays open go to the definition.
+    """
     (X,) = inputs
     made = parameters(application, X)
-    if made[1] != BETA or X.dtype == np.float64 or not X.size:
-        return evaluate(application, inputs)
+    if made[1] != FAST_BETA or X.dtype == np.float64 or not X.size:
+        return define(application, inputs)
     if X.ndim == 2:  # one element for each channel
-        return (fast(application, [X[:, :, None]])[0][:, :, 0],)
+        return (fast_path(application, [X[:, :, None]])[0][:, :, 0],)
     Y, exact, count = np.empty(X.shape, X.dtype), 0, X.shape[1]
     shape = (len(X), count, prod(X.shape[2:]))
-    elements, target, step = X.reshape(shape), Y.reshape(shape), max(1, BLOCK // max(1, count))
+    elements, target, step = X.reshape(shape), Y.reshape(shape), max(1, BLOCK_ELEMENTS // max(1, count))
     for b in range(len(X)):
         for start in range(0, shape[2], step):
             some = slice(start, start + step)
@@ -113,7 +110,7 @@ def fast(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
             target[b, :, some] = values
             for c, place in np.argwhere(open_).tolist():
                 index = tuple(int(i) for i in np.unravel_index(start + place, X.shape[2:]))
-                Y[(b, c, *index)] = correctly_rounded.array([element(X, (b, c, *index), *made)], X.dtype, ())[()]
+                Y[(b, c, *index)] = from_mpfr([element(X, (b, c, *index), *made)], X.dtype, ())[()]
                 exact += 1
     application.count(Y.size, exact)
     return (Y,)
@@ -132,5 +129,13 @@ def _block(X: Array, alpha: float, _: float, bias: float, size: int) -> tuple[Ar
     root *= np.sqrt(root)
     x /= root
     Y = np.empty(X.shape, X.dtype)
-    undecided = settle(x.reshape(-1), Bound((size + 10) * UNIT), Y.reshape(-1))
+    undecided = certify_block(x.reshape(-1), Bound((size + 10) * UNIT), Y.reshape(-1))
     return Y, np.zeros(X.shape, np.bool_) if undecided is None else undecided.reshape(X.shape)
+
+
+OPERATOR = Operator(
+    name="LRN",
+    define=define,
+    fast_path=fast_path,
+    signature=StatedSignature(inputs=(1, 1), attributes=ATTRIBUTES, output_specs=same_as_input),
+)

@@ -2,8 +2,8 @@
 
 z_t = W_z x_t + R_z h_(t-1) + Wb_z + Rb_z for each gate z of i, o, f, g, with P_i c_(t-1), P_f c_(t-1), P_o c_t added.
 SONNX LSTM of 2026-08 (a draft over the reals); ONNX LSTM-7 to LSTM-22.  With input_forget = 1 act1(f_t) is
-1 - act1(i_t).  The gates, the functions of them, the cell and the state are rounded once each (`cells.py`, and the
-rounding points of the data file).  What is left out is 0.
+1 - act1(i_t).  The gates, the functions of them, the cell and the state are rounded once each
+(`recurrent_cells.py`, and the rounding points of the data file).  What is left out is 0.
 """
 
 from __future__ import annotations
@@ -15,27 +15,25 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
-    PLAIN,
+    EXACT_STEPS,
     Step,
     Steps,
     arranged,
     directions_of,
+    fast_steps,
     over_time,
     require_whole_sequences,
-    steps,
 )
-
-OPERATOR = "LSTM"
-ROUNDS = ("gates", "activations", "cell")
 
 INPUT, OUTPUT, FORGET, CELL = range(4)
 """The gates in the order of the weights."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """Y, Y_h and Y_c, of the type of X, as many as the node has."""
-    return lstm(application, inputs, PLAIN)
+    return lstm(application, inputs, EXACT_STEPS)
 
 
 def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps) -> tuple[Array, ...]:
@@ -54,7 +52,7 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps)
         raise NotExecutable(f"{len(activations)} activations, or factors of them, for {len(backwards)} directions")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
     h, c = (each if each is None or layout == 0 else np.swapaxes(each, 0, 1) for each in (h, c))
-    require_whole_sequences(OPERATOR, lengths, len(X))
+    require_whole_sequences(application.operator, lengths, len(X))
     Y, last = [], []
     for d, back in enumerate(backwards):
         zeros = np.zeros((X.shape[1], R.shape[2]), X.dtype)
@@ -97,12 +95,11 @@ def _step(application: Application, weights: Sequence[Array | None], activations
     return step
 
 
-# ------------------------------------------------------------------
-# LSTM, fast: the steps of `cells.py`.
-
-
-def fast(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
-    """As the definition."""
+def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """By the fast steps of `recurrent_cells.py`."""
     X = inputs[0]
     assert X is not None  # noqa: S101  the count of inputs is checked before
-    return lstm(application, inputs, steps(application, X.dtype))
+    return lstm(application, inputs, fast_steps(application, X.dtype))
+
+
+OPERATOR = Operator(name="LSTM", define=define, fast_path=fast_path, rounding_points=("gates", "activations", "cell"))

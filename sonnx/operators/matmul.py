@@ -7,19 +7,18 @@ rounded once (erratum matmul-order-of-sum); a sum of no product is +0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import numbers, products, store, total
 from sonnx.numerics.formats import Array
-from sonnx.numerics.integer_products import product_of_any_type
+from sonnx.numerics.matrix_products import product_into
+from sonnx.operators.operator import Operator
 
-OPERATOR = "MatMul"
 
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of A and B."""
     A, B, shape = stacks(*inputs)
     Y = np.empty((*A.shape[:-1], B.shape[-1]), A.dtype)
@@ -40,12 +39,8 @@ def stacks(A: Array, B: Array) -> tuple[Array, Array, tuple[int, ...]]:
     return left, right, (*stack, *rows, *columns)
 
 
-# ------------------------------------------------------------------
-# MatMul, fast: floating-point types by `products.py` and `doubles.py`, integers by `integers.py`.
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+def kernel(application: Application) -> Kernel:
+    """Stacks of matrix products by `matrix_products.py`."""
 
     def matmul(inputs: Sequence[Array], out: Array) -> Array:
         A, B, _ = stacks(*inputs)
@@ -56,7 +51,10 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
             A, B = A.reshape(1, -1, A.shape[-1]), B[(0,) * (B.ndim - 2)][None]  # one matrix for all: a single product
         matrices = out.reshape(-1, *A.shape[-2:-1], B.shape[-1])
         left, right = (each.reshape(-1, *each.shape[-2:]) for each in (A, B))
-        application.count(out.size, product_of_any_type(left, right, matrices))
+        application.count(out.size, product_into(left, right, matrices))
         return out
 
     return matmul
+
+
+OPERATOR = Operator(name="MatMul", define=define, kernel=kernel)

@@ -2,12 +2,13 @@
 
 SONNX Max, second edition, lines 34 to 57; first edition, lines 26 to 49; ONNX Max-1 to Max-13.  One meaning serves
 every version: the versions differ in the types and shapes they admit.  The order of floating-point values is that of
-`order.py`: NaN > +Inf > positive > +0 > -0 > negative > -Inf.  Of several NaNs the first input's is the result, bit
-for bit: no text names one, and a result that depends on nothing but the inputs can be compared.
+`numerics/order.py`: NaN > +Inf > positive > +0 > -0 > negative > -Inf.  Of several NaNs the first input's is the
+result, bit for bit: no text names one, and a result that depends on nothing but the inputs can be compared.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -15,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.blocks import merged, operands, scratch, walk
+from sonnx.numerics.blocks import merged, walk
 from sonnx.numerics.formats import Array, Format, format_of, larger, patterns
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
+from sonnx.numerics.scratch import Scratch
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Max"
 
-
-def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, X: Sequence[Array]) -> tuple[Array]:
     """Y, of the broadcast shape and the type of X.
 
     Raises:
@@ -46,7 +47,7 @@ def common_shape(X: Sequence[Array]) -> tuple[int, ...]:
     """The shape of Y.
 
     Raises:
-        NoValue: there is none.
+        NoValue: the shapes are not broadcastable.
     """
     shapes = [x.shape for x in X]
     try:
@@ -56,41 +57,37 @@ def common_shape(X: Sequence[Array]) -> tuple[int, ...]:
         raise NoValue("Max.broadcastable", f"the shapes {listed} are not broadcastable") from None
 
 
-# ------------------------------------------------------------------
-# Max, fast.
-#
-# Integers: np.maximum.  float and double: np.maximum gives the right element but for the sign of a zero; only a block
-# whose result holds -0 (the least integer of its width) is looked at again, where
-#
-#     Y = Y and (the sign bits that all operands share, and all other bits):
-#
-# a zero is -0 only if every operand is negative; a negative maximum has only negative operands.  float16 and bfloat16,
-# where np.maximum has no vector code: on the integers of the width, S the largest and M the least over the operands,
-#
-#     Y = S if S >= 0 else M = S xor ((S xor M) and (S shifted right by all but its sign)):
-#
-# a positive value is ordered like its integer, a negative one against it.  A block with a NaN gets the first one.
-
-
 Combine = Callable[[Sequence[Array], Array], None]
 """Fills an array with the maximum of arrays that are broadcastable to its shape."""
 
-SMALL = 8192
+MAX_UNBLOCKED_ELEMENTS = 8192
 """Elements up to which blocks do not pay."""
 
-ROW, SHORTEST = 16384, 1024
-"""Times an element is written out at most (what numpy's buffers hold it would copy again), and at least."""
+MAX_REPEATED, MIN_REPEATED = 16384, 1024
+"""How often an element is written out: at most (numpy would copy again what its buffers hold), and at least."""
 
 _known: dict[np.dtype[Any], tuple[Combine, int]] = {}
 
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
-    return fast_maximum
+_SIGNS, _LEAST, _NEGATIVE = Scratch(), Scratch(), Scratch()
+_ROWS: defaultdict[int, Scratch] = defaultdict(Scratch)
+"""The memory of the repeated elements of each operand."""
 
 
 def fast_maximum(X: Sequence[Array], out: Array) -> Array:
     """Y in `out`, which has the broadcast shape and the type of X and is C-contiguous.
+
+    Integers: np.maximum.  float and double: np.maximum gives the right element but for the sign of a zero; only a block
+    whose result holds -0 (the least integer of its width) gets
+
+        Y = Y and (the sign bits that all operands share, and all other bits):
+
+    a zero is -0 only if every operand is negative; a negative maximum has only negative operands.  float16 and
+    bfloat16, where np.maximum has no vector code: on the integers of the width, S the largest and M the least over the
+    operands,
+
+        Y = S if S >= 0 else M = S xor ((S xor M) and (S shifted right by all but its sign)):
+
+    a positive value is ordered like its integer, a negative one against it.  A block with a NaN gets the first one.
 
     Raises:
         ValueError: `out` has another shape.
@@ -102,7 +99,7 @@ def fast_maximum(X: Sequence[Array], out: Array) -> Array:
         np.copyto(out, X[0])
         return out
     combine, count = _known.get(out.dtype) or _combine(out.dtype)
-    if out.size <= SMALL:
+    if out.size <= MAX_UNBLOCKED_ELEMENTS:
         combine(X, out)
     elif all(x.shape == out.shape and x.flags.c_contiguous and x.flags.aligned for x in X):
         _flat([x.reshape(-1) for x in X], out.reshape(-1), combine, count)
@@ -112,7 +109,7 @@ def fast_maximum(X: Sequence[Array], out: Array) -> Array:
 
 
 def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
-    """What makes a block of a type, and how many elements a block has."""
+    """What computes a block of a type, and how many elements a block has."""
     made = format_of(kind)
     if made is None:
         found: tuple[Combine, int] = fold, 1 << 18
@@ -126,16 +123,16 @@ def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
 
 def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
     if combine is fold:
-        count = out.size  # nothing looks at the result again
+        count = out.size  # one pass over the result
     for start in range(0, out.size, count):
         part = slice(start, start + count)
         combine([x[part] for x in X], out[part])
 
 
 def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
-    if len(X) == 2 and any(x.size <= ROW and bool((x != 0).all()) for x in X):
-        combine = _without_zeros(out.dtype) or combine
-    if combine is fold and (out.itemsize == 8 or max(_still(x, out.shape) for x in X) <= np.getbufsize()):
+    if len(X) == 2 and any(x.size <= MAX_REPEATED and bool((x != 0).all()) for x in X):
+        combine = _fold_if_no_zeros(out.dtype) or combine
+    if combine is fold and (out.itemsize == 8 or max(_stationary(x, out.shape) for x in X) <= np.getbufsize()):
         fold(X, out)
         return
     shape, Z = merged(X, out.shape)
@@ -143,11 +140,11 @@ def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> No
     if combine is fold:
         _folded(Z, target, count)
         return
-    for pieces, piece in walk(operands(Z, shape, count), target, count):
+    for pieces, piece in walk(Z, target, count):
         combine(pieces, piece)
 
 
-def _still(x: Array, shape: tuple[int, ...]) -> int:
+def _stationary(x: Array, shape: tuple[int, ...]) -> int:
     """Elements of the output along which an operand stands still, from the last axis on."""
     count = 1
     for back in range(1, len(shape) + 1):
@@ -157,7 +154,7 @@ def _still(x: Array, shape: tuple[int, ...]) -> int:
     return count
 
 
-def _without_zeros(kind: np.dtype[Any]) -> Combine | None:
+def _fold_if_no_zeros(kind: np.dtype[Any]) -> Combine | None:
     """The plain fold where it is exact as soon as one of two operands has no zero."""
     return fold if kind.itemsize > 2 and (format_of(kind) is None or maximum_keeps_the_first_nan(kind)) else None
 
@@ -170,8 +167,8 @@ def _folded(X: Sequence[Array], out: Array, count: int) -> None:
     """
     still = [x.shape[-1] == 1 for x in X]
     length = out.shape[-1]
-    row = min([length, ROW, *(count // x.size for x, here in zip(X, still, strict=True) if here)])
-    if not any(still) or row < SHORTEST:
+    row = min([length, MAX_REPEATED, *(count // x.size for x, here in zip(X, still, strict=True) if here)])
+    if not any(still) or row < MIN_REPEATED:
         fold(X, out)
         return
     rows, short = divmod(length, row)
@@ -189,12 +186,9 @@ def _folded(X: Sequence[Array], out: Array, count: int) -> None:
 
 def _row(values: Array, count: int, number: int) -> Array:
     """The elements of an operand that stands still along the last axis, each `count` times."""
-    row = scratch(number, values.size * count, values.dtype).reshape(*values.shape[:-1], count)
+    row = _ROWS[number].array(values.size * count, values.dtype).reshape(*values.shape[:-1], count)
     np.copyto(row, values)
     return row
-
-
-# ------------------------------------------------------------------ one block
 
 
 def fold(X: Sequence[Array], out: Array) -> None:
@@ -210,14 +204,14 @@ def _with_zeros(made: Format) -> Combine:
     def combine(X: Sequence[Array], out: Array) -> None:
         fold(X, out)
         if np.minimum.reduce(out.view(made.signed), axis=None) == least:
-            _mend_zeros([x.view(made.signed) for x in X], out.view(made.signed), made)
+            _correct_zeros([x.view(made.signed) for x in X], out.view(made.signed), made)
 
     return combine
 
 
-def _mend_zeros(X: Sequence[Array], out: Array, made: Format) -> None:
+def _correct_zeros(X: Sequence[Array], out: Array, made: Format) -> None:
     """Clear the sign where some operand has none; a NaN keeps its bits."""
-    signs = scratch(0, out.size, made.signed).reshape(out.shape)
+    signs = _SIGNS.array(out.size, made.signed).reshape(out.shape)
     np.bitwise_and(X[0], X[1], out=signs)
     for x in X[2:]:
         np.bitwise_and(signs, x, out=signs)
@@ -234,7 +228,7 @@ def _by_integers(made: Format) -> Combine:
 
     def combine(X: Sequence[Array], out: Array) -> None:
         integers, S = [x.view(made.signed) for x in X], out.view(made.signed)
-        M = scratch(0, out.size, made.signed).reshape(out.shape)
+        M = _LEAST.array(out.size, made.signed).reshape(out.shape)
         nan = _negative_nan(X, made)
         if len(X) == 2:
             np.bitwise_xor(integers[0], integers[1], out=M)  # S and M are the two operands: S xor M = X0 xor X1
@@ -242,7 +236,7 @@ def _by_integers(made: Format) -> Combine:
         else:
             _extremes(integers, S, M)
         nan = nan or np.maximum.reduce(S, axis=None) > made.infinity
-        negative = scratch(1, out.size, made.signed).reshape(out.shape)
+        negative = _NEGATIVE.array(out.size, made.signed).reshape(out.shape)
         np.right_shift(S, shift, out=negative)
         np.bitwise_and(M, negative, out=M)
         np.bitwise_xor(S, M, out=S)
@@ -270,3 +264,6 @@ def _first_nan(X: Sequence[Array], out: Array, made: Format) -> None:
     """Where an operand is NaN, the first such operand."""
     for x in reversed(X):
         np.copyto(out, x, where=x.view(made.unsigned) & (made.sign - 1) > made.infinity)
+
+
+OPERATOR = Operator(name="Max", define=define, kernel=lambda application: fast_maximum)

@@ -4,35 +4,35 @@ SONNX MaxPool of 2026-08 and 2026-10; ONNX MaxPool-1 to MaxPool-22, for any numb
 of Max: NaN is highest, +0 above -0 (erratum maxpool-zeros-and-nan); of several NaNs the first of the window is the
 result, bit for bit.  Indices holds the place of the first element of the window, in row-major order, that is the
 maximum, counted over all of X (erratum maxpool-index-over-plane); with storage_order = 1 the spatial axes of X are
-counted with the first one fastest.  Padding is no element.
+counted with the first one fastest.  Padding does not count as an element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
 import numpy as np
 
-from sonnx.numerics import pooling
-from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.formats import Array, lowest, patterns, place
-from sonnx.numerics.windows import Windows, windows
+from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.formats import Array, lowest, order_key, patterns
+from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.max import fast_maximum
+from sonnx.operators.operator import Operator
 
-OPERATOR = "MaxPool"
-written_out = pooling.written_out
+PLANE_ELEMENTS = 1 << 20
+"""Elements of the planes that are padded at a time; at least one plane."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """Y, of the type of X, and Indices, int64, where they are asked for.
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """Y, of the type of X, and Indices, int64, where the node has them.
 
     Raises:
         NoValue: a window lies on padding only (MaxPool.every-window-touches).
     """
     (X,), slid = inputs, windows_of(application, inputs[0])
-    key, numbers = place(X.dtype), numbering(application, X)
+    key, numbers = order_key(X.dtype), numbering(application, X)
     Y = np.empty((*X.shape[:2], *slid.places), X.dtype)
     indices = np.empty(Y.shape, np.int64)
     for b, c, *at in np.ndindex(Y.shape):
@@ -67,33 +67,24 @@ def numbering(application: Application, X: Array) -> Array:
     return numbers.reshape(turned).transpose(0, 1, *range(X.ndim - 1, 1, -1))
 
 
-# ------------------------------------------------------------------
-# MaxPool, fast: the maximum of shifted views, one axis after another, the last one first.
-#
-# The larger of two elements, the first one of two NaNs, is associative; taking rows first keeps row-major order, so that
-# the first NaN of a window is the first one of its first row that has one.  Padding is the least value of the type, which
-# no window consists of alone; where an element has that value too the maximum is the same.
-#
-# Indices: the first element of the window that has the pattern of the maximum; padding has no number.
+def kernel(application: Application) -> Kernel:
+    """The maximum of shifted views, one axis after another, the last one first.
 
-
-BLOCK = 1 << 20
-"""Elements of planes that are padded at a time."""
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+    The larger of two elements, the first one of two NaNs, is associative; taking rows first keeps row-major order, so
+    that the first NaN of a window is the first one of its first row that has one.  Padding is the least value of the
+    type, which no window consists of alone; where an element has that value too the maximum is the same.
+    """
 
     def max_pool(inputs: Sequence[Array], out: Array) -> Array:
-        numbering(application, inputs[0][:0])  # an order without a meaning has no value, also where none is asked for
+        numbering(application, inputs[0][:0])  # raises for an unknown order, also where no Indices are computed
         pool(inputs[0], windows_of(application, inputs[0]), out)
         return out
 
     return max_pool
 
 
-def fast(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """As the definition, where Indices are asked for."""
+def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """Y as by the kernel; Indices hold the first element of each window that has the pattern of its maximum."""
     X, slid = inputs[0], windows_of(application, inputs[0])
     Y = np.empty((*X.shape[:2], *slid.places), X.dtype)
     pool(X, slid, Y)
@@ -107,7 +98,7 @@ def _indices(X: Array, Y: Array, slid: Windows, numbers: Array) -> Array:
     known[tuple(slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True))] = (
         numbers
     )
-    indices, step = np.full(made.shape, -1), max(1, BLOCK // max(1, known.size))
+    indices, step = np.full(made.shape, -1), max(1, PLANE_ELEMENTS // max(1, known.size))
     for start in range(0, len(planes) if made.size else 0, step):
         some = slice(start, start + step)
         elements = patterns(padded(planes[some], slid, 0))
@@ -134,7 +125,7 @@ def pool(X: Array, slid: Windows, out: Array) -> None:
     planes, made = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:])
     if out.size == 0:
         return
-    step = max(1, BLOCK // max(1, planes[0].size))
+    step = max(1, PLANE_ELEMENTS // max(1, planes[0].size))
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
         _pool(planes[part], slid, made[part])
@@ -162,3 +153,8 @@ def padded(planes: Array, slid: Windows, pattern: int) -> Array:
     inside = [slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True)]
     made[(slice(None), *inside)] = planes
     return made
+
+
+OPERATOR = Operator(
+    name="MaxPool", define=define, kernel=kernel, fast_path=fast_path, explicit_attributes=explicit_padding
+)

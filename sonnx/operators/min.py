@@ -1,7 +1,7 @@
 """Min: Y[i] = the least of the elements at i, after broadcasting.
 
-ONNX Min-1 to Min-13.  The order is that of `order.py`, so that -0 is below +0; NaN, which the text leaves out, is the
-result wherever an element is one, the first of several bit for bit, as for Max.
+ONNX Min-1 to Min-13.  The order is that of `numerics/order.py`, so that -0 is below +0; NaN, which the text leaves out,
+is the result wherever an element is one, the first of several bit for bit, as for Max.
 """
 
 from __future__ import annotations
@@ -13,21 +13,17 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, numbers_alike
-from sonnx.numerics.elementwise_kernels import Kernel
-from sonnx.numerics.formats import Array, format_of, patterns, place
+from sonnx.numerics.broadcasting import broadcast
+from sonnx.numerics.formats import Array, format_of, order_key, patterns
 from sonnx.operators.max import fast_maximum
-
-OPERATOR = "Min"
-INPUTS = (1, 2**31 - 1)
-outputs = numbers_alike
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, X: Sequence[Array]) -> tuple[Array]:
     """Y, of the broadcast shape and the type of X."""
-    Z = broadcast(OPERATOR, *X)
+    Z = broadcast(application.operator, *X)
     Y = np.empty(Z[0].shape, X[0].dtype)
-    made, key = format_of(Y.dtype), place(Y.dtype)
+    made, key = format_of(Y.dtype), order_key(Y.dtype)
     highest = None if made is None else made.infinity + 1
 
     def smaller(x: int, y: int) -> int:
@@ -40,28 +36,24 @@ def evaluate(application: Application, X: Sequence[Array]) -> tuple[Array]:
     return (Y,)
 
 
-# ------------------------------------------------------------------
-# Min, fast: the negative of the maximum of the negatives; for integers numpy's minimum.
-#
-# The order of Max turned around is that of Min but for NaN, which both give; its sign is turned twice.
+def fast_minimum(inputs: Sequence[Any], out: Array) -> Array:
+    """The negative of the maximum of the negatives; for integers numpy's minimum.
 
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-
-    def minimum(inputs: Sequence[Any], out: Array) -> Array:
-        made = format_of(out.dtype)
-        if made is None:
-            np.copyto(out, reduce(np.minimum, inputs))
-            return out
-        fast_maximum([_turned(each, made.sign, made.unsigned) for each in inputs], out)
-        np.copyto(out, _turned(out, made.sign, made.unsigned))
+    The order of Max turned around is that of Min but for NaN, which both give; its sign is turned twice.
+    """
+    made = format_of(out.dtype)
+    if made is None:
+        np.copyto(out, reduce(np.minimum, inputs))
         return out
+    fast_maximum([_negated(each, made.sign, made.unsigned) for each in inputs], out)
+    np.copyto(out, _negated(out, made.sign, made.unsigned))
+    return out
 
-    return minimum
 
-
-def _turned(values: Array, sign: int, unsigned: np.dtype[Any]) -> Array:
+def _negated(values: Array, sign: int, unsigned: np.dtype[Any]) -> Array:
     """The values with the other sign, bit for bit."""
-    turned: Array = (np.ascontiguousarray(values).view(unsigned) ^ unsigned.type(sign)).view(values.dtype)
-    return turned.reshape(values.shape)
+    negated: Array = (np.ascontiguousarray(values).view(unsigned) ^ unsigned.type(sign)).view(values.dtype)
+    return negated.reshape(values.shape)
+
+
+OPERATOR = Operator(name="Min", define=define, kernel=lambda application: fast_minimum)

@@ -15,26 +15,23 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
+from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.correctly_rounded import ZERO, is_negative
-from sonnx.numerics.elementwise import broadcast, each, numbers_alike
+from sonnx.numerics.elementwise import each
 from sonnx.numerics.formats import Array, format_of
-
-OPERATOR = "Mod"
-INPUTS = 2
-ATTRIBUTES = {"fmod": "int"}
-outputs = numbers_alike
+from sonnx.operators.operator import Operator
 
 FLOATS_SINCE = 28
 """The version from which fmod = 0 has a meaning for floats."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """C, of the broadcast shape and the type of A and B.
 
     Raises:
         NotExecutable: no text gives a remainder.
     """
-    A, B = broadcast(OPERATOR, *inputs)
+    A, B = broadcast(application.operator, *inputs)
     truncated = application.attribute("fmod", 0)
     floats = format_of(A.dtype) is not None
     if truncated not in (0, 1) or (truncated == 0 and floats and application.version < FLOATS_SINCE):
@@ -59,3 +56,6 @@ def fmod(a: Any, b: Any, once: Any = None) -> Any:
     if once is not None:
         return once.fmod(a, b)
     return abs(a) % abs(b) * (-1 if a < 0 else 1)
+
+
+OPERATOR = Operator(name="Mod", define=define)

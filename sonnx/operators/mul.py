@@ -6,24 +6,13 @@ a zero or an infinity, zero times infinity is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, each
-from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Mul"
-ALONG_AXIS = True
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """C, of the broadcast shape."""
-    A, B = broadcast(OPERATOR, *inputs)
-    return (each(mul, A, B),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.operators.operator import Operator
 
 
 def mul(a: Any, b: Any, once: Any = None) -> Any:
@@ -31,10 +20,9 @@ def mul(a: Any, b: Any, once: Any = None) -> Any:
     return a * b if once is None else once.mul(a, b)
 
 
-# ------------------------------------------------------------------
-# Mul, fast: one operation of the processor.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return arithmetic(application, mul, np.multiply)
+OPERATOR = Operator(
+    name="Mul",
+    define=elementwise_definition(mul),
+    kernel=arithmetic(mul, np.multiply),
+    axis_broadcasting=True,
+)

@@ -6,22 +6,13 @@ that of a zero and an infinity too; NaN gives the quiet NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import each
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Neg"
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(negative, inputs[0]),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.operators.operator import Operator
 
 
 def negative(x: Any, once: Any = None) -> Any:
@@ -29,10 +20,4 @@ def negative(x: Any, once: Any = None) -> Any:
     return -x
 
 
-# ------------------------------------------------------------------
-# Neg, fast: numpy's operation, exact; NaN as every computed one.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(np.negative)
+OPERATOR = Operator(name="Neg", define=elementwise_definition(negative), kernel=numpy_kernel(np.negative))

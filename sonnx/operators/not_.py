@@ -10,24 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import truths
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
+from sonnx.numerics.elementwise_kernels import numpy_kernel
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Not"
-INPUTS = 1
-outputs = truths
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, bool, of the shape of X."""
     return (np.logical_not(inputs[0]),)
 
 
-# ------------------------------------------------------------------
-# Not, fast: numpy's operation is the definition.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(np.logical_not)
+OPERATOR = Operator(name="Not", define=define, kernel=numpy_kernel(np.logical_not))

@@ -5,39 +5,26 @@ ONNX Or-1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics import broadcasting
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, each, truths
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Or"
-ALONG_AXIS = True
-INPUTS = 2
-ATTRIBUTES = broadcasting.ATTRIBUTES
-outputs = truths
+from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, of_truths
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """C, of the broadcast shape."""
-    A, B = broadcast(OPERATOR, *inputs)
-    return (each(either, A, B),)
-
-
-def either(a: Any, b: Any, once: Any = None) -> Any:
+def either(a: Any, b: Any) -> Any:
     """A or b."""
     return a or b
 
 
-# ------------------------------------------------------------------
-# Or, fast: numpy's operation is the definition.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(np.logical_or)
+OPERATOR = Operator(
+    name="Or",
+    define=elementwise_definition(either),
+    kernel=numpy_kernel(np.logical_or),
+    signature=StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=of_truths),
+    axis_broadcasting=True,
+)

@@ -14,14 +14,13 @@ import numpy as np
 
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.formats import Array, patterns
-
-OPERATOR = "Pad"
+from sonnx.operators.operator import Operator
 
 VALUE_INPUT_SINCE = 11
 """The version from which the constant is an input."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """output, of the type of data."""
     data, names = inputs[0], application.names
     assert data is not None  # noqa: S101  a required input
@@ -44,7 +43,7 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
     """data, padded along one axis.
 
     Raises:
-        NoValue: the mode has not enough elements to take from (Pad.padding-has-source).
+        NoValue: the mode takes more elements than there are (Pad.padding-has-source).
     """
     extent = data.shape[axis]
     places = np.arange(-amounts[0], extent + amounts[1])
@@ -61,8 +60,8 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
         return output
     source = extent > 0 if mode != "reflect" else max(amounts) < extent
     if max(amounts) > 0 and not source:
-        said = f"{max(amounts)} elements are added by mode {mode} to an axis of {extent}"
-        raise NoValue("Pad.padding-has-source", said)
+        text = f"{max(amounts)} elements are added by mode {mode} to an axis of {extent}"
+        raise NoValue("Pad.padding-has-source", text)
     if mode == "reflect":
         places = extent - 1 - np.abs(extent - 1 - np.abs(places))
     elif mode == "edge":
@@ -70,3 +69,6 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
     else:
         places = places % max(extent, 1)
     return np.take(data, places, axis)
+
+
+OPERATOR = Operator(name="Pad", define=define)

@@ -14,64 +14,60 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.correctly_rounded import number
-from sonnx.numerics.elementwise import broadcast, each, elements, refuse, whole
-from sonnx.numerics.elementwise_kernels import Kernel, function_of_two
+from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.broadcasting import broadcast
+from sonnx.numerics.correctly_rounded import to_mpfr
+from sonnx.numerics.elementwise import each, elements, integer_array, refuse
+from sonnx.numerics.elementwise_kernels import real_function_of_two
 from sonnx.numerics.formats import Array, format_of
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Pow"
-ALONG_AXIS = True
-RAISES = ("Pow.exponent-not-negative", "Pow.power-representable")
+EXPONENT_NOT_NEGATIVE, REPRESENTABLE = "Pow.exponent-not-negative", "Pow.power-representable"
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """C, of the broadcast shape and the type of A.
 
     Raises:
         NoValue: Pow.exponent-not-negative, Pow.power-representable.
     """
-    A, B = broadcast(OPERATOR, *inputs)
+    A, B = broadcast(application.operator, *inputs)
     if format_of(A.dtype) is not None:
         return (each(power, A, B),)
     if format_of(B.dtype) is not None:
         if not np.all(np.isfinite(B) & (np.floor(B) == B)):
-            raise NotExecutable("an exponent is no whole number, and no text says which integer the power becomes")
-        B = whole(list(map(int, elements(B))), np.dtype(np.int64), B.shape)
+            raise NotExecutable("an exponent is not a whole number, and no text says which integer the power becomes")
+        B = integer_array(list(map(int, elements(B))), np.dtype(np.int64), B.shape)
     return (integers(A, B),)
 
 
 def power(a: Any, b: Any, once: Any) -> Any:
     """a^b; an exponent of a type of integers is exact."""
-    return once.pow(a, number(b) if isinstance(b, int) else b)
+    return once.pow(a, to_mpfr(b) if isinstance(b, int) else b)
 
 
 def integers(A: Array, B: Array) -> Array:
     """Powers of integers."""
-    refuse(RAISES[0], np.less(B, 0), B, "B", "a negative exponent of an integer")
+    refuse(EXPONENT_NOT_NEGATIVE, np.less(B, 0), B, "B", "a negative exponent of an integer")
     limits = np.iinfo(A.dtype)
     found = []
     for place, (a, b) in enumerate(zip(elements(A), elements(B), strict=True)):
-        power = a**b if abs(a) < 2 or b < limits.bits + 1 else limits.max + 1  # no smaller one is so long
+        power = a**b if abs(a) < 2 or b < limits.bits + 1 else limits.max + 1  # every power of these is longer
         if not limits.min <= power <= limits.max:
             index = [int(i) for i in np.unravel_index(place, A.shape)] if A.ndim else ""
-            raise NoValue(RAISES[1], f"A{index} is {a} and B{index} {b}: the power is no {A.dtype.name}")
+            raise NoValue(REPRESENTABLE, f"A{index} is {a} and B{index} {b}: the power is not of type {A.dtype.name}")
         found.append(power)
-    return whole(found, A.dtype, A.shape)
-
-
-# ------------------------------------------------------------------
-# Pow, fast: numpy's function of the wider type; integers by the definition.
+    return integer_array(found, A.dtype, A.shape)
 
 
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    approximated = function_of_two(application, power, approximate)
+    """By numpy's function in the wider type; integers by the definition."""
+    approximated = real_function_of_two(power, approximate)(application)
 
     def powers(inputs: Sequence[Any], out: Array) -> Array:
         if format_of(out.dtype) is not None:
             return approximated(inputs, out)
-        np.copyto(out, evaluate(application, inputs)[0])
+        np.copyto(out, define(application, inputs)[0])
         return out
 
     return powers
@@ -83,3 +79,12 @@ def approximate(x: Array, y: Array, out: Array) -> None:
         out[...] = np.power(np.repeat(x, 2), np.repeat(y, 2))[:1]
     else:
         np.power(x, y, out=out)
+
+
+OPERATOR = Operator(
+    name="Pow",
+    define=define,
+    kernel=kernel,
+    error_conditions=(EXPONENT_NOT_NEGATIVE, REPRESENTABLE),
+    axis_broadcasting=True,
+)

@@ -14,20 +14,26 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
-from sonnx.numerics.certified_rounding import BLOCK
-from sonnx.numerics.correctly_rounded import nearest
-from sonnx.numerics.elementwise import elements, refuse, whole
-from sonnx.numerics.elementwise_kernels import Kernel
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.blocks import BLOCK_ELEMENTS
+from sonnx.numerics.correctly_rounded import rounding_context
+from sonnx.numerics.elementwise import elements, integer_array, refuse
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
+from sonnx.operators.operator import Operator
 
-OPERATOR = "QuantizeLinear"
-RAISES = ("QuantizeLinear.scale-not-zero", "QuantizeLinear.scale-finite", "QuantizeLinear.input-finite")
-ROUNDS = ("quotient", "integer")
+SCALE_NOT_ZERO = "QuantizeLinear.scale-not-zero"
+SCALE_FINITE = "QuantizeLinear.scale-finite"
+INPUT_FINITE = "QuantizeLinear.input-finite"
+
+INTEGERS = {0: "uint8", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16"}
+"""ONNX's numbers of the element types of Y; 0, without a zero point, is uint8."""
+
+PRECISIONS = {0: None, 1: np.float32, 10: np.float16, 11: np.float64}
+"""ONNX's numbers of element types; 0 is the type of y_scale."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the shape of X and the type of y_zero_point.
 
     Raises:
@@ -35,10 +41,10 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
     """
     X, scale, zero_point = spread(application, inputs)
     require_finite(X, scale)
-    limits, once = np.iinfo(zero_point.dtype), nearest(quotient_type(application, inputs))
+    limits, once = np.iinfo(zero_point.dtype), rounding_context(quotient_type(application, inputs))
     rows = zip(elements(_real(X)), elements(scale), elements(zero_point), strict=True)
     found = [min(max(to_whole(once.div(x, s), limits) + z, limits.min), limits.max) for x, s, z in rows]
-    return (whole(found, zero_point.dtype, X.shape),)
+    return (integer_array(found, zero_point.dtype, X.shape),)
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
@@ -53,10 +59,10 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
         zero_point = np.zeros(scale.shape, ELEMENTS[result_type(application.names)])
     if format_of(zero_point.dtype) is not None:
         raise NotExecutable("it quantizes to integers only")
-    return [X, *(of_elements(application, X.shape, each) for each in (scale, zero_point))]
+    return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
 
 
-def of_elements(application: Application, shape: Sequence[int], values: Array) -> Array:
+def spread_values(application: Application, shape: Sequence[int], values: Array) -> Array:
     """One value for the tensor, for each index of the axis, or for each block along it, brought to a shape.
 
     Raises:
@@ -88,12 +94,8 @@ def quotient_type(application: Application, inputs: Sequence[Array | None]) -> n
     precision = application.names.get("precision", 0)
     assert inputs[1] is not None  # noqa: S101  a required input
     if precision not in PRECISIONS:
-        raise NotExecutable(f"precision is {precision}, which is no floating-point type")
+        raise NotExecutable(f"precision is {precision}, which is not a floating-point type")
     return np.dtype(PRECISIONS[precision] or inputs[1].dtype)
-
-
-INTEGERS = {0: "uint8", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16"}
-"""ONNX's numbers of the element types of Y; 0, without a zero point, is uint8."""
 
 
 def result_type(names: Mapping[str, Any]) -> str:
@@ -104,12 +106,8 @@ def result_type(names: Mapping[str, Any]) -> str:
     """
     wanted = names.get("output_dtype", 0)
     if wanted not in INTEGERS:
-        raise NotExecutable(f"output_dtype is {wanted}, no integer type that the executor knows")
+        raise NotExecutable(f"output_dtype is {wanted}, which is not an integer type that the executor knows")
     return INTEGERS[wanted]
-
-
-PRECISIONS = {0: None, 1: np.float32, 10: np.float16, 11: np.float64}
-"""ONNX's numbers of element types; 0 is the type of y_scale."""
 
 
 def to_whole(quotient: Any, limits: Any) -> int:
@@ -127,38 +125,44 @@ def require_finite(X: Array, scale: Array) -> None:
     Raises:
         NoValue: one does not.
     """
-    refuse(RAISES[0], scale == 0, scale, "y_scale", "a divisor")
-    refuse(RAISES[1], ~np.isfinite(scale), scale, "y_scale", "which is not finite")
+    refuse(SCALE_NOT_ZERO, scale == 0, scale, "y_scale", "a divisor")
+    refuse(SCALE_FINITE, ~np.isfinite(scale), scale, "y_scale", "which is not finite")
     if format_of(X.dtype) is not None:
-        refuse(RAISES[2], ~np.isfinite(X), X, "X", "which is not finite")
+        refuse(INPUT_FINITE, ~np.isfinite(X), X, "X", "which is not finite")
 
 
 def _real(X: Array) -> Array:
     return X.astype(np.float64) if format_of(X.dtype) is None else X
 
 
-# ------------------------------------------------------------------
-# QuantizeLinear, fast: the processor's quotient, rint, and the sum in float64, where it is exact within the limits.
-
-
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """The processor's quotient, rint, and the sum in float64, where it is exact within the limits."""
 
     def quantize(inputs: Sequence[Any], out: Array) -> Array:
         X, scale, zero_point = spread(application, inputs)
         kind = quotient_type(application, inputs)
         if not (X.dtype == scale.dtype == kind and arithmetic_is_ieee(kind)) or format_of(X.dtype) is None:
-            np.copyto(out, evaluate(application, inputs)[0])
+            np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
             return out
         require_finite(X, scale)
         limits = np.iinfo(out.dtype)
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
-        for start in range(0, flat.size, BLOCK):
-            x, s, z = (each[start : start + BLOCK] for each in pieces)
+        for start in range(0, flat.size, BLOCK_ELEMENTS):
+            x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
             q = np.rint(np.divide(x, s)).astype(np.float64)
             np.add(q, z, out=q)
-            flat[start : start + BLOCK] = np.clip(q, limits.min, limits.max)
+            flat[start : start + BLOCK_ELEMENTS] = np.clip(q, limits.min, limits.max)
         return out
 
     return quantize
+
+
+OPERATOR = Operator(
+    name="QuantizeLinear",
+    define=define,
+    kernel=kernel,
+    error_conditions=(SCALE_NOT_ZERO, SCALE_FINITE, INPUT_FINITE),
+    rounding_points=("quotient", "integer"),
+    result_type=result_type,
+)

@@ -12,18 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.certified_rounding import BLOCK, Bound, settle
-from sonnx.numerics.correctly_rounded import array, is_infinite, is_nan, nearest, number
-from sonnx.numerics.elementwise import elements, whole
-from sonnx.numerics.elementwise_kernels import Kernel
+from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.blocks import BLOCK_ELEMENTS
+from sonnx.numerics.certified_rounding import Bound, certify_block
+from sonnx.numerics.correctly_rounded import from_mpfr, is_infinite, is_nan, rounding_context, to_mpfr
+from sonnx.numerics.elementwise import elements, integer_array
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Range"
-RULES = ("Range.delta-not-zero", "Range.numbers-finite")
+DELTA_NOT_ZERO, NUMBERS_FINITE = "Range.delta-not-zero", "Range.numbers-finite"
+
+BOUND = Bound(2.0**-52)
+
+MAX_APPROXIMATED = 1 << 29
+"""Elements up to which i has no more digits than float leaves of float64."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of rank 1 and the type of S, L and D.
 
     Raises:
@@ -33,7 +38,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     S, L, D = parameters(inputs)
     K = length(S, L, D)
     if format_of(kind) is None:
-        return (whole([S + i * D for i in range(K)], kind, (K,)),)
+        return (integer_array([S + i * D for i in range(K)], kind, (K,)),)
     return (np.array([item(i, S, D, kind) for i in range(K)], kind),)
 
 
@@ -45,15 +50,15 @@ def parameters(inputs: Sequence[Array]) -> list[Any]:
     """
     S, L, D = ends = [elements(each)[0] for each in inputs]
     if format_of(inputs[0].dtype) is not None and any(is_nan(each) or is_infinite(each) for each in ends):
-        raise NoValue(RULES[1], f"start, limit and step are {S}, {L}, {D}")
+        raise NoValue(NUMBERS_FINITE, f"start, limit and step are {S}, {L}, {D}")
     if D == 0:
-        raise NoValue(RULES[0], "the step is 0")
+        raise NoValue(DELTA_NOT_ZERO, "the step is 0")
     return ends
 
 
 def item(i: int, S: Any, D: Any, kind: np.dtype[Any]) -> Any:
     """Element i of floats."""
-    return array([nearest(kind).fma(number(i), D, S)], kind, [1])[0]
+    return from_mpfr([rounding_context(kind).fma(to_mpfr(i), D, S)], kind, [1])[0]
 
 
 def length(S: Any, L: Any, D: Any) -> int:
@@ -62,26 +67,16 @@ def length(S: Any, L: Any, D: Any) -> int:
     return max(-((s - ell) // d), 0)
 
 
-# ------------------------------------------------------------------
-# Range, fast: S + i D in float64, where the product is exact and the sum rounded once; integers modulo 2^n.
-
-
-BOUND = Bound(2.0**-52)
-
-MOST = 1 << 29
-"""Elements up to which i has the digits that float leaves of float64."""
-
-
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """S + i D in float64, where the product is exact and the sum rounded once; integers modulo 2^n."""
 
     def ranged(inputs: Sequence[Any], out: Array) -> Array:
         S, _, D = parameters(inputs)
         if format_of(out.dtype) is None:
             np.multiply(np.arange(out.size).astype(out.dtype), inputs[2], out=out)
             np.add(out, inputs[0], out=out)
-        elif out.dtype == ELEMENTS["double"] or out.size > MOST:
-            np.copyto(out, evaluate(application, inputs)[0])
+        elif out.dtype == ELEMENTS["double"] or out.size > MAX_APPROXIMATED:
+            np.copyto(out, define(application, inputs)[0])
         else:
             application.count(out.size, _real(S, D, out))
         return out
@@ -92,13 +87,16 @@ def kernel(application: Application) -> Kernel:
 def _real(S: Any, D: Any, out: Array) -> int:
     """The elements of floats; how many took the exact path."""
     count = 0
-    for start in range(0, out.size, BLOCK):
-        piece = out[start : start + BLOCK]
+    for start in range(0, out.size, BLOCK_ELEMENTS):
+        piece = out[start : start + BLOCK_ELEMENTS]
         y = np.arange(start, start + piece.size) * float(D) + float(S)
-        undecided = settle(y, BOUND, piece)
-        zero = y == 0  # its sign is a matter of the definition
+        undecided = certify_block(y, BOUND, piece)
+        zero = y == 0  # the definition decides its sign
         places = np.nonzero(zero if undecided is None else zero | undecided)[0]
         for i in places:
             piece[i] = item(start + int(i), S, D, out.dtype)
         count += len(places)
     return count
+
+
+OPERATOR = Operator(name="Range", define=define, kernel=kernel)

@@ -10,21 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import each, floats_alike
-from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import arithmetic
 from sonnx.numerics.formats import Array
 from sonnx.operators.div import div
-
-OPERATOR = "Reciprocal"
-
-INPUTS = 1
-outputs = floats_alike
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(reciprocal, inputs[0]),)
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, same_floats
 
 
 def reciprocal(x: Any, once: Any) -> Any:
@@ -32,15 +24,19 @@ def reciprocal(x: Any, once: Any) -> Any:
     return once.div(1, x)
 
 
-# ------------------------------------------------------------------
-# Reciprocal, fast: one operation of the processor.
-
-
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    divide = arithmetic(application, div, np.divide)
+    """The processor's quotient of 1 and X."""
+    divide = arithmetic(div, np.divide)(application)
 
-    def reciprocal(inputs: Sequence[Any], out: Array) -> Array:
+    def reciprocals(inputs: Sequence[Any], out: Array) -> Array:
         return divide([np.ones((), out.dtype), *inputs], out)
 
-    return reciprocal
+    return reciprocals
+
+
+OPERATOR = Operator(
+    name="Reciprocal",
+    define=elementwise_definition(reciprocal),
+    kernel=kernel,
+    signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),
+)

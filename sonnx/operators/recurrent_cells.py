@@ -1,8 +1,8 @@
-"""The steps recurrent cells are made of, each rounded once: LSTM and GRU share them.
+"""The steps of recurrent cells, each rounded once: LSTM and GRU share them.
 
 No text says where a cell rounds (erratum lstm-over-reals-only); it names the results between its equations.  Here each
 of these is an element of the type: what goes into an activation function, what comes out of it, the cell and the state.
-`kernels/cells.py` has the same steps, faster.
+`EXACT_STEPS` are the definitions, `fast_steps` gives the same values.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.certified_rounding import UNIT, decided, nearest
-from sonnx.numerics.error_free import two_sum
+from sonnx.numerics.certified_rounding import DOUBLE, UNIT, certify
+from sonnx.numerics.elementwise_kernels import arithmetic
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array
-from sonnx.numerics.matrix_products import GATHERED, bound_factor, exact_sums
-from sonnx.numerics.rounding import grid_of
-from sonnx.numerics.summation import to_odd
+from sonnx.numerics.rounding import grid_of, to_nearest
+from sonnx.numerics.single_products import GATHERED_PRODUCTS, bound_factor, exact_row_sums
+from sonnx.numerics.summation import to_odd, two_sum
 from sonnx.operators import mul, relu, sigmoid, tanh
+from sonnx.operators.operator import Operator
 
-Function = Callable[[Application, Sequence[Array]], tuple[Array, ...]]
-
-FUNCTIONS: dict[str, Function] = {"Sigmoid": sigmoid.evaluate, "Tanh": tanh.evaluate, "Relu": relu.evaluate}
+ACTIVATIONS: dict[str, Operator] = {each.name: each for each in (sigmoid.OPERATOR, tanh.OPERATOR, relu.OPERATOR)}
 """The activation functions that have a meaning here, by the names of their operators."""
 
+Pairs = Sequence[tuple[Array, Array]]
 
-Gate = Callable[[Array, Sequence[tuple[Array, Array]]], Array]
+Gate = Callable[[Array, Pairs], Array]
 """Of x, of shape (batch, inputs), and of pairs of factors of shape (batch, hidden) or (hidden)."""
 
 
@@ -66,7 +66,7 @@ def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
     own = [[in_units_of_products(x, row.dtype) for x in numbers(row)] for row in added]
     unit = Fraction(2) ** (2 * grid_of(W.dtype).least)
 
-    def of(x: Array, pairs: Sequence[tuple[Array, Array]]) -> Array:
+    def of(x: Array, pairs: Pairs) -> Array:
         made = np.empty((len(x), len(W)), x.dtype)
         rows = [numbers(row) for row in x]
         for b, j in np.ndindex(made.shape):
@@ -119,26 +119,23 @@ def scale(x: Array, y: Array) -> Array:
 
 def activate(name: str, z: Array) -> Array:
     """An activation function of every element."""
-    made: Array = function_of(name, FUNCTIONS)(Application(name, 1, "onnx"), [z])[0]
-    return made
+    return activation(name).define(Application(name, 1, "onnx"), [z])[0]
 
 
-def function_of(name: str, known: dict[str, Any]) -> Any:
-    """The function of a name.
+def activation(name: str) -> Operator:
+    """The operator with this name.
 
     Raises:
-        NotExecutable: the executor has none of this name.
+        NotExecutable: it is not an activation function here.
     """
-    if name not in known:
-        raise NotExecutable(f"the activation {name!r} is none of {', '.join(known)}")
-    return known[name]
+    if name not in ACTIVATIONS:
+        raise NotExecutable(f"the activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
 
 
-PLAIN = Steps(gate, mix, rest, scale, activate)
+EXACT_STEPS = Steps(gate, mix, rest, scale, activate)
 """The definitions."""
 
-
-# ------------------------------------------------------------------ what the two cells share
 
 Step = Callable[[Array, tuple[Array, ...]], tuple[Array, ...]]
 """The states after a step, from the input of the step and the states before; the first state is the output."""
@@ -169,7 +166,7 @@ def directions_of(direction: str) -> list[bool]:
     """
     known = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
     if direction not in known:
-        raise NotExecutable(f"the direction {direction!r} is none of {', '.join(known)}")
+        raise NotExecutable(f"the direction {direction!r} is not one of {', '.join(known)}")
     return known[direction]
 
 
@@ -192,52 +189,38 @@ def arranged(layout: int, Y: list[Array], last: list[tuple[Array, ...]]) -> tupl
     return (whole.transpose(2, 0, 1, 3), *[state.transpose(1, 0, 2) for state in states])
 
 
-# ------------------------------------------------------------------
-# The steps of recurrent cells, fast: each is rounded once, as in `sonnx.operators.recurrent_cells`.
-#
-# Of at most 32 bits, where products are exact in float64: a gate is a matrix product with its rows under ones, to which
-# the products of pairs are added; what the bound of `products.py` leaves open is added up exactly.  f c + i g is a sum of
-# two doubles and what their sum cuts off, rounded to odd, which decides every case.  (1 - z) h + z g is h - z h + z g,
-# added up exactly.  Of float64 sums of products are added up exactly throughout, and (1 - z) h + z g goes to the
-# definition.
+def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:
+    """The same steps for elements of a type, faster; each element of a gate and of an activation is counted.
 
-
-DOUBLE = np.dtype(np.float64)
-
-KERNELS = {"Sigmoid": sigmoid.kernel, "Tanh": tanh.kernel, "Relu": relu.kernel}
-"""The activation functions, by the names of their operators."""
-
-Pairs = Sequence[tuple[Array, Array]]
-Made = Callable[[Array, Pairs], Array]
-
-
-def steps(application: Application, kind: np.dtype[Any]) -> Steps:
-    """The steps for elements of a type; each element of a gate and of an activation is counted."""
-    product = mul.kernel(application)
+    Of at most 32 bits, where products are exact in float64: a gate is a matrix product with its rows under ones, to
+    which the products of pairs are added; what the bound of `single_products.py` leaves open is added up exactly.
+    f c + i g is a sum of two doubles and what their sum cuts off, rounded to odd, which decides every case.
+    (1 - z) h + z g is h - z h + z g, added up exactly.  Of float64 sums of products are added up exactly throughout,
+    and (1 - z) h + z g goes to the definition.
+    """
+    product = arithmetic(mul.mul, np.multiply)(application)
 
     def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
         if not W.size or (clip is not None and not 0 <= clip < inf):
-            return PLAIN.gate(W, added, clip)
+            return EXACT_STEPS.gate(W, added, clip)
         weights = np.column_stack([W, *added]).astype(DOUBLE)
-        of = _exact_gate if kind == DOUBLE else _gate
+        of = _exact_gate if kind == DOUBLE else _certified_gate
         made = of(application, weights, len(added), kind)
         return lambda x, pairs: _clipped(made(x, pairs), clip)
 
     def activate(name: str, z: Array) -> Array:
-        made: Array = function_of(name, KERNELS)(application)([z], np.empty_like(z))
-        return made
+        kernel = activation(name).kernel
+        assert kernel is not None  # noqa: S101  all of ACTIVATIONS have one
+        return kernel(application)([z], np.empty_like(z))
 
     def scale(x: Array, y: Array) -> Array:
         return product([x, y], np.empty_like(x))
 
     made = Steps(gate, fast_mix, fast_rest, scale, activate)
-    return made if kind != DOUBLE else replace(made, mix=_exact_mix, rest=PLAIN.rest)
+    return made if kind != DOUBLE else replace(made, mix=_exact_mix, rest=EXACT_STEPS.rest)
 
 
-# ------------------------------------------------------------------ elements of at most 32 bits
-
-
-def _gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) -> Made:
+def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) -> Gate:
     norms, factor = np.sqrt(np.vecdot(W, W)), bound_factor(W.shape[1], W.shape[1])
 
     def of(x: Array, pairs: Pairs) -> Array:
@@ -249,7 +232,7 @@ def _gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) ->
         for each in added:
             made += each
             bound += np.abs(made) * (2 * UNIT)
-        out, open_ = decided(made, bound, kind)
+        out, open_ = certify(made, bound, kind)
         application.count(out.size, _settle(A, W, added, out, *np.nonzero(open_)) if open_.any() else 0)
         return out
 
@@ -258,14 +241,14 @@ def _gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) ->
 
 def _settle(A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j: Array) -> int:
     """Give these elements their values; how many are sums of finite numbers, which are added up exactly."""
-    exact, step = 0, max(1, GATHERED // W.shape[1])
+    exact, step = 0, max(1, GATHERED_PRODUCTS // W.shape[1])
     for start in range(0, len(i), step):
         b, k = i[start : start + step], j[start : start + step]
         addends = np.column_stack([A[b] * W[k], *[each[b, k] for each in added]])
         finite = np.isfinite(addends).all(axis=1)
-        values = nearest(np.add.reduce(addends, axis=1), out.dtype)  # an infinity or NaN comes out in any order
+        values = to_nearest(np.add.reduce(addends, axis=1), out.dtype)  # an infinity or NaN results in any order
         if finite.any():
-            values[finite] = exact_sums(addends[finite], out.dtype)
+            values[finite] = exact_row_sums(addends[finite], out.dtype)
         out[b, k] = values
         exact += int(np.count_nonzero(finite))
     return exact
@@ -274,7 +257,7 @@ def _settle(A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j:
 def fast_mix(f: Array, c: Array, i: Array, g: Array) -> Array:
     """The next cell, f c + i g."""
     whole, cut = two_sum(f.astype(DOUBLE) * c, i.astype(DOUBLE) * g)
-    return nearest(to_odd(whole, cut), f.dtype)
+    return to_nearest(to_odd(whole, cut), f.dtype)
 
 
 def fast_rest(z: Array, h: Array, g: Array) -> Array:
@@ -284,32 +267,29 @@ def fast_rest(z: Array, h: Array, g: Array) -> Array:
     """
     kind, (z, h, g) = z.dtype, (each.astype(DOUBLE) for each in (z, h, g))
     left, right = (1 - z) * h, z * g
-    made = nearest(left + right, kind)
+    made = to_nearest(left + right, kind)
     usual = np.isfinite(z) & np.isfinite(h) & np.isfinite(g) & ((left != 0) | (right != 0))
     if usual.any():
-        made[usual] = exact_sums(np.column_stack([each[usual] for each in (h, -z * h, right)]), kind)
+        made[usual] = exact_row_sums(np.column_stack([each[usual] for each in (h, -z * h, right)]), kind)
     return made
 
 
 def _clipped(values: Array, clip: float | None) -> Array:
     """Rounded elements between the bounds, rounded: the same as rounding what is between them."""
     if clip is not None:
-        bound = nearest(np.array([clip]), values.dtype)[0]
+        bound = to_nearest(np.array([clip]), values.dtype)[0]
         np.copyto(values, bound, where=values > bound)
         np.copyto(values, -bound if clip else bound, where=values < -bound)
     return values
 
 
-# ------------------------------------------------------------------ float64
-
-
-def _exact_gate(application: Application, W: Array, ones: int, _: np.dtype[Any]) -> Made:
+def _exact_gate(application: Application, W: Array, ones: int, _: np.dtype[Any]) -> Gate:
     def of(x: Array, pairs: Pairs) -> Array:
         out = np.empty((len(x), len(W)))
         for b, row in enumerate(x):
             left = [np.broadcast_to(np.append(row, np.ones(ones)), W.shape), *[_of_batch(each, b) for each, _ in pairs]]
             right = [W, *[_of_batch(each, b) for _, each in pairs]]
-            out[b] = double_products.exact_sums(np.column_stack(left), np.column_stack(right))
+            out[b] = double_products.exact_dot_products(np.column_stack(left), np.column_stack(right))
         application.count(out.size, out.size)
         return out
 
@@ -322,4 +302,4 @@ def _of_batch(values: Array, b: int) -> Array:
 
 def _exact_mix(f: Array, c: Array, i: Array, g: Array) -> Array:
     left, right = (np.stack(each, axis=-1).reshape(-1, 2) for each in ((f, i), (c, g)))
-    return double_products.exact_sums(left, right).reshape(f.shape)
+    return double_products.exact_dot_products(left, right).reshape(f.shape)

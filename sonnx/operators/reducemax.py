@@ -15,24 +15,26 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.formats import Array, Format, format_of, larger, lowest, patterns
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
-from sonnx.numerics.reductions import gone_axes
+from sonnx.numerics.reductions import reduced_axes
+from sonnx.operators.operator import Operator
 
-OPERATOR = "ReduceMax"
+NAN_SLICE_ELEMENTS = 1 << 18
+"""Elements of slices with a NaN that are copied at a time; at least one slice."""
 
 EMPTY_SINCE = 18
 """The version that gives the maximum of no element, and an empty list of axes a meaning."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """reduced, of the type of data and of its shape with each named axis reduced to 1 or removed.
 
     Raises:
         NoValue: below version 18, a maximum of no element (ReduceMax.reduction-not-empty).
     """
-    data, gone = inputs[0], gone_axes(application, EMPTY_SINCE)
+    data, gone = inputs[0], reduced_axes(application, EMPTY_SINCE)
     require_elements(application.version, data.shape, gone)
     reduced = reduce_max(data, gone)
     return (np.expand_dims(reduced, gone) if application.names["keepdims"] == 1 else reduced,)
@@ -62,21 +64,14 @@ def reduce_max(data: Array, gone: tuple[int, ...]) -> Array:
     return reduced
 
 
-# ------------------------------------------------------------------
-# ReduceMax, fast.
-#
-# Integers and bool: np.maximum.reduce.  float and double: the same; results that are -0 are looked at again as integers
-# (+0 is the largest integer among zeros and negative values), results that are NaN become the first NaN of their slice.
-# float16 and bfloat16: on the integers of the width, S the largest and M the least of a slice, S if S >= 0 else M.
+def kernel(application: Application) -> Kernel:
+    """Integers and bool: np.maximum.reduce.
 
-
-GATHERED = 1 << 18
-"""Elements of slices with a NaN that are copied at a time."""
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
-    gone, keep = gone_axes(application, EMPTY_SINCE), application.names["keepdims"] == 1
+    float and double: the same; results that are -0 are searched again as integers (+0 is the largest integer among
+    zeros and negative values), results that are NaN become the first NaN of their slice.  float16 and bfloat16: on the
+    integers of the width, S the largest and M the least of a slice, S if S >= 0 else M.
+    """
+    gone, keep = reduced_axes(application, EMPTY_SINCE), application.names["keepdims"] == 1
 
     def reduce_max(inputs: Sequence[Array], out: Array) -> Array:
         require_elements(application.version, inputs[0].shape, gone)
@@ -104,19 +99,19 @@ Reduction = Callable[[Array, tuple[int, ...], Array], None]
 def _reduction(kind: np.dtype[Any]) -> Reduction:
     made = format_of(kind)
     if made is None:
-        return _plain
+        return _by_numpy
     if kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
         return _with_zeros(made)
     return _by_integers(made)
 
 
-def _plain(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+def _by_numpy(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
     np.maximum.reduce(data, axis=gone, out=reduced, keepdims=True)
 
 
 def _with_zeros(made: Format) -> Reduction:
     def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
-        _plain(data, gone, reduced)
+        _by_numpy(data, gone, reduced)
         flat, bits = reduced.reshape(-1), reduced.view(made.signed)
         if np.minimum.reduce(flat.view(made.signed)) == -made.sign:
             integers = np.maximum.reduce(data.view(made.signed), axis=gone, keepdims=True)
@@ -131,7 +126,7 @@ def _with_zeros(made: Format) -> Reduction:
 def _by_integers(made: Format) -> Reduction:
     def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
         integers, S = data.view(made.signed), reduced.view(made.signed)
-        _plain(integers, gone, S)
+        _by_numpy(integers, gone, S)
         nan = made.infinity < S
         largest = np.maximum.reduce(data.view(made.unsigned), axis=gone, keepdims=True)
         nan |= largest > made.sign + made.infinity
@@ -150,9 +145,12 @@ def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, m
     slices = np.transpose(data.view(made.unsigned), (*kept, *gone))[None]  # the added axis is kept, so one always is
     places = np.nonzero(np.squeeze(nan, gone)[None])
     target = np.squeeze(reduced.view(made.unsigned), gone)[None]
-    many = max(1, GATHERED // prod(data.shape[axis] for axis in gone))
-    for start in range(0, len(places[0]), many):
-        some = tuple(each[start : start + many] for each in places)
+    count = max(1, NAN_SLICE_ELEMENTS // prod(data.shape[axis] for axis in gone))
+    for start in range(0, len(places[0]), count):
+        some = tuple(each[start : start + count] for each in places)
         rows = slices[some].reshape(len(some[0]), -1)
         first = np.argmax(rows & (made.sign - 1) > made.infinity, axis=1)
         target[some] = rows[np.arange(len(rows)), first]
+
+
+OPERATOR = Operator(name="ReduceMax", define=define, kernel=kernel)

@@ -12,27 +12,21 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise_kernels import Kernel, bounded
+from sonnx.numerics.elementwise_kernels import clip_into
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Relu"
 
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type and shape of X."""
     X = inputs[0]
     return (np.where(X < 0, np.zeros((), X.dtype), X),)
 
 
-# ------------------------------------------------------------------
-# Relu, fast: the elements, not below 0.
+def relu_into(inputs: Sequence[Any], out: Array) -> Array:
+    """X, not below 0."""
+    clip_into(inputs[0], np.zeros((), out.dtype), None, out)
+    return out
 
 
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-
-    def relu(inputs: Sequence[Any], out: Array) -> Array:
-        bounded(inputs[0], np.zeros((), out.dtype), None, out)
-        return out
-
-    return relu
+OPERATOR = Operator(name="Relu", define=define, kernel=lambda application: relu_into)

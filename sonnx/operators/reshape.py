@@ -11,12 +11,13 @@ from math import prod
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Reshape"
-COPIES = True
+from sonnx.operators.operator import Operator, copying_kernel
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     X, kept, rest = inputs[0], application.names["kept"], application.names["rest"]
     return (X.reshape([prod(X.shape) // rest if extent == -1 else extent for extent in kept]),)
+
+
+OPERATOR = Operator(name="Reshape", define=define, kernel=copying_kernel(define))

@@ -2,13 +2,13 @@
 
 ONNX Resize-10 to Resize-19; no SONNX text yet.  The place on each axis follows from coordinate_transformation_mode, the
 weights from mode: all for the element nearest to it, or those of a linear or cubic filter, on several axes their
-products.  Places and weights are exact, and the exact sum is rounded once (decision 0043).  An element of weight 0 does
-not enter.  Elements that are no floating-point numbers are moved by nearest only.
+products.  Places and weights are exact, and the exact sum is rounded once (decision 0007).  An element of weight 0 does
+not enter.  Elements of other types than floating-point numbers are moved by nearest only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import isfinite, prod
@@ -17,23 +17,31 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
-from sonnx.numerics.certified_rounding import UNIT, decided
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.exact_sums import Number, numbers, rounded, store, times, total
 from sonnx.numerics.formats import NAMES, Array, format_of, patterns
 from sonnx.numerics.sampling import COORDINATES, CROPPING, LINEAR, NEAREST, Axis, Filter, Taps, around, cubic, taps
 from sonnx.numerics.summation import round_total, total_of
-
-OPERATOR = "Resize"
+from sonnx.operators.operator import Operator
 
 STATED_SINCE = 11
 """The version from which the text says where the places lie (erratum resize-10-without-places)."""
+
+OUTPUT_ELEMENTS = 1 << 18
+"""Elements of the output that are computed at a time; at least one plane."""
+
+MIN_WEIGHT = Fraction(1, 2**700)
+"""Products with no smaller weight, of elements of at most 32 bits, are normal numbers of float64 or 0."""
+
+MAX_EXACT_DIGITS = 53 - 24
+"""Digits of a weight whose product with an element of at most 32 bits is exact in float64."""
 
 Sampling = tuple[Taps | None, ...]
 """For each place of an axis the elements that are sampled; None where extrapolation_value stands."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type of X."""
     X = inputs[0]
     assert X is not None  # noqa: S101  a required input
@@ -47,9 +55,6 @@ def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[
             store_sum(Y, index, elements, sampled)
     fill(application, Y, sampled)
     return (Y,)
-
-
-# ------------------------------------------------------------------ what each place of an axis samples
 
 
 def samplings(application: Application, inputs: Sequence[Array | None]) -> list[Sampling]:
@@ -108,7 +113,7 @@ def region(roi: Array | None, count: int) -> list[tuple[Fraction, Fraction]]:
     """Start and end of the region on each axis.
 
     Raises:
-        NotExecutable: there is none, or it has a number that is not finite.
+        NotExecutable: it is missing, or has a number that is not finite.
     """
     if roi is None or roi.shape != (2 * count,):
         raise NotExecutable("roi does not name a start and an end for each axis that is resized")
@@ -146,9 +151,6 @@ def filter_of(application: Application) -> Filter:
     if not isfinite(coefficient):
         raise NotExecutable(f"cubic_coeff_a is {coefficient}, which is not finite")
     return cubic(Fraction(coefficient))
-
-
-# ------------------------------------------------------------------ the elements of Y
 
 
 def moves_only(sampled: Sequence[Sampling]) -> bool:
@@ -198,33 +200,21 @@ def extrapolation(value: float, kind: np.dtype[Any]) -> int:
     return int(value)
 
 
-# ------------------------------------------------------------------
-# Resize of at most 32 bits, fast: for each combination of sampling locations one shifted X with its weights.
-#
-# A weight of few binary digits is exact in float64, as those of most scales by powers of two are; then so
-# are the products, and `totals.py` decides their sum, halfway cases too.  Otherwise each addend is off by a factor of
-# (1 + 2^-53) for each axis and once for the product, each sum by one more, and the whole by the sum of absolute values
-# times the number of these steps.  A location that an element does not have enters as -0, which changes no sum.
+def kernel(application: Application) -> Kernel:
+    """Of at most 32 bits: for each combination of sampling locations one shifted X with its weights, added up.
 
-
-BLOCK = 1 << 18
-"""Elements of the output that are made at a time, or one plane."""
-
-LEAST = Fraction(1, 2**700)
-"""Products with no smaller weight, of elements of at most 32 bits, are normal numbers of float64 or 0."""
-
-FEW = 53 - 24
-"""Digits of a weight whose product with an element of at most 32 bits is exact in float64."""
-
-
-def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array]:
-    """See `sonnx.semantics.kernels`."""
+    A weight of few binary digits is exact in float64, as those of most scales by powers of two are; then so are the
+    products, and `summation.py` decides their sum, halfway cases too.  Otherwise each addend is off by a factor of
+    (1 + 2^-53) for each axis and once for the product, each sum by one more, and the whole by the sum of absolute
+    values times the number of these steps.  A location that an element does not have enters as -0, which changes no
+    sum.
+    """
 
     def resize(inputs: Sequence[Array], out: Array) -> Array:
         X, sampled = inputs[0], samplings(application, inputs)
         narrow = format_of(X.dtype) is not None and X.dtype != np.float64
-        if not narrow or not out.size or moves_only(sampled) or not _weighable(sampled):
-            np.copyto(out, evaluate(application, inputs)[0])
+        if not narrow or not out.size or moves_only(sampled) or not _weights_in_range(sampled):
+            np.copyto(out, define(application, inputs)[0])
             if out.size and not moves_only(sampled):
                 application.count(out.size, out.size)
             return out
@@ -235,11 +225,14 @@ def kernel(application: Application) -> Callable[[Sequence[Array], Array], Array
     return resize
 
 
-def _weighable(sampled: Sequence[Sampling]) -> bool:
+def _weights_in_range(sampled: Sequence[Sampling]) -> bool:
     """Whether no product with a weight is subnormal and none overflows."""
     weights = [[abs(w) for each in sampling if each for _, w in each] for sampling in sampled]
     least = prod((min(each, default=Fraction(1)) for each in weights), start=Fraction(1))
-    return least >= LEAST and prod((max(each, default=Fraction(1)) for each in weights), start=Fraction(1)) <= 1 / LEAST
+    return (
+        least >= MIN_WEIGHT
+        and prod((max(each, default=Fraction(1)) for each in weights), start=Fraction(1)) <= 1 / MIN_WEIGHT
+    )
 
 
 class Located:
@@ -259,7 +252,7 @@ def _interpolate(X: Array, sampled: Sequence[Sampling], out: Array) -> int:
     first = next(k for k, sampling in enumerate(sampled) if not _stays(sampling, X.shape[k]))
     planes, made = X.reshape(-1, *X.shape[first:]), out.reshape(-1, *out.shape[first:])
     located, exactly = [Located(sampling) for sampling in sampled[first:]], _products_are_exact(sampled)
-    step, exact = max(1, BLOCK // made[0].size), 0
+    step, exact = max(1, OUTPUT_ELEMENTS // made[0].size), 0
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
         made[part], open_ = _sums(planes[part], located, exactly, out)
@@ -286,7 +279,7 @@ def _products_are_exact(sampled: Sequence[Sampling]) -> bool:
         if any(w.denominator & w.denominator - 1 for w in weights):
             return False
         digits += max((w.numerator.bit_length() for w in weights), default=0)
-    return digits <= FEW
+    return digits <= MAX_EXACT_DIGITS
 
 
 def _sums(planes: Array, located: Sequence[Located], exactly: bool, out: Array) -> tuple[Array, Array]:
@@ -297,7 +290,7 @@ def _sums(planes: Array, located: Sequence[Located], exactly: bool, out: Array) 
     made, size = np.full((), -0.0), np.zeros(())
     for addend in _addends(planes, located):
         made, size = made + addend, size + np.abs(addend)
-    return decided(made, size * ((count + 2 * len(located)) * UNIT * (1 + 2.0**-20)), out.dtype)
+    return certify(made, size * ((count + 2 * len(located)) * UNIT * (1 + 2.0**-20)), out.dtype)
 
 
 def _addends(planes: Array, located: Sequence[Located]) -> Iterator[Array]:
@@ -309,3 +302,6 @@ def _addends(planes: Array, located: Sequence[Located]) -> Iterator[Array]:
             weight = np.multiply.outer(weight, each.weight[t])
         with np.errstate(all="ignore"):
             yield np.where(weight == 0, -0.0, elements.astype(np.float64) * weight)
+
+
+OPERATOR = Operator(name="Resize", define=define, kernel=kernel)

@@ -1,4 +1,4 @@
-"""ScatterND: output = data, but at the places that indices name what updates says.
+"""ScatterND: output = data, but at the places that indices name the elements of updates.
 
 ONNX ScatterND-11 to ScatterND-18.  Each last row of indices is the beginning of an index into data; the rest of that
 index runs over the row of updates.  reduction none replaces, and names no place twice; add and mul combine everything
@@ -16,26 +16,18 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
-from sonnx.numerics.correctly_rounded import certain
+from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import each
 from sonnx.numerics.formats import Array
-from sonnx.operators import max as maximum
-from sonnx.operators import min as minimum
+from sonnx.operators.max import maximum
+from sonnx.operators.min import define as minimum
+from sonnx.operators.operator import Operator
 from sonnx.operators.sum import total
-
-OPERATOR = "ScatterND"
-INPUTS = 3
-ATTRIBUTES = {"reduction": "string"}
 
 REDUCTIONS = ("none", "add", "mul", "max", "min")
 
 
-def outputs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
-    """Output has the type and shape of data."""
-    return (inputs[0],)
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """output, of the type and shape of data.
 
     Raises:
@@ -48,7 +40,7 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     if updates.dtype == np.bool_ and reduction != "none":
         raise NotExecutable("truths are not combined")
     if indices.ndim == 0 or indices.dtype.kind != "i" or updates.dtype != data.dtype:
-        raise NotExecutable("the indices are no list of whole numbers, or the updates are not of the type of data")
+        raise NotExecutable("the indices are not a list of integers, or the updates are not of the type of data")
     depth = indices.shape[-1]
     if depth > data.ndim or updates.shape != (*indices.shape[:-1], *data.shape[depth:]):
         shapes = [list(each.shape) for each in (data, indices, updates)]
@@ -67,16 +59,16 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 def _index(place: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
     if not all(-d <= i < d for i, d in zip(place, shape, strict=False)):
-        raise NotExecutable(f"the index {list(place)} is none of a tensor of shape {list(shape)}")
+        raise NotExecutable(f"a tensor of shape {list(shape)} has no index {list(place)}")
     return tuple([i % d for i, d in zip(place, shape, strict=False)])
 
 
 def _combined(reduction: str, every: Sequence[Any], application: Application) -> Array:
     arrays = [np.asarray(each) for each in every]
     if reduction == "max":
-        return maximum.maximum(arrays)
+        return maximum(arrays)
     if reduction == "min":
-        return minimum.evaluate(application, arrays)[0]
+        return minimum(application, arrays)[0]
     return each(_sum if reduction == "add" else _product, *arrays)
 
 
@@ -89,8 +81,11 @@ def _product(*row: Any) -> Any:
         return prod(row)
     *factors, once = row
     # of many digits and exact, so that both ends become the product: the order of the factors does not matter
-    return certain(once, lambda down, up: (reduce(down.mul, factors), reduce(up.mul, factors)))
+    return round_enclosed(once, lambda down, up: (reduce(down.mul, factors), reduce(up.mul, factors)))
 
 
 def _is_real(row: Sequence[Any]) -> bool:
     return not isinstance(row[-1], int)
+
+
+OPERATOR = Operator(name="ScatterND", define=define)

@@ -11,14 +11,13 @@ import numpy as np
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Shape"
+from sonnx.operators.operator import Operator
 
 RANGE_SINCE = 15
 """The version from which start and end exist."""
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, int64, of rank 1."""
     shape, names = inputs[0].shape, application.names
     if application.version < RANGE_SINCE:
@@ -30,3 +29,6 @@ def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 def _within(axis: int, rank: int) -> int:
     """The axis counted from the first, brought into [0, rank]."""
     return min(max(axis + rank if axis < 0 else axis, 0), rank)
+
+
+OPERATOR = Operator(name="Shape", define=define)

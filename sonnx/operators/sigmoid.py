@@ -6,29 +6,24 @@ NaN, -Inf +0, +Inf 1, both zeros 1/2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
 from sonnx.numerics.certified_rounding import Bound
-from sonnx.numerics.correctly_rounded import certain
-from sonnx.numerics.elementwise import each
-from sonnx.numerics.elementwise_kernels import Kernel, function
+from sonnx.numerics.correctly_rounded import round_enclosed
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import real_function
 from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
 
-OPERATOR = "Sigmoid"
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(sigmoid, inputs[0]),)
+BOUND = Bound(2.0**-45)
+"""The error of the exponential and of three roundings; the last two are relative to terms without cancellation."""
 
 
 def sigmoid(x: Any, once: Any) -> Any:
     """1 / (1 + e^-x)."""
-    return certain(
+    return round_enclosed(
         once,
         lambda down, up: (
             down.div(1, up.add(1, up.exp(-x))),
@@ -37,22 +32,14 @@ def sigmoid(x: Any, once: Any) -> Any:
     )
 
 
-# ------------------------------------------------------------------
-# Sigmoid, fast: 1 / (1 + e^-x) in the wider type; both later roundings are relative to terms without cancellation.
-
-
-BOUND = Bound(2.0**-45)
-"""The error of the exponential and that of three roundings."""
-
-
 def approximate(x: Array, out: Array) -> None:
-    """1 / (1 + e^-x)."""
+    """1 / (1 + e^-x) in the wider type."""
     np.negative(x, out=out)
     np.exp(out, out=out)
     np.add(out, 1, out=out)
     np.divide(1, out, out=out)
 
 
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return function(application, sigmoid, approximate, BOUND)
+OPERATOR = Operator(
+    name="Sigmoid", define=elementwise_definition(sigmoid), kernel=real_function(sigmoid, approximate, BOUND)
+)

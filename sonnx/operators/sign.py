@@ -5,41 +5,31 @@ ONNX Sign-9 to Sign-13.  Both zeros give +0; NaN, which the text leaves out, giv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import each, numbers_alike
-from sonnx.numerics.elementwise_kernels import Kernel, of_numpy
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import numpy_kernel
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Sign"
-INPUTS = 1
-outputs = numbers_alike
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """output, of the type and shape of input."""
-    return (each(sign, inputs[0]),)
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, same_numbers
 
 
 def sign(x: Any, once: Any = None) -> Any:
-    """1, -1 or 0."""
+    """1, -1 or 0; NaN for NaN."""
     return x if x != x else (x > 0) - (x < 0)
 
 
-# ------------------------------------------------------------------
-# Sign, fast: numpy's operation, exact; NaN as every computed one.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return of_numpy(fast_sign)
-
-
-def fast_sign(x: Array, out: Array) -> None:
-    """Numpy's sign, with +0 for both zeros."""
+def numpy_sign(x: Array, out: Array) -> None:
+    """The sign by numpy, with +0 for both zeros."""
     np.sign(x, out=out)
     np.copyto(out, 0, where=out == 0)
+
+
+OPERATOR = Operator(
+    name="Sign",
+    define=elementwise_definition(sign),
+    kernel=numpy_kernel(numpy_sign),
+    signature=StatedSignature(inputs=(1, 1), output_specs=same_numbers),
+)

@@ -5,24 +5,16 @@ SONNX Sin of 2026-10; ONNX Sin-7 to Sin-22.  NaN and the infinities give NaN, a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.blocks import scratch
-from sonnx.numerics.certified_rounding import WIDE, Bound
-from sonnx.numerics.elementwise import each
-from sonnx.numerics.elementwise_kernels import Kernel, function
+from sonnx.numerics.certified_rounding import DOUBLE, Bound
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import real_function
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Sin"
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(sin, inputs[0]),)
+from sonnx.numerics.scratch import Scratch
+from sonnx.operators.operator import Operator
 
 
 def sin(x: Any, once: Any) -> Any:
@@ -30,26 +22,8 @@ def sin(x: Any, once: Any) -> Any:
     return once.sin(x)
 
 
-# ------------------------------------------------------------------
-# Sin, fast: a reduction by multiples of pi and a polynomial in float64; numpy's own is not vectorised.
-#
-# With k the whole number nearest to x / pi and r = x - k pi, sin x = (-1)^k sin r and |r| <= (pi/2) (1 + 2^-20).
-#
-# k: x / pi + 1.5 * 2^52 is rounded to a whole number, whose last digit is the parity of k.
-#
-# r: pi is HIGH + LOW to 2^-86, HIGH of 32 digits.  For |x| <= FAR k has at most 9 digits, so k HIGH is exact, and so is
-# x - k HIGH, because both lie within a factor of 2 (Sterbenz).  k LOW and what pi lacks are off by 2^-76 together, below
-# 2^-46 of an |r| >= NEAR; the difference is rounded once.  Where |r| < NEAR after a reduction, beyond FAR, and for long
-# double numpy's function is taken.
-#
-# sin r: r times the polynomial of degree 6 in z = r^2 that meets sin(r) / r at the seven Chebyshev points of
-# [0, (pi/2)^2 (1 + 2^-19)].  The error of interpolation is at most 2 (c/4)^7 times the largest seventh derivative, 1/15!,
-# over 7!, times 7!: 2^-44.1, that is 2^-43.5 of the least sin(r) / r; `tests/test_sin.py` computes the polynomial again.
-# The rounding of z, coefficients and 14 operations is below 2^-47 of the result.  Altogether less than 2^-42.
-
-
-HIGH = float.fromhex("0x1.921fb544p+1")
-LOW = float.fromhex("0x1.0b4611a626331p-33")
+PI_HIGH = float.fromhex("0x1.921fb544p+1")
+PI_LOW = float.fromhex("0x1.0b4611a626331p-33")
 """Pieces of pi."""
 
 POLYNOMIAL = [
@@ -61,34 +35,53 @@ POLYNOMIAL = [
 ]  # fmt: skip
 """Coefficients, that of 1 first."""
 
-FAR, NEAR = 2.0**10, 2.0**-30
+MAX_REDUCED = 2.0**10
+"""Magnitudes up to which the reduction is exact enough."""
 
-WHOLE = 1.5 * 2**52
+MIN_REST = 2.0**-30
+"""Magnitudes of r from which its error is relative."""
+
+TO_WHOLE = 1.5 * 2**52
+"""A float64 of this size has no digits after the point: adding it rounds to a whole number."""
 
 BOUND = Bound(2.0**-42)
 
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return function(application, sin, approximate, BOUND)
+_K, _PARITY, _R, _Z = (Scratch() for _ in range(4))
 
 
 def approximate(x: Array, out: Array) -> None:
-    """The sine of every element; `out` may be `x`."""
-    if x.dtype != WIDE or not (np.maximum.reduce(x) <= FAR and np.minimum.reduce(x) >= -FAR):
+    """The sine of every element; `out` may be `x`.
+
+    A reduction by multiples of pi and a polynomial in float64; numpy's own function is not vectorised.  With k the
+    whole number nearest to x / pi and r = x - k pi, sin x = (-1)^k sin r and |r| <= (pi/2) (1 + 2^-20).
+
+    k: x / pi + 1.5 * 2^52 is rounded to a whole number, whose last digit is the parity of k.
+
+    r: pi is PI_HIGH + PI_LOW to 2^-86, PI_HIGH of 32 digits.  For |x| <= MAX_REDUCED k has at most 9 digits, so
+    k PI_HIGH is exact, and so is x - k PI_HIGH, because both lie within a factor of 2 (Sterbenz).  k PI_LOW and what
+    the pieces lack of pi are off by 2^-76 together, below 2^-46 of an |r| >= MIN_REST; the difference is rounded once.
+    Where |r| < MIN_REST after a reduction, beyond MAX_REDUCED, and for long double numpy's function is taken.
+
+    sin r: r times the polynomial of degree 6 in z = r^2 that meets sin(r) / r at the seven Chebyshev points of
+    [0, (pi/2)^2 (1 + 2^-19)].  The error of interpolation is at most 2 (c/4)^7 times the largest seventh derivative,
+    1/15!, over 7!, times 7!: 2^-44.1, that is 2^-43.5 of the least sin(r) / r; `tests/operators/test_sin.py` computes
+    the polynomial again.  The rounding of z, coefficients and 14 operations is below 2^-47 of the result.  Altogether
+    less than 2^-42.
+    """
+    if x.dtype != DOUBLE or not (np.maximum.reduce(x) <= MAX_REDUCED and np.minimum.reduce(x) >= -MAX_REDUCED):
         np.sin(x, out=out)
         return
-    k, parity, r, z = (scratch(number, x.size, WIDE) for number in (3, 4, 5, 6))
+    k, parity, r, z = (memory.array(x.size, DOUBLE) for memory in (_K, _PARITY, _R, _Z))
     np.multiply(x, 1 / np.pi, out=k)
-    np.add(k, WHOLE, out=k)
+    np.add(k, TO_WHOLE, out=k)
     np.left_shift(k.view(np.uint64), np.uint64(63), out=parity.view(np.uint64))
-    np.subtract(k, WHOLE, out=k)
-    np.multiply(k, HIGH, out=z)
+    np.subtract(k, TO_WHOLE, out=k)
+    np.multiply(k, PI_HIGH, out=z)
     np.subtract(x, z, out=r)
-    np.multiply(k, LOW, out=z)
+    np.multiply(k, PI_LOW, out=z)
     np.subtract(r, z, out=r)
     np.abs(r, out=z)
-    close = (z < NEAR) & (k != 0) if np.minimum.reduce(z) < NEAR else None
+    close = (z < MIN_REST) & (k != 0) if np.minimum.reduce(z) < MIN_REST else None
     near = np.sin(x[close]) if close is not None else None  # before `out` replaces `x`
     np.multiply(r, r, out=z)
     _horner(z, out)
@@ -105,3 +98,6 @@ def _horner(z: Array, out: Array) -> None:
         np.add(out, coefficient, out=out)
         np.multiply(out, z, out=out)
     np.add(out, POLYNOMIAL[0], out=out)
+
+
+OPERATOR = Operator(name="Sin", define=elementwise_definition(sin), kernel=real_function(sin, approximate, BOUND))

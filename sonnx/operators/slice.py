@@ -11,12 +11,10 @@ from collections.abc import Sequence
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Slice"
-COPIES = True
+from sonnx.operators.operator import Operator, copying_kernel
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     X, names = inputs[0], application.names
     at = [slice(None)] * X.ndim
@@ -35,3 +33,6 @@ def along(extent: int, start: int, end: int, step: int) -> slice:
 
 def _between(value: int, low: int, high: int) -> int:
     return min(max(value, low), high)
+
+
+OPERATOR = Operator(name="Slice", define=define, kernel=copying_kernel(define))

@@ -12,20 +12,34 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.certified_rounding import LONG as LONG_TYPE
-from sonnx.numerics.certified_rounding import SINGLE, WIDE, Bound, settle, wide_type
-from sonnx.numerics.correctly_rounded import INFINITY, NAN, ZERO, array, certain, is_infinite, is_nan, nearest, numbers
-from sonnx.numerics.elementwise_kernels import LONG, NUMPY, Kernel
+from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.certified_rounding import DOUBLE, LONG_DOUBLE, SINGLE, Bound, certify_block, wide_type
+from sonnx.numerics.correctly_rounded import (
+    INFINITY,
+    NAN,
+    ZERO,
+    from_mpfr,
+    is_infinite,
+    is_nan,
+    round_enclosed,
+    rounding_context,
+    to_mpfr_list,
+)
+from sonnx.numerics.elementwise_kernels import LONG_DOUBLE_BOUND, NUMPY_BOUND
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Softmax"
+from sonnx.operators.operator import Operator
 
 ONE_AXIS_SINCE = 13
 """The version from which the sum runs along the named axis only."""
 
+SLICE_ELEMENTS = 1 << 15
+"""Elements of the slices that are computed together; at least one slice."""
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+MAX_DIFFERENCE = 256
+"""e^-256 divided by any sum is below the least number of float: 2^-150."""
+
+
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type and shape of X."""
     X = inputs[0]
     slices = rows(application, X)
@@ -43,7 +57,7 @@ def rows(application: Application, X: Array) -> Array:
     """
     axis = application.names["axis"]
     if not -X.ndim <= axis < X.ndim:
-        raise NoValue("Softmax.axis-range", f"the axis {axis} is none of a tensor of rank {X.ndim}")
+        raise NoValue("Softmax.axis-range", f"a tensor of rank {X.ndim} has no axis {axis}")
     if application.version >= ONE_AXIS_SINCE:
         moved = np.moveaxis(X, axis, -1)
         return moved.reshape(_count(moved.shape[:-1]), moved.shape[-1])
@@ -67,11 +81,11 @@ def _count(shape: Sequence[int]) -> int:
 
 def shares(row: Array) -> Array:
     """The shares of one slice."""
-    x, once = numbers(row), nearest(row.dtype)
+    x, once = to_mpfr_list(row), rounding_context(row.dtype)
     if any(is_nan(each) or each == INFINITY for each in x):
-        return array([NAN] * len(x), row.dtype, row.shape)
+        return from_mpfr([NAN] * len(x), row.dtype, row.shape)
     sums: dict[int, tuple[Any, Any]] = {}
-    return array((share(x, i, once, sums) for i in range(len(x))), row.dtype, row.shape)
+    return from_mpfr((share(x, i, once, sums) for i in range(len(x))), row.dtype, row.shape)
 
 
 def share(x: Sequence[Any], i: int, once: Any, sums: dict[int, tuple[Any, Any]]) -> Any:
@@ -87,7 +101,7 @@ def share(x: Sequence[Any], i: int, once: Any, sums: dict[int, tuple[Any, Any]])
         low, high = sums[digits]
         return down.div(_power(down, x[i], M), high), up.div(_power(up, x[i], M), low)
 
-    return certain(once, enclosure)
+    return round_enclosed(once, enclosure)
 
 
 def _total(way: Any, x: Sequence[Any], M: Any) -> Any:
@@ -102,30 +116,20 @@ def _power(way: Any, x: Any, M: Any) -> Any:
     return way.exp(way.sub(x, M))
 
 
-# ------------------------------------------------------------------
-# Softmax, fast: exponentials, sum and quotient in the wider type, slice by slice.
-#
-# X - M is rounded once, relative to itself, so the exponential is off by |X - M| * u more than the function's own error,
-# u = 2^-53 or 2^-64.  The sum of n positive terms is off by n * u in any order, and by less than u for each term's own
-# |X - M| * e^(X - M), which is below 1.  A share is off by its own exponential's and the sum's error.  Slices with NaN,
-# +Inf or only -Inf take the exact path.
-
-
-ROWS = 1 << 15
-"""Elements of the slices that are computed together."""
-
-FAR = 256
-"""e^-FAR divided by any sum is below the least number of float: 2^-150."""
-
-
 def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
+    """Exponentials, sum and quotient in the wider type, some slices at a time.
+
+    X - M is rounded once, relative to itself, so the exponential is off by |X - M| * u more than the function's own
+    error, u = 2^-53 or 2^-64.  The sum of n positive terms is off by n * u in any order, and by less than u for each
+    term's own |X - M| * e^(X - M), which is below 1.  A share is off by its own exponential's and the sum's error.
+    Slices with NaN, +Inf or only -Inf take the exact path.
+    """
 
     def softmax(inputs: Sequence[Any], out: Array) -> Array:
         slices = np.ascontiguousarray(rows(application, inputs[0]))
         Y = np.empty(slices.shape, out.dtype)
         if out.size:
-            step = max(1, ROWS // slices.shape[1])
+            step = max(1, SLICE_ELEMENTS // slices.shape[1])
             exact = sum(_some(slices[k : k + step], Y[k : k + step]) for k in range(0, len(slices), step))
             application.count(out.size, exact)
         np.copyto(out, back(application, Y, out.shape))
@@ -137,13 +141,13 @@ def kernel(application: Application) -> Kernel:
 def bound(differences: Array) -> Bound:
     """The error of shares whose X - M are given, one slice in each row.
 
-    In float64 |X - M| counts up to FAR only: beyond it a share is a zero of float, whatever the error.
+    In float64 |X - M| counts up to MAX_DIFFERENCE only: beyond it a share is a zero of float, whatever the error.
     """
     roundings = 2 * differences.shape[1] + 2
-    if differences.dtype == WIDE:
-        return Bound(2 * NUMPY.relative + (FAR + roundings) * 2.0**-53)
+    if differences.dtype == DOUBLE:
+        return Bound(2 * NUMPY_BOUND.relative + (MAX_DIFFERENCE + roundings) * 2.0**-53)
     finite = np.where(np.isfinite(differences), np.abs(differences), 0)  # the share of -Inf is exactly 0
-    return Bound(((finite + roundings) * 2.0**-64 + 2 * LONG.relative).reshape(-1))
+    return Bound(((finite + roundings) * 2.0**-64 + 2 * LONG_DOUBLE_BOUND.relative).reshape(-1))
 
 
 def _some(X: Array, Y: Array) -> int:
@@ -156,11 +160,11 @@ def _some(X: Array, Y: Array) -> int:
     for k in np.nonzero(~usual)[0]:
         Y[k] = shares(X[k])
     uncertain = _approximated(X, Y, usual, wide)
-    if wide == WIDE and Y.dtype == SINGLE and wide_type(WIDE) is not None:  # once more, with more digits
+    if wide == DOUBLE and Y.dtype == SINGLE and wide_type(DOUBLE) is not None:  # once more, with more digits
         again = np.nonzero(uncertain.any(axis=1))[0]
         if len(again):
             values = Y[again]
-            uncertain[again] = _approximated(X[again], values, usual[again], LONG_TYPE)
+            uncertain[again] = _approximated(X[again], values, usual[again], LONG_DOUBLE)
             Y[again] = values
     for k in np.nonzero(uncertain.any(axis=1))[0]:
         _exactly(X[k], Y[k], np.nonzero(uncertain[k])[0])
@@ -175,7 +179,7 @@ def _approximated(X: Array, Y: Array, usual: Array, wide: np.dtype[Any]) -> Arra
     np.exp(x, out=x)
     np.divide(x, np.add.reduce(x, axis=1, keepdims=True), out=x)
     made = Y if usual.all() else Y.copy()
-    undecided = settle(x.reshape(-1), error, made.reshape(-1))
+    undecided = certify_block(x.reshape(-1), error, made.reshape(-1))
     if made is not Y:
         Y[usual] = made[usual]
     if undecided is None:
@@ -185,6 +189,9 @@ def _approximated(X: Array, Y: Array, usual: Array, wide: np.dtype[Any]) -> Arra
 
 def _exactly(x: Array, y: Array, places: Array) -> None:
     """The shares of one slice at some places, by the definition."""
-    values, once = numbers(x), nearest(y.dtype)
+    values, once = to_mpfr_list(x), rounding_context(y.dtype)
     sums: dict[int, tuple[Any, Any]] = {}
-    y[places] = array([share(values, int(i), once, sums) for i in places], y.dtype, [len(places)])
+    y[places] = from_mpfr([share(values, int(i), once, sums) for i in places], y.dtype, [len(places)])
+
+
+OPERATOR = Operator(name="Softmax", define=define, kernel=kernel)

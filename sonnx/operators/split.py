@@ -12,29 +12,25 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import whole_list
+from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Split"
-INPUTS = (1, 2)
-OUTPUTS = (1, 2**31 - 1)
-ATTRIBUTES = {"axis": "int", "split": "ints", "num_outputs": "int"}
+from sonnx.operators.operator import Operator
 
 SMALLER_LAST_SINCE = 18
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """The pieces, of the type of input.
 
     Raises:
-        NotExecutable: the axis is none of the input, or the extents do not add up to it.
+        NotExecutable: the input does not have the axis, or the extents do not add up to it.
     """
     data, given = (*inputs, None)[:2]
     assert data is not None  # noqa: S101  a required input
     axis = application.attribute("axis", 0)
     if not -data.ndim <= axis < data.ndim:
-        raise NotExecutable(f"the axis {axis} is none of a tensor of rank {data.ndim}")
-    stated = whole_list(given, "split") if given is not None else application.attribute("split", None)
+        raise NotExecutable(f"a tensor of rank {data.ndim} has no axis {axis}")
+    stated = integer_list(given, "split") if given is not None else application.attribute("split", None)
     extents = list(stated) if stated is not None else _equal(application, data.shape[axis])
     if len(extents) != application.outputs or min(extents) < 0 or sum(extents) != data.shape[axis]:
         text = f"{application.outputs} outputs of extents {extents}, from an axis of extent {data.shape[axis]}"
@@ -48,3 +44,6 @@ def _equal(application: Application, extent: int) -> list[int]:
         return [extent // count] * count
     piece = -(-extent // count)
     return [*([piece] * (count - 1)), extent - piece * (count - 1)]
+
+
+OPERATOR = Operator(name="Split", define=define)

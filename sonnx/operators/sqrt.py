@@ -6,22 +6,13 @@ NaN, -0 gives -0, +Inf +Inf.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import each
-from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Sqrt"
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(sqrt, inputs[0]),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.operators.operator import Operator
 
 
 def sqrt(x: Any, once: Any) -> Any:
@@ -29,10 +20,8 @@ def sqrt(x: Any, once: Any) -> Any:
     return once.sqrt(x)
 
 
-# ------------------------------------------------------------------
-# Sqrt, fast: one operation of the processor.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return arithmetic(application, sqrt, np.sqrt)
+OPERATOR = Operator(
+    name="Sqrt",
+    define=elementwise_definition(sqrt),
+    kernel=arithmetic(sqrt, np.sqrt),
+)

@@ -12,27 +12,29 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import whole_list
+from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Squeeze"
-INPUTS = (1, 2)
-ATTRIBUTES = {"axes": "ints"}
+from sonnx.operators.operator import Operator
 
 
-def evaluate(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """squeezed, of the type of data.
 
     Raises:
-        NotExecutable: a named axis is none of data, is named twice or has not extent 1.
+        NotExecutable: data does not have a named axis, or it is named twice or has another extent than 1.
     """
     data, given = (*inputs, None)[:2]
     assert data is not None  # noqa: S101  a required input
-    stated = whole_list(given, "axes") if given is not None else application.attribute("axes", None)
+    stated = integer_list(given, "axes") if given is not None else application.attribute("axes", None)
     if stated is None:
         return (np.squeeze(data),)
     inside = [axis for axis in stated if -data.ndim <= axis < data.ndim]
     named = {axis % data.ndim for axis in inside}
     if len(named) != len(stated) or any(data.shape[axis] != 1 for axis in named):
-        raise NotExecutable(f"the axes {list(stated)} are no axes of extent 1 of the shape {list(data.shape)}")
+        raise NotExecutable(
+            f"the axes {list(stated)} are not different axes of extent 1 of the shape {list(data.shape)}"
+        )
     return (np.squeeze(data, tuple(named)),)
+
+
+OPERATOR = Operator(name="Squeeze", define=define)

@@ -6,24 +6,13 @@ SONNX Sub of 2026-08 and 2026-10; ONNX Sub-1 to Sub-14; IEEE 754-2019, 5.4.1 and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import broadcast, each
-from sonnx.numerics.elementwise_kernels import Kernel, arithmetic
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Sub"
-ALONG_AXIS = True
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """C, of the broadcast shape."""
-    A, B = broadcast(OPERATOR, *inputs)
-    return (each(sub, A, B),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.operators.operator import Operator
 
 
 def sub(a: Any, b: Any, once: Any = None) -> Any:
@@ -31,10 +20,9 @@ def sub(a: Any, b: Any, once: Any = None) -> Any:
     return a - b if once is None else once.sub(a, b)
 
 
-# ------------------------------------------------------------------
-# Sub, fast: one operation of the processor.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return arithmetic(application, sub, np.subtract)
+OPERATOR = Operator(
+    name="Sub",
+    define=elementwise_definition(sub),
+    kernel=arithmetic(sub, np.subtract),
+    axis_broadcasting=True,
+)

@@ -6,22 +6,13 @@ Tanh-13.  NaN gives NaN, the infinities -1 and 1, a zero itself: the function is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
-from sonnx.numerics.elementwise import each
-from sonnx.numerics.elementwise_kernels import Kernel, function
-from sonnx.numerics.formats import Array
-
-OPERATOR = "Tanh"
-
-
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
-    """Y, of the type and shape of X."""
-    return (each(tanh, inputs[0]),)
+from sonnx.numerics.elementwise import elementwise_definition
+from sonnx.numerics.elementwise_kernels import real_function
+from sonnx.operators.operator import Operator
 
 
 def tanh(x: Any, once: Any) -> Any:
@@ -29,10 +20,4 @@ def tanh(x: Any, once: Any) -> Any:
     return once.tanh(x)
 
 
-# ------------------------------------------------------------------
-# Tanh, fast: numpy's function of the wider type.
-
-
-def kernel(application: Application) -> Kernel:
-    """See `sonnx.semantics.kernels`."""
-    return function(application, tanh, np.tanh)
+OPERATOR = Operator(name="Tanh", define=elementwise_definition(tanh), kernel=real_function(tanh, np.tanh))

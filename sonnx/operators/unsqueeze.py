@@ -11,11 +11,12 @@ import numpy as np
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
-
-OPERATOR = "Unsqueeze"
-COPIES = True
+from sonnx.operators.operator import Operator, copying_kernel
 
 
-def evaluate(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     return (np.expand_dims(inputs[0], tuple(application.names["named"])),)
+
+
+OPERATOR = Operator(name="Unsqueeze", define=define, kernel=copying_kernel(define))

@@ -1,13 +1,13 @@
-"""The cases: small models in text with the verdict each must get.  `sonnx explain` shows them, the tests run them.
+"""The cases: small models as text, each with the verdict it must get.  `sonnx explain` shows them, the tests run them.
 
-A file of tests/cases is Markdown.  Below each `##` heading stand prose, one fenced block that is the model (`onnx`: the
-ONNX text form; `textproto`: protobuf text of a ModelProto, for what the text form cannot say), and lines such as
+A file of restrictions/cases is Markdown.  Below each `##` heading are prose, one fenced block with the model (`onnx`:
+the ONNX text form; `textproto`: protobuf text of a ModelProto, where that does not suffice), and lines such as
 
     invalid: Max.broadcastable          fails, and is not valid ONNX
     violates: no-dead-node              fails, outside the profile only
     violates in 2025-10: nothing        the same for named editions
-    conforms: Max.broadcastable         these rules had something to judge and passed; alone: the whole model passes
-    option: strict-versions             how the check is asked
+    conforms: Max.broadcastable         these rules apply and pass; as the only line: the whole model passes
+    option: strict-versions             an option of the check
 
 docs/cases.md has the whole list.
 """
@@ -28,12 +28,12 @@ _BLOCK = re.compile(r"^```(onnx|textproto)\n(.*?)^```$", re.MULTILINE | re.DOTAL
 
 
 class CaseError(ValueError):
-    """A case that is not of the format; the message names file and heading."""
+    """A case does not have the expected format; the message names file and heading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One model and what is expected of it; `expected` is by edition, "" standing for the default one, then by word."""
+    """One model with the verdicts expected of it: rules by edition ("" is the default one) and by expectation."""
 
     file: str
     title: str
@@ -41,18 +41,20 @@ class Case:
     language: str
     text: str
     append: bytes
-    """Bytes after the encoded model, for content no text form can say."""
+    """Bytes to append to the encoded model, for content that no text form can express."""
     strict_versions: bool
     expected: Mapping[str, Mapping[str, frozenset[str]]]
 
     @property
     def id(self) -> str:
-        """File and heading, as a name."""
+        """File and heading."""
         return f"{self.file}: {self.title}"
 
-    def rules(self, *words: str) -> frozenset[str]:
-        """The rules named under these words in any edition."""
-        return frozenset(rule for by_word in self.expected.values() for word in words for rule in by_word.get(word, ()))
+    def rules(self, *expectations: str) -> frozenset[str]:
+        """The rules named with one of these expectations in any edition."""
+        return frozenset(
+            rule for named in self.expected.values() for each in expectations for rule in named.get(each, ())
+        )
 
 
 @cache
@@ -71,7 +73,7 @@ def _file(path: Path) -> Iterator[Case]:
 def _case(file: str, title: str, body: str) -> Case:
     blocks = _BLOCK.findall(body)
     if len(blocks) != 1:
-        raise CaseError(f"{file}, {title!r}: one model is asked for, there are {len(blocks)}")
+        raise CaseError(f"{file}, {title!r}: a case has one model, this one has {len(blocks)}")
     lines = _BLOCK.sub("", body).splitlines()
     expected: dict[str, dict[str, frozenset[str]]] = {}
     append, strict, prose = b"", False, []
@@ -89,5 +91,5 @@ def _case(file: str, title: str, body: str) -> Case:
             prose.append(line)
     if not expected:
         raise CaseError(f"{file}, {title!r}: nothing is expected")
-    (language, text), said = blocks[0], " ".join(" ".join(prose).split())
-    return Case(file, title, said, language, text.strip(), append, strict, expected)
+    (language, text), joined = blocks[0], " ".join(" ".join(prose).split())
+    return Case(file, title, joined, language, text.strip(), append, strict, expected)

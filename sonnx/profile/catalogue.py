@@ -1,7 +1,8 @@
-"""The profile as data: restrictions/ read into frozen objects, each operator file only when it is asked for.
+"""The loader of the profile: restrictions/ as frozen objects, each operator file read only when it is needed.
 
-An unknown key, a missing key or a value of another kind is a `CatalogueError`; what one file cannot tell (dangling
-tags, slugs used twice, texts of wrong kinds) is found by `validation.py`, which the tests and `sonnx selfcheck` run.
+An unknown key, a missing key or a value of another type is a `CatalogueError`.  Errors that one file does not show
+(dangling tags, slugs used twice, wrong types in expressions) are found by `sonnx.checker.profile_validation`, which the
+tests and `sonnx selfcheck` run.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from sonnx.profile.definitions import (
     Editions,
     Erratum,
     Input,
-    Limit,
     Operator,
     Output,
     Parameter,
     RoundingPoint,
     Rule,
     Text,
+    Uncheckable,
     Versioned,
     at,
     expand,
@@ -40,16 +41,16 @@ from sonnx.profile.toml_files import (
     strings,
 )
 
-_OF_OPERATORS = frozenset({"since", "before", "relies", "implied_by"})
-"""Keys that only a rule of an operator has."""
+_OPERATOR_RULE_KEYS = frozenset({"since", "before", "relies", "implied_by"})
+"""Keys that only a rule of an operator may have."""
 
 
 def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
     table = Table(data, place)
     slug = f"{operator}.{table.take('name', str)}" if operator else table.take("slug", str)
     table.place = slug
-    for key in () if operator else _OF_OPERATORS & table.data.keys():
-        raise CatalogueError(f"{slug} is no rule of an operator and has {key}")
+    for key in () if operator else _OPERATOR_RULE_KEYS & table.data.keys():
+        raise CatalogueError(f"{slug} is not a rule of an operator, so it cannot have {key}")
     return simple(
         Rule,
         table,
@@ -76,7 +77,7 @@ def _outputs(name: str, table: Table) -> Iterator[Output]:
 
 
 def _spans(name: str, table: Table) -> list[dict[str, Any]]:
-    """One input or output for each span of versions in which ONNX gives it one type, one name and one optionality."""
+    """The spans of versions in which type, ONNX name and optionality of an input or output are constant."""
     since, before = table.take("since", int, 1), table.maybe("before", int)
     types, names = table.versioned("type"), table.versioned("onnx") or {1: name}
     optional = table.versioned("optional") or {1: False}
@@ -94,7 +95,7 @@ def _spans(name: str, table: Table) -> list[dict[str, Any]]:
 
 
 def _parameters(name: str, table: Table) -> Iterator[Parameter]:
-    """One parameter for each span of versions in which ONNX gives it one kind."""
+    """One parameter for each span of versions in which its kind is constant."""
     place = f"{table.place}.absent"
     texts = table.versioned("absent")
     absent = {version: None if text == "none" else parsed(text, place) for version, text in texts.items()}
@@ -172,7 +173,7 @@ def _read(name: str) -> dict[str, Any]:
     try:
         return tomllib.loads((folder("restrictions") / name).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise CatalogueError(f"{name} is no TOML: {error}") from error
+        raise CatalogueError(f"{name} is not valid TOML: {error}") from error
 
 
 def _rules(name: str) -> tuple[Rule, ...]:
@@ -184,35 +185,35 @@ def _rules(name: str) -> tuple[Rule, ...]:
 
 @cache
 def editions() -> Editions:
-    """The texts and editions."""
+    """The texts and editions of editions.toml."""
     table = Table(_read("editions.toml"), "editions.toml")
     known = Table(table.take("onnx", dict), "editions.toml.onnx")
     texts = [simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
-    limits = tuple(simple(Limit, Table(data, "editions.toml.limit")) for data in table.take("limit", list, []))
+    limits = [simple(Uncheckable, Table(data, "editions.toml.limit")) for data in table.take("limit", list, [])]
     families = {name: strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
-    made: dict[str, Edition] = {}
+    by_name: dict[str, Edition] = {}
     for data in table.take("edition", list):
-        edition = _edition(Table(data, f"edition {data.get('name')}"), made, families)
-        made[edition.name] = edition
+        edition = _edition(Table(data, f"edition {data.get('name')}"), by_name, families)
+        by_name[edition.name] = edition
     result = Editions(
         default=table.take("default", str),
         operator_set=known.take("operator_set", int),
         ir_version=known.take("ir_version", int),
         families=families,
         texts={text.name: text for text in texts},
-        editions=made,
-        limits=limits,
+        editions=by_name,
+        uncheckable=tuple(limits),
     )
     known.end()
     table.end()
     return result
 
 
-def _edition(table: Table, made: Mapping[str, Edition], families: Mapping[str, tuple[str, ...]]) -> Edition:
+def _edition(table: Table, earlier: Mapping[str, Edition], families: Mapping[str, tuple[str, ...]]) -> Edition:
     name, parent = table.take("name", str), table.maybe("parent", str)
-    if parent is not None and parent not in made:
-        raise CatalogueError(f"{table.place}.parent is {parent!r}, no edition above it")
-    base = made[parent] if parent else Edition("", "", "", (), False, {}, frozenset(), frozenset())
+    if parent is not None and parent not in earlier:
+        raise CatalogueError(f"{table.place}.parent is {parent!r}, which is not an edition above it")
+    base = earlier[parent] if parent else Edition("", "", "", (), False, {}, frozenset(), frozenset())
     specified, drafts = (
         _by_operator(table.take(key, dict, {}), f"{table.place}.{key}") for key in ("specified", "draft")
     )
@@ -251,7 +252,7 @@ def graph_rules() -> tuple[Rule, ...]:
 
 @cache
 def errata() -> Mapping[str, Erratum]:
-    """The defects of the texts, by id."""
+    """The errata of the texts, by id."""
     table = Table(_read("errata.toml"), "errata.toml")
     entries = [simple(Erratum, Table(data, f"erratum {data.get('id')}")) for data in table.take("erratum", list)]
     table.end()
@@ -260,7 +261,7 @@ def errata() -> Mapping[str, Erratum]:
 
 @cache
 def _files() -> Mapping[str, str]:
-    """Operator file names by the operator's name in lower case."""
+    """The file of each operator, by its name in lower case."""
     return {entry.stem: entry.name for entry in (folder("restrictions") / "operators").glob("*.toml")}
 
 
@@ -268,7 +269,7 @@ def _files() -> Mapping[str, str]:
 def operator(name: str) -> Operator | None:
     """The operator of that name, None where no file describes it.
 
-    The name is looked up among the files that are there; it never becomes a path.
+    The name is looked up among the files that exist; it never becomes part of a path.
     """
     file = _files().get(name.lower())
     if file is None:
@@ -278,6 +279,6 @@ def operator(name: str) -> Operator | None:
 
 
 def operators() -> tuple[Operator, ...]:
-    """Every operator described, by name; reads every file."""
+    """Every operator with a file, by name; reads every file."""
     found = [_operator(_read(f"operators/{file}"), file) for file in sorted(_files().values())]
     return tuple(sorted(found, key=lambda each: each.name))

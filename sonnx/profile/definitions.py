@@ -14,21 +14,32 @@ from sonnx.language.domain import Expression
 
 T = TypeVar("T")
 Versioned = Mapping[int, T]
-"""A value from each version on."""
+"""Values, each by the first version of its operator that it holds for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A label that a text gives a rule, with the origin the text states; never printed without its text."""
+
+    text: str
+    label: str
+    origin: str
+    rule: str = ""
+    """On a label of an operator's page: the general rule that decides it, "" where it states what is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: what it demands, of what, in which editions and versions, and why.
+    """One rule: its subject and condition, the editions and versions it holds for, and its rationale.
 
-    `require` is None where a function of `graph_rules` decides.  `onnx` is what ONNX itself demands, where that is
-    less.
+    `require` is None where a function of `graph_rules` decides.  `onnx` is the weaker condition of ONNX itself, where
+    there is one.
     """
 
     slug: str
     subject: str
     kind: str
-    """validity (ONNX demands it), restriction or error-condition (the profile does)."""
+    """validity (a condition of ONNX), restriction or error-condition (of the profile)."""
     statement: str
     because: str
     remedy: str
@@ -38,7 +49,7 @@ class Rule:
     when: Expression | None = None
     relies: tuple[str, ...] = ()
     implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict, hash=False)
-    """By version the rules it follows from, where no file can break it alone; where all are in force, a theorem."""
+    """By version the rules that imply it, where no file can break it alone; a theorem where all of them are active."""
     since: int = 1
     before: int | None = None
     introduced: str = "onnx"
@@ -61,7 +72,7 @@ class Rule:
 class Input:
     """An input of an operator; `type` is a type variable or an element type.
 
-    One whose type or ONNX name changes between versions is several inputs, each with its span of versions.
+    An input whose type or ONNX name changes between versions is several objects, each with its span of versions.
     """
 
     name: str
@@ -72,10 +83,10 @@ class Input:
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()
-    """Labels of the demand that it be connected."""
+    """Tags of the demand that it is connected."""
     type_tags: tuple[Tag, ...] = ()
     exempt: str = ""
-    """Why it may be omitted in the profile, with its place; "" where it may not."""
+    """Why the profile allows omitting it, with the place in the text; "" where it does not."""
     instead: str = ""
     """What the text says to write where the input is not wanted, as the end of a sentence."""
     denotations: tuple[str, ...] = ()
@@ -84,7 +95,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output of an operator, its type and its shape from each version on; like an input it is one for each span."""
+    """An output of an operator with its type and shape; like an input, one object for each span of versions."""
 
     name: str
     type: str
@@ -93,7 +104,7 @@ class Output:
     because: str
     relies: tuple[str, ...] = ()
     implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict)
-    """The rules under which the output is not there, so that its shape cannot be wrong alone."""
+    """By version the rules that imply its shape, so that it cannot be wrong alone."""
     variadic: bool = False
     optional: bool = False
     since: int = 1
@@ -102,11 +113,11 @@ class Output:
     type_tags: tuple[Tag, ...] = ()
     errata: tuple[str, ...] = ()
     exempt: str = ""
-    """Why it may be left out in the profile, with its place; "" where it may not."""
+    """Why the profile allows leaving it out, with the place in the text; "" where it does not."""
     constant: str = ""
-    """The parameter whose tensor the output is, known before the model runs (Constant)."""
+    """The parameter whose tensor is the output, which is then known before the model runs (Constant)."""
     element: Versioned[Expression] = field(default_factory=dict)
-    """The element type from each version on, where parameters decide it (Cast); else its type variable does."""
+    """The element type, where parameters determine it (Cast) and not its type variable."""
 
 
 Formal = Input | Output
@@ -114,21 +125,21 @@ Formal = Input | Output
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A value an operator takes as an attribute, or from version `input` on as a constant input.
+    """A value that an operator takes as an attribute, or from version `input` on as a constant input.
 
-    `absent` is what its absence means from each version on, None where it means nothing.
+    `absent` is the value that its absence means, None where absence means no value.
     """
 
     name: str
     kind: str
     absent: Versioned[Expression | None]
     required: int | None = None
-    """The version from which it must be written."""
+    """The first version in which it must be written."""
     optional: int | None = None
-    """The version from which it need not be written any more."""
+    """The first version in which it need no longer be written."""
     input: int | None = None
     list_since: int | None = None
-    """The first version whose text asks for one axis; before it ONNX takes a scalar for a list of one."""
+    """The first version that requires rank 1; before it ONNX also accepts a scalar as a list of one."""
     since: int = 1
     before: int | None = None
     tags: tuple[Tag, ...] = ()
@@ -142,7 +153,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class RoundingPoint:
-    """A real that is rounded to nearest, ties to even: an inner one, or the "output" where a text leaves that open."""
+    """A real value that is rounded to nearest, ties to even: an intermediate one, or "output" if no text says so."""
 
     name: str
     statement: str
@@ -159,10 +170,10 @@ class Operator:
     formula: str
     source: str
     specified: int | None
-    """The version a text speaks of, None as long as no text specifies the operator."""
+    """The version that the texts specify, None where no text specifies the operator."""
     equivalent: Mapping[int, str]
     refused: Mapping[int, str]
-    """Versions that mean something else than the specified one, each with what to convert to."""
+    """Versions with another meaning than the specified one, each with what to convert the node to."""
     types: Mapping[str, Versioned[tuple[str, ...]]]
     profile: Mapping[str, Mapping[str, tuple[str, ...]]]
     inputs: tuple[Input, ...]
@@ -171,24 +182,24 @@ class Operator:
     define: Mapping[str, Versioned[Expression]]
     rules: tuple[Rule, ...]
     rounding: tuple[RoundingPoint, ...] = ()
-    """Where values are rounded, if not once at the output or if the text leaves it open; in the order of computing."""
+    """Where values are rounded, if not only at the output or if no text says where; in the order of computation."""
     one_type: tuple[tuple[str, ...], ...] = ()
-    """Inputs and outputs that the SONNX text wants in one element type, beyond ONNX's type variables."""
+    """Inputs and outputs that must share an element type by the SONNX text but not by ONNX's type variables."""
     output_counts: Versioned[tuple[int, ...]] = field(default_factory=dict)
-    """How many outputs a node may list, where that is not any number up to all of them."""
+    """The numbers of outputs a node may list, where not every number up to all of them is allowed."""
     errata: tuple[str, ...] = ()
     known: tuple[int, ...] = ()
-    """The versions of an operator that no text specifies."""
+    """The versions of an operator that no text specifies; empty for the others."""
     specified_in: Mapping[str, int] = field(default_factory=dict)
-    """The version of a text that speaks of another one than `specified`."""
+    """The version that a text specifies, where it is not `specified`."""
     tags: tuple[Tag, ...] = ()
     """Labels of its page that state what it computes, or that a general rule decides."""
     instead: str = ""
-    """What to write as long as no text specifies the operator; "" where nothing of the profile computes the same."""
+    """What to write until a text specifies the operator; "" where no operator of the profile computes the same."""
 
     @property
     def versions(self) -> tuple[int, ...]:
-        """The ONNX versions the file knows, ascending."""
+        """The ONNX versions in the file, ascending."""
         specified = () if self.specified is None else (self.specified,)
         return tuple(sorted({*specified, *self.equivalent, *self.refused, *self.known}))
 
@@ -198,11 +209,11 @@ class Operator:
         return sorted(self.versions, key=lambda version: (version != self.specified, -version))
 
     def specified_by(self, text: str) -> int | None:
-        """The version a text speaks of."""
+        """The version that a text specifies."""
         return self.specified_in.get(text, self.specified)
 
     def version_at(self, operator_set: int) -> int | None:
-        """The version in force at an operator set, None before the first."""
+        """The version that an operator set contains, None before the first."""
         return max((version for version in self.versions if version <= operator_set), default=None)
 
 
@@ -216,8 +227,8 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """What a text demands and no file can be judged by; a report says it of every model, from that text on."""
+class Uncheckable:
+    """A demand of a text that cannot be checked on a file; from that text on every report names it in a note."""
 
     introduced: str
     statement: str
@@ -235,14 +246,14 @@ class Erratum:
     counterexample: str
     reading: str
     theorems: tuple[str, ...] = ()
-    """Theorems about it, by id: what is printed and refuted, or what holds in its place."""
+    """The ids of theorems about it: the printed condition refuted, or what holds in its place."""
     unproved: str = ""
-    """Why no theorem refutes a printed condition; "" where one does, or where none is printed."""
+    """Why no theorem refutes the printed condition; "" where one does, or where no condition is printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """An edition of the profile: which text each operator takes, and the rest."""
+    """An edition of the profile: its element types, and the text it takes for each operator."""
 
     name: str
     title: str
@@ -250,12 +261,12 @@ class Edition:
     element_types: tuple[str, ...]
     consolidated: bool
     operators: Mapping[str, str]
-    """Operator to text, for those the edition specifies."""
+    """The text of each operator that the edition specifies."""
     drafts: frozenset[str]
     planned: frozenset[str]
 
     def text_of(self, operator: str) -> str | None:
-        """The text the operator takes; a planned one has that of ONNX only, None where the edition does not name it."""
+        """The text of the operator: "onnx" for a planned one, None where the edition does not name it."""
         return self.operators.get(operator, "onnx" if operator in self.planned else None)
 
     def status(self, operator: str) -> str:
@@ -275,17 +286,17 @@ class Editions:
     families: Mapping[str, tuple[str, ...]]
     texts: Mapping[str, Text]
     editions: Mapping[str, Edition]
-    limits: tuple[Limit, ...] = ()
+    uncheckable: tuple[Uncheckable, ...] = ()
 
     def in_force(self, rule: Rule, text: str) -> bool:
-        """Whether a text, or one before it from which it inherits, demands the rule."""
+        """Whether the rule holds under a text: introduced by it or before it, and not withdrawn."""
         order = list(self.texts)
         after = order.index(rule.introduced) <= order.index(text)
         return after and (rule.withdrawn is None or order.index(text) < order.index(rule.withdrawn))
 
 
 def at(values: Versioned[T], version: int) -> T | None:
-    """The value in force at a version, None before the first."""
+    """The value at a version, None before the first."""
     known = [since for since in values if since <= version]
     return values[max(known)] if known else None
 
@@ -295,42 +306,27 @@ def expand(names: Sequence[str], families: Mapping[str, tuple[str, ...]]) -> tup
     return tuple(member for name in names for member in families.get(name, (name,)))
 
 
-# ------------------------------------------------------------------
-# Identifiers: permanent slugs of rules, and the tags the texts use for them.
-
-
 _SLUG = re.compile(r"(?:[A-Z][A-Za-z0-9]*\.)?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
 
-SHOWN = 4
+MAX_SHOWN_LABELS = 4
 """Labels of one text that a message prints."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """A label a text gives a rule, with the origin the text states; never printed without its text."""
-
-    text: str
-    label: str
-    origin: str
-    rule: str = ""
-    """On a label of an operator's page: the general rule that decides it, "" where it states what is computed."""
-
-
 def is_slug(text: str) -> bool:
-    """Whether a text has the form of a slug: `no-dead-node`, `Max.broadcastable`."""
+    """Whether a string has the form of a slug: `no-dead-node`, `Max.broadcastable`."""
     return _SLUG.fullmatch(text) is not None
 
 
 def show_tags(tags: tuple[Tag, ...]) -> str:
-    """Tags by text, as messages print them: `[E1 C1, 2025-11; C1, 2026-08]`, "" for none; of many the first few."""
+    """Tags by text, as messages print them: `[E1 C1, 2025-11; C1, 2026-08]`; "" for none."""
     by_text: dict[str, list[str]] = {}
     for tag in tags:
         by_text.setdefault(tag.text, []).append(tag.label)
-    inner = "; ".join(f"{_few(labels)}, {text}" for text, labels in by_text.items())
+    inner = "; ".join(f"{_shortened(labels)}, {text}" for text, labels in by_text.items())
     return f"[{inner}]" if inner else ""
 
 
-def _few(labels: list[str]) -> str:
-    """The labels in one line; pages that restate one condition in every section give it a dozen."""
-    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
-    return " ".join(labels[:SHOWN]) + more
+def _shortened(labels: list[str]) -> str:
+    """The first labels; a page that restates one condition in every section gives it a dozen."""
+    more = f" and {len(labels) - MAX_SHOWN_LABELS} more" if len(labels) > MAX_SHOWN_LABELS else ""
+    return " ".join(labels[:MAX_SHOWN_LABELS]) + more

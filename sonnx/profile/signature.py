@@ -1,6 +1,6 @@
-"""An operator as one version and one edition see it: what is in force, with the rules derived from the signature.
+"""The signature of an operator in one version and edition, with the rules derived from it.
 
-Derived rules are texts of the rule language like the written ones, so that they have every reading:
+Derived rules are expressions of the rule language like those of the files, so every interpretation applies to them:
 `Max.T-allowed` (the element types), `ArgMax.Y-type`, `ReduceMax.axes-type`, `ReduceMax.axes-rank`, `Max.Y-shape`.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from sonnx.language.domain import Expression
+from sonnx.language.domain import Expression, given_key, input_key, written_key
 from sonnx.language.parser import operand, parse
 from sonnx.profile.catalogue import editions, operator
 from sonnx.profile.definitions import (
@@ -63,27 +63,27 @@ class Signature:
 
     @cached_property
     def shapes(self) -> Mapping[str, Expression]:
-        """The shape of each output in terms of the inputs; of a repeated output the list of all its shapes."""
+        """The shape of each output as a function of the inputs; for a variadic output the list of all its shapes."""
         return {output.name: shape for output in self.outputs if (shape := at(output.shape, self.version)) is not None}
 
 
 @cache
 def signature(name: str, version: int, edition: str) -> Signature | None:
-    """The signature of an operator, None where no file describes it or the edition does not name it."""
-    described, known = operator(name), editions()
+    """The signature of an operator, None where it has no file or the edition does not name it."""
+    definition, known = operator(name), editions()
     text = known.editions[edition].text_of(name)
-    return None if described is None or text is None else resolve(described, version, text, known, edition)
+    return None if definition is None or text is None else resolve(definition, version, text, known, edition)
 
 
-def resolve(described: Operator, version: int, text: str, known: Editions, edition: str) -> Signature:
-    """The parts of an operator that are in force at a version, under a text of an edition."""
-    inputs = tuple(each for each in described.inputs if _alive(each, version))
-    outputs = tuple(each for each in described.outputs if _alive(each, version))
-    parameters = [each for each in described.parameters if _alive(each, version)]
-    written = tuple(rule for rule in described.rules if _alive(rule, version) and _in_force(rule, text, known))
-    types = _allowed(described, version, text, known, edition)
+def resolve(definition: Operator, version: int, text: str, known: Editions, edition: str) -> Signature:
+    """The signature of an operator at a version, under a text of an edition."""
+    inputs = tuple(each for each in definition.inputs if _covers(each, version))
+    outputs = tuple(each for each in definition.outputs if _covers(each, version))
+    parameters = [each for each in definition.parameters if _covers(each, version)]
+    written = tuple(rule for rule in definition.rules if _covers(rule, version) and _in_force(rule, text, known))
+    types = _allowed(definition, version, text, known, edition)
     base = Signature(
-        operator=described.name,
+        operator=definition.name,
         version=version,
         text=text,
         inputs=inputs,
@@ -91,14 +91,16 @@ def resolve(described: Operator, version: int, text: str, known: Editions, editi
         attributes=tuple(each for each in parameters if each.input is None or version < each.input),
         values=tuple(each for each in parameters if each.input is not None and version >= each.input),
         absent={each.name: at(each.absent, version) for each in parameters},
-        define={name: found for name, values in described.define.items() if (found := at(values, version)) is not None},
-        groups=_groups((*inputs, *outputs), described),
+        define={
+            name: found for name, values in definition.define.items() if (found := at(values, version)) is not None
+        },
+        groups=_groups((*inputs, *outputs), definition),
         single={variable: onnx[0] for variable, (onnx, _) in types.items() if len(onnx) == 1},
-        one_type=described.one_type if text != "onnx" else (),
+        one_type=definition.one_type if text != "onnx" else (),
         rules=written,
     )
-    computed = (*_chosen_types(base, described), *_shapes(base))
-    return _with_rules(base, (*_types(base, described, types), *written, *computed))
+    computed = (*_chosen_types(base, definition), *_shapes(base))
+    return _with_rules(base, (*_types(base, definition, types), *written, *computed))
 
 
 def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
@@ -106,22 +108,21 @@ def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
     return Signature(**{**values, "rules": rules})
 
 
-def _alive(each: Input | Output | Parameter | Rule, version: int) -> bool:
+def _covers(each: Input | Output | Parameter | Rule, version: int) -> bool:
     return each.since <= version and (each.before is None or version < each.before)
 
 
 def _in_force(rule: Rule, text: str, known: Editions) -> bool:
-    """What ONNX demands is demanded always; where a text narrows it, from that text on."""
     return demanded(rule, text, known) is not None
 
 
 def demanded(rule: Rule, text: str, known: Editions) -> Expression | None:
-    """The condition in force under a text: the profile's, or before it was introduced ONNX's own."""
+    """The condition of a rule under a text: the profile's, before its introduction that of ONNX; None for neither."""
     return rule.require if known.in_force(rule, text) else rule.onnx
 
 
-def _groups(formals: tuple[Formal, ...], described: Operator) -> dict[str, tuple[str, ...]]:
-    groups = {variable: tuple(each.name for each in formals if each.type == variable) for variable in described.types}
+def _groups(formals: tuple[Formal, ...], definition: Operator) -> dict[str, tuple[str, ...]]:
+    groups = {variable: tuple(each.name for each in formals if each.type == variable) for variable in definition.types}
     return {variable: members for variable, members in groups.items() if members}
 
 
@@ -132,32 +133,32 @@ def _latest(values: Mapping[str, T], text: str, known: Editions) -> T | None:
 
 
 def _allowed(
-    described: Operator, version: int, text: str, known: Editions, edition: str
+    definition: Operator, version: int, text: str, known: Editions, edition: str
 ) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """For each type variable ONNX's list, and the part of it that the operator's text or the edition allows."""
+    """For each type variable the element types of ONNX, and those of them that the profile allows."""
     allowed = {}
     chosen = known.editions[edition]
-    for variable, by_version in described.types.items():
+    for variable, by_version in definition.types.items():
         onnx = expand(at(by_version, version) or (), known.families)
-        listed = _latest(described.profile.get(variable, {}), text, known)
+        listed = _latest(definition.profile.get(variable, {}), text, known)
         profile = expand(listed, known.families) if listed else chosen.element_types
-        every = described.name in chosen.planned  # no text restricts it yet
-        allowed[variable] = (onnx, onnx if every else tuple(name for name in onnx if name in profile))
+        unrestricted = definition.name in chosen.planned  # no text restricts it yet
+        allowed[variable] = (onnx, onnx if unrestricted else tuple(name for name in onnx if name in profile))
     return allowed
 
 
 def _each(base: Signature, name: str, condition: str) -> str:
-    """The condition, `?` standing for the tensor, on one input or output of any kind."""
+    """The source text of a condition on an input or output; `?` stands for the tensor."""
     formal = next(each for each in base.formals if each.name == name)
     if formal.variadic:
         return f"all({condition.replace('?', 'x')} for x in {name})"
     value = any(parameter.name == name for parameter in base.values)
-    plain = condition.replace("?", f"{name}_input" if value else name)
-    return f"(not given({name}) or {plain})" if formal.optional else plain
+    plain = condition.replace("?", input_key(name) if value else name)
+    return f"(not {given_key(name)} or {plain})" if formal.optional else plain
 
 
 def _types(
-    base: Signature, described: Operator, allowed: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    base: Signature, definition: Operator, allowed: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 ) -> Iterator[Rule]:
     for variable, members in base.groups.items():
         onnx, profile = allowed[variable]
@@ -174,17 +175,17 @@ def _types(
             onnx=conditions[1],
             because="The operator is specified for these element types only.",
             remedy="Convert the tensor to one of these element types before the node.",
-            source=described.source,
+            source=definition.source,
         )
     values = {parameter.name for parameter in base.values}
     for formal in base.formals:
         if formal.type and formal.type not in base.groups and formal.name not in values:
-            yield _fixed_type(base, described, formal.name, formal.type, formal.type_tags)
+            yield _fixed_type(base, definition, formal.name, formal.type, formal.type_tags)
     for parameter in base.values:
-        yield from _value_input(base, described, parameter)
+        yield from _value_input(base, definition, parameter)
 
 
-def _fixed_type(base: Signature, described: Operator, name: str, element: str, tags: tuple[Tag, ...]) -> Rule:
+def _fixed_type(base: Signature, definition: Operator, name: str, element: str, tags: tuple[Tag, ...]) -> Rule:
     return Rule(
         slug=f"{base.operator}.{name}-type",
         subject="node",
@@ -193,12 +194,12 @@ def _fixed_type(base: Signature, described: Operator, name: str, element: str, t
         require=parse(_each(base, name, f"?.type == '{element}'")),
         because=f"{base.operator} gives {name} this element type and no other.",
         remedy=f"Declare {name} with the element type {element}.",
-        source=described.source,
+        source=definition.source,
         tags=tags,
     )
 
 
-def _chosen_types(base: Signature, described: Operator) -> Iterator[Rule]:
+def _chosen_types(base: Signature, definition: Operator) -> Iterator[Rule]:
     for output in base.outputs:
         element = at(output.element, base.version)
         if element is not None:
@@ -211,24 +212,24 @@ def _chosen_types(base: Signature, described: Operator) -> Iterator[Rule]:
                 relies=output.relies,
                 because=f"The parameters of {base.operator} decide the element type of {output.name}.",
                 remedy=f"Declare {output.name} with that element type.",
-                source=described.source,
+                source=definition.source,
                 tags=output.type_tags,
             )
 
 
-def _value_input(base: Signature, described: Operator, parameter: Parameter) -> Iterator[Rule]:
-    """A parameter that is an input has the type and rank its kind asks for; rules see it as `<name>_input`."""
+def _value_input(base: Signature, definition: Operator, parameter: Parameter) -> Iterator[Rule]:
+    """A parameter that is an input has the type and rank of its kind; `<name>_input` is its tensor."""
     formal = next(each for each in base.inputs if each.name == parameter.name)
-    rank = 1 if parameter.kind.endswith("s") else 0
-    exact, onnx = f"{parameter.name}_input.rank == {rank}", ""
+    tensor, rank = input_key(parameter.name), 1 if parameter.kind.endswith("s") else 0
+    exact, onnx = f"{tensor}.rank == {rank}", ""
     if parameter.list_since is not None and base.version < parameter.list_since:
-        onnx = f"{parameter.name}_input.rank <= {rank}"
-    if onnx and described.specified is None:
+        onnx = f"{tensor}.rank <= {rank}"
+    if onnx and definition.specified is None:
         demands = [("rank", onnx, "", f"has a rank of at most {rank}")]
     else:
         demands = [("rank", exact, onnx, f"has rank {rank}")]
     if formal.type not in base.groups:
-        typed = f"{parameter.name}_input.type == '{formal.type}'"
+        typed = f"{tensor}.type == '{formal.type}'"
         demands.insert(0, ("type", typed, "", f"has the element type {formal.type}"))
     for subject, condition, less, statement in demands:
         yield Rule(
@@ -239,12 +240,12 @@ def _value_input(base: Signature, described: Operator, parameter: Parameter) -> 
             require=parse(condition),
             onnx=parse(less) if less else None,
             errata=parameter.errata,
-            when=parse(f"written({parameter.name})"),
+            when=parse(written_key(parameter.name)),
             because="The operator reads the input as a list of numbers."
             if rank
             else "The operator reads the input as one number.",
             remedy=f"Give {parameter.name} that type and rank.",
-            source=described.source,
+            source=definition.source,
         )
 
 
@@ -264,7 +265,7 @@ def _shapes(base: Signature) -> Iterator[Rule]:
             relies=output.relies,
             implied_by=output.implied_by,
             because=output.because,
-            remedy=f"Declare {output.name} with the computed shape, or mend the inputs.",
+            remedy=f"Declare {output.name} with the computed shape, or correct the inputs.",
             source="ONNX; the shape expression of the operator file",
             tags=output.tags,
             errata=output.errata,
@@ -272,23 +273,26 @@ def _shapes(base: Signature) -> Iterator[Rule]:
 
 
 def _declared_shape(output: Output, shape: str) -> tuple[str, str]:
-    """When the declared shape of an output is judged, and against what."""
+    """The source texts of `when` and `require` of the rule about the declared shape of an output."""
     name = output.name
     if output.variadic:
         each = f"not stated({name}[nth].shape) or {name}[nth].shape == {shape}[nth]"
         return f"any(stated(one.shape) for one in {name})", f"all({each} for nth in range(len({name})))"
     stated = f"stated({name}.shape)"
-    return f"given({name}) and {stated}" if output.optional else stated, f"{name}.shape == {shape}"
+    return f"{given_key(name)} and {stated}" if output.optional else stated, f"{name}.shape == {shape}"
 
 
-def every_rule(described: Operator) -> tuple[Rule, ...]:
-    """Every rule of an operator, derived ones included, each once: as default edition and specified version have it."""
+def every_rule(definition: Operator) -> tuple[Rule, ...]:
+    """Every rule of an operator, derived ones included, each once.
+
+    Where editions or versions differ, the rule is that of the default edition and the specified version.
+    """
     known = editions()
-    found = {rule.slug: rule for rule in described.rules if not rule.inert}
+    found = {rule.slug: rule for rule in definition.rules if not rule.inert}
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
     for edition in order:
-        text = edition.text_of(described.name)
-        for version in described.specified_first if text else ():
-            for rule in resolve(described, version, text or "", known, edition.name).rules:
+        text = edition.text_of(definition.name)
+        for version in definition.specified_first if text else ():
+            for rule in resolve(definition, version, text or "", known, edition.name).rules:
                 found.setdefault(rule.slug, rule)
     return tuple(found.values())

@@ -1,6 +1,6 @@
-"""What is proved of a model for all values of its symbolic dimensions, as data; `report/proof.py` renders it.
+"""Proofs about models, for all values of their symbolic dimensions: the results as data, and the function that proves.
 
-The solver stands in `proofs/`, which is loaded when a proof is asked for.
+Reports import this module, so it loads no solver.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import PurePath
 
 from sonnx.base.errors import UsageError
@@ -26,8 +25,8 @@ class Unprovable(UsageError):
 class Refuted:
     """A rule that fails for some values of the symbols.
 
-    `nodes` is how many nodes have the same facts as the one at `where`; `numbers` are the smallest values found, and
-    `actual` is what the checker says of the rule when the symbols are bound to them.
+    `nodes` counts the nodes with the same facts as the one at `where`; `numbers` are the smallest values found, and
+    `actual` is what the check reports for the rule if the symbols are bound to them.
     """
 
     rule: str
@@ -37,9 +36,9 @@ class Refuted:
     numbers: tuple[tuple[str, int], ...]
     actual: str
     constraint: str
-    """The weakest condition on the symbols under which the rule holds, "" where it could not be stated."""
+    """The weakest condition on the symbols under which the rule holds, "" if no short text states it."""
     always: bool
-    """It fails whatever the symbols are."""
+    """It fails for all values of the symbols."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class ProofCounts:
-    """At how many nodes a rule was proved, and at how many it waits for another answer at that node or before it."""
+    """At how many nodes a rule is proved, and at how many it waits for another one, of that node or one before it."""
 
     rule: str
     proved: int
@@ -69,26 +68,26 @@ class ModelProof:
     edition: str
     symbols: tuple[str, ...]
     assumptions: tuple[str, ...]
-    """What is assumed of the symbols, the defaults included."""
+    """The assumptions about the symbols, defaults included."""
     nodes: int
     nodes_judged: int
-    """Nodes of operators whose rules are written."""
+    """Nodes whose operator has rules in the edition."""
     conditions: int
-    """Rules asked, each for each node."""
+    """Rules evaluated, counted once for each node."""
     proved: int
     distinct: int
-    """Different calls: equal ones are asked once."""
+    """Different calls; equal calls are proved once."""
     queries: int
-    """Questions the solver was asked; all others fold."""
+    """Questions to the solver; all others fold to constants."""
     refuted: tuple[Refuted, ...]
     open: tuple[Open, ...]
     constraint: str
-    """The weakest condition on the symbols under which everything refuted holds, "" where it could not be stated."""
+    """The weakest condition on the symbols under which all refuted rules hold, "" if no short text states it."""
     notes: tuple[str, ...]
     rules: tuple[ProofCounts, ...] = ()
-    """Every rule that was asked or waits, by slug; the refuted and open places stand apart."""
+    """Every rule of the judged nodes, by slug; refuted and open places are listed in `refuted` and `open`."""
     sha256: str = ""
-    """The hash of the very bytes that were read, "" where nobody asked for it."""
+    """The SHA-256 of the bytes that were read, "" if it was not requested."""
 
     @property
     def verdict(self) -> str:
@@ -124,9 +123,9 @@ def prove_model(
         hashed: read the whole file once, prove these bytes and state their SHA-256.
 
     Raises:
-        Unreadable: the source is no readable ONNX model.
-        Misuse: an unknown edition.
-        Unprovable: an assumption that does not parse, names no symbol of the model, or cannot hold.
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition.
+        Unprovable: an assumption does not parse, names no symbol of the model, or cannot hold.
     """
     editions = catalogue.editions()
     chosen = edition or editions.default
@@ -134,5 +133,6 @@ def prove_model(
         raise UsageError(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
     model, digest = open_model(source, hashed, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    proof: ModelProof = import_module("sonnx.prover.model_walk").prove(model, called, chosen, tuple(assume))
-    return replace(proof, sha256=digest)
+    from sonnx.prover.model_walk import prove  # loads z3, which reports of proofs do not need
+
+    return replace(prove(model, called, chosen, tuple(assume)), sha256=digest)

@@ -1,7 +1,7 @@
-"""Outcomes of a run of `sonnx prove`, kept as data, so that pages can say what was proved without asking again.
+"""Results of a run of `sonnx prove`, kept as JSON, so that pages and evidence can state them without asking solvers.
 
-A record is JSON, one line for each theorem: what came out, the hash of its questions in SMT-LIB and of the source it is
-about, who answered, and which mutants were refuted.  An entry whose hashes are not those of the theorem is stale.
+One line for each theorem: its status, the hashes of its questions in SMT-LIB and of the source it is about, the answers
+of the solvers, and which mutants were refuted.  An entry whose hashes are not those of the theorem is stale.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from typing import Any
 from sonnx.base.errors import UsageError
 from sonnx.base.files import write_whole
 from sonnx.base.resources import folder
-from sonnx.prover.driver import TheoremResult, refutes
+from sonnx.prover.driver import refutes
+from sonnx.prover.results import TheoremResult
+from sonnx.prover.solver_cache import SolverCache
 
 FORMAT = 1
 Entry = Mapping[str, Any]
 
 
 def usual_path() -> Path:
-    """The record that comes with the theorems."""
+    """The record that is installed with the theorems."""
     return folder("proofs") / "record.json"
 
 
 def read(path: Path) -> dict[str, Entry]:
-    """The entries by theorem; none where there is no file.
+    """The entries by theorem; none if there is no file.
 
     Raises:
-        Misuse: the file is no record.
+        UsageError: the file is not a record.
     """
     if not path.exists():
         return {}
@@ -41,44 +43,48 @@ def read(path: Path) -> dict[str, Entry]:
             return dict(document["theorems"])
     except (ValueError, KeyError, TypeError):
         pass
-    raise UsageError(f"{path} is no record of theorems; sonnx prove --record writes one.")
+    raise UsageError(f"{path} is not a record of theorems; sonnx prove --record writes one.")
 
 
 def write(
-    path: Path, outcomes: Sequence[TheoremResult], command: str, present: Iterable[str], answers: Any = None
+    path: Path,
+    results: Sequence[TheoremResult],
+    command: str,
+    present: Iterable[str],
+    cache: SolverCache | None = None,
 ) -> None:
-    """Put the outcomes into a record; entries of other theorems that are `present` stay, all else goes.
+    """Put the results into a record; entries of other theorems that are `present` stay, all others are removed.
 
     Raises:
-        Misuse: the file there is no record.
-        OSError: it cannot be written.
+        UsageError: the existing file is not a record.
+        OSError: the file cannot be written.
     """
     kept = {name: each for name, each in read(path).items() if name in set(present)}
-    kept |= {outcome.theorem.id: entry(outcome, command, answers) for outcome in outcomes}
+    kept |= {result.theorem.id: entry(result, command, cache) for result in results}
     lines = [f"{json.dumps(name)}: {json.dumps(kept[name], ensure_ascii=True)}" for name in sorted(kept)]
     write_whole(path, f'{{"format": {FORMAT}, "theorems": {{\n' + ",\n".join(lines) + "\n}}\n")
 
 
-def entry(outcome: TheoremResult, command: str, answers: Any = None) -> Entry:
-    """What is kept of an outcome; its mutants are asked here."""
-    given = [answer for each in outcome.obligations for answer in each.answers]
+def entry(result: TheoremResult, command: str, cache: SolverCache | None = None) -> Entry:
+    """The entry of a result; its mutants are refuted here."""
+    given = [answer for each in result.obligations for answer in each.answers]
     counted = Counter(f"{answer.solver} {answer.version}: {answer.result}" for answer in given)
     made: dict[str, Any] = {
-        "status": outcome.status,
-        "confirmed": outcome.confirmed,
-        "questions": len(outcome.obligations),
-        "smt2_sha256": questions_hash((each.name, each.hash) for each in outcome.obligations),
-        "source_sha256": outcome.source,
+        "status": result.status,
+        "confirmed": result.confirmed,
+        "questions": len(result.obligations),
+        "smt2_sha256": questions_hash((each.name, each.hash) for each in result.obligations),
+        "source_sha256": result.source,
         "answers": dict(sorted(counted.items())),
-        "mutants": {each.name: "refuted" if refutes(outcome.theorem, each, answers) else "survives"
-                    for each in outcome.theorem.mutants},
+        "mutants": {each.name: "refuted" if refutes(result.theorem, each, cache) else "survives"
+                    for each in result.theorem.mutants},
         "command": command,
     }  # fmt: skip
     steps = sum(answer.steps for answer in given)
     if steps:
         made |= {"proof_steps": steps, "trusted_steps": sum(answer.trusted for answer in given)}
-    if outcome.counterexample:
-        made |= {"counterexample": dict(outcome.counterexample), "replayed": outcome.replayed}
+    if result.counterexample:
+        made |= {"counterexample": dict(result.counterexample), "replayed": result.replayed}
     return made
 
 

@@ -1,32 +1,33 @@
-"""The values of the Z3 reading: what a name of the rule language stands for when facts are variables.
+"""The values of the SMT interpretation: truth values, numbers, strings, lists and records whose parts may be variables.
 
-A constant is the Python object itself, so that whatever is known folds without a solver.  What is not known is a Z3
-term with what can be said of it cheaply: the interval of a number, and its factors where it is a product.
+A constant is the Python object itself, so that constant expressions are folded without a solver.  Any other number is a
+z3 term with its interval, and with its factors if it is a product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import Any, TypeAlias
 
 import z3
 
-from sonnx.prover.smt_truth import Truth, negate
-
+Truth: TypeAlias = bool | z3.BoolRef
+"""A truth value: a bool if it is known, else a z3 term."""
 Value = Any
+"""A value of the rule language: an int, a str, a truth value, or one of the classes below."""
 Factors = tuple[int, tuple[str, ...]]
 
-FRACTION = ("//", "%")
+DIVISIONS = ("//", "%")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Number:
+class SymbolicNumber:
     """An integer that is not constant, within [low, high] (None: no bound).
 
-    `factors` is (coefficient, names) where the number is that coefficient times those variables, names sorted.
+    `factors` is (coefficient, names) if the number is that coefficient times those variables, names sorted.
     """
 
     term: z3.ArithRef
@@ -36,34 +37,34 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
-    """A string that is not constant, by the code the reading gives each string."""
+class SymbolicString:
+    """A string that is not constant, by the code that the interpretation gives each string."""
 
     term: z3.ArithRef
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listing:
-    """A list: items up to a static bound, each with the condition under which it is there, in order.
+class SymbolicList:
+    """A list: items up to a static bound, in order, each with the condition under which it is present.
 
-    `packed` lists have no gap: where an item is there, those before it are.
+    A `packed` list has no gap: if an item is present, so are those before it.
     """
 
     items: tuple[tuple[Truth, Value], ...]
     packed: bool
-    length: int | Number | None = None
+    length: int | SymbolicNumber | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class RecordValue:
     """A tensor, a value, a parameter or an input, by its fields."""
 
     fields: Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Partial:
-    """A value that is there under a condition only; whoever reads it must show the condition."""
+class PartialValue:
+    """A value that is defined under a condition; reading it is an obligation to prove the condition."""
 
     value: Value
     defined: Truth
@@ -71,57 +72,109 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
-    """What an undefined expression gives; an obligation says that it is never asked for."""
+class UndefinedValue:
+    """The value of an undefined expression; an obligation states that it is never read."""
 
 
-NOTHING = Nothing()
+UNDEFINED = UndefinedValue()
+
+
+# Conditions
+
+
+def all_of(parts: Sequence[Truth]) -> Truth:
+    """The conjunction; constants fold."""
+    open_parts: list[z3.BoolRef] = []
+    for part in parts:
+        if isinstance(part, bool):
+            if not part:
+                return False
+        elif not any(part.eq(known) for known in open_parts):
+            open_parts.append(part)
+    if not open_parts:
+        return True
+    return open_parts[0] if len(open_parts) == 1 else z3.And(*open_parts)
+
+
+def any_of(parts: Sequence[Truth]) -> Truth:
+    """The disjunction; constants fold."""
+    open_parts: list[z3.BoolRef] = []
+    for part in parts:
+        if isinstance(part, bool):
+            if part:
+                return True
+        elif not any(part.eq(known) for known in open_parts):
+            open_parts.append(part)
+    if not open_parts:
+        return False
+    return open_parts[0] if len(open_parts) == 1 else z3.Or(*open_parts)
+
+
+def negate(part: Truth) -> Truth:
+    """The negation; of a negation what it negates."""
+    if isinstance(part, bool):
+        return not part
+    return part.arg(0) if z3.is_not(part) else z3.Not(part)
+
+
+def implies(condition: Truth, conclusion: Truth) -> Truth:
+    """The condition implies the conclusion; constants fold."""
+    if isinstance(condition, bool):
+        return conclusion if condition else True
+    if isinstance(conclusion, bool):
+        return True if conclusion else negate(condition)
+    return True if condition.eq(conclusion) else z3.Implies(condition, conclusion)
+
+
+def bool_term(part: Truth) -> z3.BoolRef:
+    """The truth value as a z3 term."""
+    return z3.BoolVal(part) if isinstance(part, bool) else part
 
 
 # Numbers
 
 
-def term(number: int | Number) -> z3.ArithRef:
-    """The number as a Z3 term."""
+def term(number: int | SymbolicNumber) -> z3.ArithRef:
+    """The number as a z3 term."""
     return z3.IntVal(number) if isinstance(number, int) else number.term
 
 
-def bounds(number: int | Number) -> tuple[int | None, int | None]:
+def bounds(number: int | SymbolicNumber) -> tuple[int | None, int | None]:
     """The interval of a number."""
     return (number, number) if isinstance(number, int) else (number.low, number.high)
 
 
-def variable(name: str, low: int | None = None, high: int | None = None) -> Number:
+def variable(name: str, low: int | None = None, high: int | None = None) -> SymbolicNumber:
     """A fresh number; its bounds are hypotheses whoever makes it must state (`within`)."""
-    return Number(z3.Int(name), low, high, (1, (name,)))
+    return SymbolicNumber(z3.Int(name), low, high, (1, (name,)))
 
 
-def real(value: float) -> Number:
-    """A constant that is no whole number, exactly."""
-    return Number(z3.RealVal(str(Fraction(value))), floor(value), ceil(value))
+def real(value: float) -> SymbolicNumber:
+    """A constant that is not an integer, exactly."""
+    return SymbolicNumber(z3.RealVal(str(Fraction(value))), floor(value), ceil(value))
 
 
-def within(number: Number) -> list[z3.BoolRef]:
+def interval_constraints(number: SymbolicNumber) -> list[z3.BoolRef]:
     """The interval of a number as hypotheses."""
     found = [] if number.low is None else [number.term >= number.low]
     return found if number.high is None else [*found, number.term <= number.high]
 
 
-def _factors(number: int | Number) -> Factors | None:
+def _factors(number: int | SymbolicNumber) -> Factors | None:
     return (number, ()) if isinstance(number, int) else number.factors
 
 
-def _made(made: z3.ArithRef, low: int | None, high: int | None, factors: Factors | None = None) -> int | Number:
+def _made(made: z3.ArithRef, low: int | None, high: int | None, factors: Factors | None = None) -> int | SymbolicNumber:
     if low is not None and low == high:
         return low
-    return Number(made, low, high, factors)
+    return SymbolicNumber(made, low, high, factors)
 
 
 def _plus(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else left + right
 
 
-def add(left: int | Number, right: int | Number) -> int | Number:
+def add(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left + right."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
@@ -131,16 +184,16 @@ def add(left: int | Number, right: int | Number) -> int | Number:
     return _made(term(left) + term(right), _plus(a, c), _plus(b, d))
 
 
-def minus(number: int | Number) -> int | Number:
+def minus(number: int | SymbolicNumber) -> int | SymbolicNumber:
     """-number."""
     if isinstance(number, int):
         return -number
     low, high, known = number.low, number.high, number.factors
     turned = None if known is None else (-known[0], known[1])
-    return Number(-number.term, None if high is None else -high, None if low is None else -low, turned)
+    return SymbolicNumber(-number.term, None if high is None else -high, None if low is None else -low, turned)
 
 
-def subtract(left: int | Number, right: int | Number) -> int | Number:
+def subtract(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left - right."""
     if isinstance(left, int) and isinstance(right, int):
         return left - right
@@ -153,7 +206,7 @@ def subtract(left: int | Number, right: int | Number) -> int | Number:
     return _made(term(left) - term(right), low, high)
 
 
-def multiply(left: int | Number, right: int | Number) -> int | Number:
+def multiply(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left * right."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
@@ -171,7 +224,7 @@ def multiply(left: int | Number, right: int | Number) -> int | Number:
     return _made(term(left) * term(right), low, high, factors)
 
 
-def _quotient(left: int | Number, right: int | Number) -> int | Number | None:
+def _quotient(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber | None:
     """Left / right where the factors cancel."""
     one, other = _factors(left), _factors(right)
     if one is None or other is None or other[0] == 0 or one[0] % other[0]:
@@ -188,11 +241,11 @@ def _quotient(left: int | Number, right: int | Number) -> int | Number | None:
     for name in rest:
         made = z3.Int(name) if made is None else made * z3.Int(name)
     positive = coefficient > 0 and bounds(left)[0] is not None and (bounds(left)[0] or 0) >= 0
-    return Number(made, 0 if positive else None, None, (coefficient, tuple(rest)))
+    return SymbolicNumber(made, 0 if positive else None, None, (coefficient, tuple(rest)))
 
 
-def divide(left: int | Number, right: int | Number) -> int | Number:
-    """Left // right for a positive divisor: rounded down, which is Z3's division there."""
+def divide(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
+    """Left // right for a positive divisor: rounded down, as z3 divides by positive numbers."""
     if isinstance(left, int) and isinstance(right, int):
         return left // right if right > 0 else 0
     cancelled = _quotient(left, right)
@@ -203,7 +256,7 @@ def divide(left: int | Number, right: int | Number) -> int | Number:
     return _made(term(left) / term(right), 0 if known else None, high // least if known and high is not None else None)
 
 
-def remainder(left: int | Number, right: int | Number) -> int | Number:
+def remainder(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left % right for a positive divisor."""
     if isinstance(left, int) and isinstance(right, int):
         return left % right if right > 0 else 0
@@ -213,43 +266,43 @@ def remainder(left: int | Number, right: int | Number) -> int | Number:
     return _made(term(left) % term(right), 0, None if high is None else high - 1)
 
 
-def same(left: int | Number, right: int | Number) -> bool:
-    """Whether both are one number however the variables are chosen, as far as can be seen."""
+def same(left: int | SymbolicNumber, right: int | SymbolicNumber) -> bool:
+    """Whether both are equal for all values of the variables, as far as the terms show it."""
     if isinstance(left, int) or isinstance(right, int):
         return isinstance(left, int) and left == right
     return bool(left.term.eq(right.term)) or (left.factors is not None and left.factors == right.factors)
 
 
-def equal(left: int | Number, right: int | Number) -> Truth:
+def equal(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
     """Left == right."""
     if same(left, right):
         return True
     (a, b), (c, d) = bounds(left), bounds(right)
     if (b is not None and c is not None and b < c) or (d is not None and a is not None and d < a):
         return False
-    return term(left) == term(right)  # type: ignore[no-any-return]
+    return term(left) == term(right)
 
 
-def less(left: int | Number, right: int | Number) -> Truth:
+def less(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
     """Left < right."""
     (a, b), (c, d) = bounds(left), bounds(right)
     if b is not None and c is not None and b < c:
         return True
     if same(left, right) or (a is not None and d is not None and a >= d):
         return False
-    return term(left) < term(right)  # type: ignore[no-any-return]
+    return term(left) < term(right)
 
 
-def at_most(left: int | Number, right: int | Number) -> Truth:
+def at_most(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
     """Left <= right."""
     return negate(less(right, left)) if isinstance(less(right, left), bool) else term(left) <= term(right)
 
 
-def choose(condition: z3.BoolRef, left: int | Number, right: int | Number) -> int | Number:
+def choose(condition: z3.BoolRef, left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left if condition else right."""
     if same(left, right):
         return left
     (a, b), (c, d) = bounds(left), bounds(right)
     low = None if a is None or c is None else min(a, c)
     high = None if b is None or d is None else max(b, d)
-    return Number(z3.If(condition, term(left), term(right)), low, high)
+    return SymbolicNumber(z3.If(condition, term(left), term(right)), low, high)

@@ -1,55 +1,58 @@
-"""Answers of solvers kept between runs, by the hash of the text and the version of the solver."""
+"""Answers of solvers kept between runs, by the hash of the question and the version of the solver."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-LATEST = 200
-"""How many texts are remembered in a run: theorems that stand together often have the same hypotheses."""
+from sonnx.prover import solvers
+from sonnx.prover.results import SolverAnswer
+
+MAX_RECENT_ANSWERS = 200
+"""Answers kept in memory: neighbouring theorems often have the same hypotheses."""
 
 
 def usual_folder() -> Path:
-    """Where a user's programs keep what they can make again."""
+    """The folder for cached files in the user's home."""
     base = os.environ.get("XDG_CACHE_HOME") or ""
     return (Path(base) if base else Path.home() / ".cache") / "sonnx"
 
 
-class Answers:
-    """A folder of answers; None keeps nothing.  A file that cannot be read or written is as if it were not there."""
+class SolverCache:
+    """Asks solvers, and keeps their answers in a folder; without a folder it keeps the most recent ones in memory.
+
+    A file that cannot be read or written counts as absent.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self.latest: dict[tuple[str, str], Any] = {}
-        self.solving: Any = import_module("sonnx.prover.solvers")
+        self.recent: dict[tuple[str, str], SolverAnswer] = {}
 
-    def ask(self, solver: str, text: str) -> Any:
-        """The answer kept, or else the solver's; the latest texts are remembered without a folder too."""
-        answer = self.latest.get((solver, text)) or self.recall(solver, text)
+    def ask(self, solver: str, text: str) -> SolverAnswer:
+        """The cached answer, else the solver's."""
+        answer = self.recent.get((solver, text)) or self.recall(solver, text)
         if answer is None:
-            answer = self.solving.ask(solver, text)
+            answer = solvers.ask(solver, text)
             self.keep(solver, text, answer)
-        if len(self.latest) >= LATEST:
-            self.latest.clear()
-        self.latest[solver, text] = answer
+        if len(self.recent) >= MAX_RECENT_ANSWERS:
+            self.recent.clear()
+        self.recent[solver, text] = answer
         return answer
 
-    def recall(self, solver: str, text: str) -> Any:
-        """The answer given before, None where there is none."""
+    def recall(self, solver: str, text: str) -> SolverAnswer | None:
+        """The answer in the folder, None if there is none."""
         if self.folder is None:
             return None
         try:
             kept = json.loads(self._path(solver, text).read_text())
-            return self.solving.Answer(**{**kept, "values": tuple((name, value) for name, value in kept["values"])})
+            return SolverAnswer(**{**kept, "values": tuple((name, value) for name, value in kept["values"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def keep(self, solver: str, text: str, answer: Any) -> None:
-        """Write the answer, if it decides; an undecided question is asked again."""
+    def keep(self, solver: str, text: str, answer: SolverAnswer) -> None:
+        """Write the answer if it decides the question; an undecided question is asked again."""
         if self.folder is None or answer.result not in ("sat", "unsat"):
             return
         path = self._path(solver, text)
@@ -62,6 +65,6 @@ class Answers:
             return
 
     def _path(self, solver: str, text: str) -> Path:
-        key = f"{solver} {self.solving.installed(solver)} {self.solving.EFFORT}\n{text}"
+        key = f"{solver} {solvers.installed(solver)} {solvers.EFFORT}\n{text}"
         name = hashlib.sha256(key.encode()).hexdigest()
         return (self.folder or Path()) / name[:2] / f"{name}.json"

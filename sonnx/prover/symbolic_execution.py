@@ -1,9 +1,8 @@
-"""Runs the very functions that the checker and the executor run on terms of Z3 instead of numbers.
+"""Executes the functions that the checker and the executor run on z3 terms in place of numbers.
 
-Each branch on a term forks: the function is run again for the other side, until every path was followed.  A path is
-its condition and what the function returned there, or why it gives no value.  Nothing is trusted here but the operators
-of `proxies.py`: that the paths cover every argument is an obligation of its own, and what cannot be read exactly is
-refused.
+Each branch on a term forks: the function runs again for the other side, until every path is executed.  A path is its
+condition and the result there, or why there is none.  Only the operators of the proxies below are trusted: that the
+paths cover all arguments is an obligation of its own, and whatever cannot be executed exactly is refused.
 """
 
 from __future__ import annotations
@@ -16,17 +15,18 @@ from typing import Any, Protocol
 import z3
 
 from sonnx.language.builtins import Undefined
-from sonnx.prover.theorem import Obligation, every, some
+from sonnx.prover.terms import conjunction, disjunction
+from sonnx.prover.theorem import Obligation
 
-PATHS = 500
-"""Paths followed at most; a scalar function of this project has a dozen."""
-BRANCHES = 60
-"""Branches on one path at most, so that a loop without an end has one."""
+MAX_PATHS = 500
+"""A scalar function of this project has a dozen paths."""
+MAX_BRANCHES = 60
+"""Bounds the branches of one path, so that every loop ends."""
 
 
 @dataclass(frozen=True)
-class Path:
-    """One way through a function: when it is taken and what comes out; `value` is None where it raises Undefined."""
+class ExecutionPath:
+    """One path of a function: its condition and its result; `value` is None if it raises Undefined."""
 
     condition: z3.BoolRef
     value: z3.ExprRef | None
@@ -34,61 +34,61 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Execution:
     """All paths of a call."""
 
     name: str
-    paths: tuple[Path, ...]
+    paths: tuple[ExecutionPath, ...]
     exact: tuple[z3.BoolRef, ...]
-    """What has to hold so that the terms mean the same numbers: no overflow of a bit-vector."""
+    """What must hold for the terms to equal the numbers: no bit-vector overflows."""
 
     @cached_property
     def value(self) -> Term:
-        """The result as one term; it means something only where the call is defined."""
-        *some, last = [path for path in self.paths if path.value is not None]
+        """The result as one term, for arguments for which the call returns."""
+        *others, last = [path for path in self.paths if path.value is not None]
         term = last.value
-        for path in reversed(some):
+        for path in reversed(others):
             term = z3.If(path.condition, path.value, term)
         return term
 
     @property
     def defined(self) -> z3.BoolRef:
-        """The call returns."""
-        return some([path.condition for path in self.paths if path.value is not None])
+        """Whether the call returns."""
+        return disjunction([path.condition for path in self.paths if path.value is not None])
 
     def obligations(self, *hypotheses: z3.BoolRef) -> Iterator[Obligation]:
-        """Every argument takes one of the paths, and every term is exact."""
-        covered = some([path.condition for path in self.paths])
+        """The paths cover all arguments, and every term is exact."""
+        covered = disjunction([path.condition for path in self.paths])
         yield Obligation(f"paths of {self.name} cover all arguments", hypotheses, covered)
         if self.exact:
-            yield Obligation(f"terms of {self.name} are exact", hypotheses, every(self.exact))
+            yield Obligation(f"terms of {self.name} are exact", hypotheses, conjunction(self.exact))
 
 
-def read(function: Callable[..., Any], *arguments: Term, assuming: tuple[z3.BoolRef, ...] = ()) -> Reading:
-    """Follow every path of a call; arguments are terms (Int or bit-vector, signed) or numbers.
+def execute(function: Callable[..., Any], *arguments: Term, assuming: tuple[z3.BoolRef, ...] = ()) -> Execution:
+    """Execute every path of a call; arguments are terms (Int or bit-vector, signed) or numbers.
 
     Raises:
-        Refused: where the function leaves what can be read.
+        Unsupported: the function does something that has no exact counterpart in z3.
     """
     found, exact = [], []
     pending: list[list[bool]] = [[]]
     while pending:
-        follower = _Follower(assuming, pending.pop())
-        found.append(follower.run(function, arguments))
-        exact += follower.exact
-        pending += [[*follower.taken[:i], False] for i in sorted(follower.open)]
-        if len(found) > PATHS:
-            raise Refused(f"{function.__name__} has more than {PATHS} paths")
-    return Reading(function.__name__, tuple(found), tuple(exact))
+        decider = _PathRun(assuming, pending.pop())
+        found.append(decider.run(function, arguments))
+        exact += decider.exact
+        pending += [[*decider.taken[:i], False] for i in sorted(decider.open)]
+        if len(found) > MAX_PATHS:
+            raise Unsupported(f"{function.__name__} has more than {MAX_PATHS} paths")
+    return Execution(function.__name__, tuple(found), tuple(exact))
 
 
-class _Follower:
-    """One run of a function along decisions made before, then along the first side of every new branch."""
+class _PathRun:
+    """One run of a function: along given decisions, then along the first possible side of every new branch."""
 
     def __init__(self, assuming: tuple[z3.BoolRef, ...], taken: list[bool]) -> None:
         self.given = len(taken)
         self.taken = taken
-        self.asked = 0
+        self.decided = 0
         self.open: set[int] = set()
         self.conditions: list[z3.BoolRef] = []
         self.exact: list[z3.BoolRef] = []
@@ -96,41 +96,41 @@ class _Follower:
         self.solver.add(*assuming)
         self.width = 0
 
-    def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Path:
+    def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> ExecutionPath:
         proxies = [self.proxy(argument) for argument in arguments]
         try:
             result = function(*proxies)
         except Undefined as reason:
-            return Path(self.so_far(), None, str(reason))
-        return Path(self.so_far(), self.term(result))
+            return ExecutionPath(self.so_far(), None, str(reason))
+        return ExecutionPath(self.so_far(), self.term(result))
 
     def so_far(self) -> z3.BoolRef:
-        return every(self.conditions)
+        return conjunction(self.conditions)
 
     def proxy(self, argument: Term) -> Term:
         if isinstance(argument, z3.ArithRef) and argument.is_int():
-            return Whole(argument, self)
+            return IntegerProxy(argument, self)
         if isinstance(argument, z3.BitVecRef):
             self.width = argument.size()
-            return Bits(argument, self)
+            return BitsProxy(argument, self)
         if type(argument) is int:
             return argument
-        raise Refused(f"an argument of the kind {type(argument).__name__} cannot be followed")
+        raise Unsupported(f"an argument of type {type(argument).__name__} cannot be executed")
 
     def term(self, result: Term) -> z3.ExprRef:
-        if isinstance(result, Number | Truth):
-            return result.of
+        if isinstance(result, NumberProxy | ConditionProxy):
+            return result.term
         if isinstance(result, bool):
             return z3.BoolVal(result)
         if isinstance(result, int):
             return z3.BitVecVal(result, self.width) if self.width else z3.IntVal(result)
-        raise Refused(f"a result of the kind {type(result).__name__} cannot be followed")
+        raise Unsupported(f"a result of type {type(result).__name__} cannot be executed")
 
     def decide(self, condition: z3.BoolRef) -> bool:
-        """The side taken; where only one is possible the branch is none, and the coverage proves it."""
-        place, self.asked = self.asked, self.asked + 1
-        if place >= BRANCHES:
-            raise Refused(f"a path has more than {BRANCHES} branches; a loop over terms is not followed")
+        """The side taken; a branch with one possible side is not a fork, which the coverage obligation proves."""
+        place, self.decided = self.decided, self.decided + 1
+        if place >= MAX_BRANCHES:
+            raise Unsupported(f"a path has more than {MAX_BRANCHES} branches; a loop over terms is not executed")
         if place >= self.given:
             possible = [self.possible(condition), self.possible(z3.Not(condition))]
             self.taken.append(possible[0])
@@ -142,29 +142,25 @@ class _Follower:
         return self.taken[place]
 
     def possible(self, condition: z3.BoolRef) -> bool:
-        return self.solver.check(condition) != z3.unsat
+        return bool(self.solver.check(condition) != z3.unsat)
 
     def require(self, condition: z3.BoolRef, otherwise: str) -> None:
         if self.possible(z3.Not(condition)):
-            raise Refused(otherwise)
+            raise Unsupported(otherwise)
 
 
-# ------------------------------------------------------------------
-# What stands for a number while a function is followed: terms of Z3 with the operators both languages mean alike.
-#
-# A proxy asks its follower to decide each branch; whatever is not written here is refused with a sentence.
-
+# Proxies: terms with the operators that Python and z3 define alike; all other operators are refused
 
 Term = Any
-"""A term of Z3, or what stands for one."""
+"""A z3 term, or a number or proxy in place of one."""
 
 
-class Refused(ValueError):
-    """The function does something this reading cannot follow exactly; the message says what."""
+class Unsupported(ValueError):
+    """The function does something that has no exact counterpart in z3; the message says what."""
 
 
-class Follower(Protocol):
-    """Decides branches and keeps what has to be proved."""
+class Decider(Protocol):
+    """Decides branches, and collects the conditions to prove."""
 
     exact: list[z3.BoolRef]
 
@@ -173,64 +169,66 @@ class Follower(Protocol):
     def require(self, condition: z3.BoolRef, otherwise: str) -> None: ...
 
 
-class Truth:
-    """A condition; asking for its truth forks."""
+class ConditionProxy:
+    """A condition; its truth value forks."""
 
-    def __init__(self, of: z3.BoolRef, follower: Follower) -> None:
-        self.of, self.follower = of, follower
+    def __init__(self, term: z3.BoolRef, decider: Decider) -> None:
+        self.term, self.decider = term, decider
 
     def __bool__(self) -> bool:
-        return self.follower.decide(self.of)
+        return self.decider.decide(self.term)
 
 
-class Number:  # noqa: PLW1641  it is no key
-    """A term that stands for a number; the operators are those Python and Z3 mean alike."""
+class NumberProxy:  # noqa: PLW1641  a proxy is not a key
+    """A term in place of a number, with the operators that Python and z3 define alike."""
 
-    __slots__ = ("follower", "of")
+    __slots__ = ("decider", "term")
 
-    def __init__(self, of: Term, follower: Follower) -> None:
-        self.of, self.follower = of, follower
+    def __init__(self, term: Term, decider: Decider) -> None:
+        self.term, self.decider = term, decider
 
     def other(self, value: Term) -> Term:
         if isinstance(value, type(self)):
-            return value.of
+            return value.term
         if type(value) is int:
             return self.constant(value)
-        raise Refused(f"a {type(self).__name__} meets a {type(value).__name__}")
+        raise Unsupported(f"a {type(self).__name__} meets a {type(value).__name__}")
 
     def constant(self, value: int) -> Term:
         raise NotImplementedError
 
-    def made(self, term: Term) -> Term:
-        return type(self)(term, self.follower)
+    def wrapped(self, term: Term) -> Term:
+        return type(self)(term, self.decider)
 
-    def __eq__(self, value: object) -> Truth:  # type: ignore[override]
-        return Truth(self.of == self.other(value), self.follower)
+    def __eq__(self, value: object) -> ConditionProxy:  # type: ignore[override]
+        return ConditionProxy(self.term == self.other(value), self.decider)
 
-    def __ne__(self, value: object) -> Truth:  # type: ignore[override]
-        return Truth(self.of != self.other(value), self.follower)
+    def __ne__(self, value: object) -> ConditionProxy:  # type: ignore[override]
+        return ConditionProxy(self.term != self.other(value), self.decider)
 
-    def __lt__(self, value: Term) -> Truth:
-        return Truth(self.of < self.other(value), self.follower)
+    def __lt__(self, value: Term) -> ConditionProxy:
+        return ConditionProxy(self.term < self.other(value), self.decider)
 
-    def __le__(self, value: Term) -> Truth:
-        return Truth(self.of <= self.other(value), self.follower)
+    def __le__(self, value: Term) -> ConditionProxy:
+        return ConditionProxy(self.term <= self.other(value), self.decider)
 
-    def __gt__(self, value: Term) -> Truth:
-        return Truth(self.of > self.other(value), self.follower)
+    def __gt__(self, value: Term) -> ConditionProxy:
+        return ConditionProxy(self.term > self.other(value), self.decider)
 
-    def __ge__(self, value: Term) -> Truth:
-        return Truth(self.of >= self.other(value), self.follower)
+    def __ge__(self, value: Term) -> ConditionProxy:
+        return ConditionProxy(self.term >= self.other(value), self.decider)
 
     def refused(self, *_: Term) -> Term:
-        raise Refused("the function needs the number itself (an index, a truth, a hash or an operator not read here)")
+        raise Unsupported(
+            "the function needs the number itself: as an index, a truth value or a hash, or for an unsupported operator"
+        )
 
     __bool__ = __index__ = __int__ = __float__ = __hash__ = __iter__ = refused
     __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __lshift__ = __rlshift__ = __divmod__ = __invert__ = refused
 
 
-class Whole(Number):
-    """An integer of Z3; // and % only by a divisor proved positive, where both round down."""
+class IntegerProxy(NumberProxy):
+    """An integer; // and % only by a divisor proved positive, where Python and z3 agree."""
 
     __slots__ = ()
 
@@ -238,77 +236,77 @@ class Whole(Number):
         return z3.IntVal(value)
 
     def __add__(self, value: Term) -> Term:
-        return self.made(self.of + self.other(value))
+        return self.wrapped(self.term + self.other(value))
 
     def __sub__(self, value: Term) -> Term:
-        return self.made(self.of - self.other(value))
+        return self.wrapped(self.term - self.other(value))
 
     def __rsub__(self, value: Term) -> Term:
-        return self.made(self.other(value) - self.of)
+        return self.wrapped(self.other(value) - self.term)
 
     def __mul__(self, value: Term) -> Term:
-        return self.made(self.of * self.other(value))
+        return self.wrapped(self.term * self.other(value))
 
     def __neg__(self) -> Term:
-        return self.made(-self.of)
+        return self.wrapped(-self.term)
 
     def __floordiv__(self, value: Term) -> Term:
-        return self.made(self.of / self.divisor(value))
+        return self.wrapped(self.term / self.divisor(value))
 
     def __rfloordiv__(self, value: Term) -> Term:
-        return self.made(self.other(value) / self.divisor(self))
+        return self.wrapped(self.other(value) / self.divisor(self))
 
     def __mod__(self, value: Term) -> Term:
-        return self.made(self.of % self.divisor(value))
+        return self.wrapped(self.term % self.divisor(value))
 
     def divisor(self, value: Term) -> Term:
         divisor = self.other(value)
-        self.follower.require(divisor > 0, f"the divisor {divisor} is not proved positive")
+        self.decider.require(divisor > 0, f"the divisor {divisor} is not proved positive")
         return divisor
 
     __radd__, __rmul__ = __add__, __mul__
-    __rmod__ = __and__ = __or__ = __xor__ = __rshift__ = Number.refused
-    __eq__, __hash__ = Number.__eq__, Number.refused
+    __rmod__ = __and__ = __or__ = __xor__ = __rshift__ = NumberProxy.refused
+    __eq__, __hash__ = NumberProxy.__eq__, NumberProxy.refused
 
 
-class Bits(Number):
+class BitsProxy(NumberProxy):
     """A signed bit-vector; each sum and difference adds the obligation that it does not overflow."""
 
     __slots__ = ()
 
     def constant(self, value: int) -> Term:
-        width = self.of.size()
+        width = self.term.size()
         if not -(1 << width - 1) <= value < 1 << width - 1:
-            raise Refused(f"{value} does not fit {width} bits")
+            raise Unsupported(f"{value} does not fit {width} bits")
         return z3.BitVecVal(value, width)
 
     def exact(self, wide: Term, narrow: Term) -> Term:
-        self.follower.exact.append(z3.Implies(self.follower.so_far(), wide == z3.SignExt(1, narrow)))
-        return self.made(narrow)
+        self.decider.exact.append(z3.Implies(self.decider.so_far(), wide == z3.SignExt(1, narrow)))
+        return self.wrapped(narrow)
 
     def __add__(self, value: Term) -> Term:
-        left, right = self.of, self.other(value)
+        left, right = self.term, self.other(value)
         return self.exact(z3.SignExt(1, left) + z3.SignExt(1, right), left + right)
 
     def __sub__(self, value: Term) -> Term:
-        left, right = self.of, self.other(value)
+        left, right = self.term, self.other(value)
         return self.exact(z3.SignExt(1, left) - z3.SignExt(1, right), left - right)
 
     def __rsub__(self, value: Term) -> Term:
-        return self.made(self.other(value)) - self
+        return self.wrapped(self.other(value)) - self
 
     def __and__(self, value: Term) -> Term:
-        return self.made(self.of & self.other(value))
+        return self.wrapped(self.term & self.other(value))
 
     def __or__(self, value: Term) -> Term:
-        return self.made(self.of | self.other(value))
+        return self.wrapped(self.term | self.other(value))
 
     def __xor__(self, value: Term) -> Term:
-        return self.made(self.of ^ self.other(value))
+        return self.wrapped(self.term ^ self.other(value))
 
     def __rshift__(self, value: int) -> Term:
-        return self.made(self.of >> self.other(value))
+        return self.wrapped(self.term >> self.other(value))
 
     __radd__, __rand__, __ror__, __rxor__ = __add__, __and__, __or__, __xor__
-    __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = Number.refused
-    __eq__, __hash__ = Number.__eq__, Number.refused
+    __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = NumberProxy.refused
+    __eq__, __hash__ = NumberProxy.__eq__, NumberProxy.refused

@@ -1,25 +1,27 @@
-"""What a theorem is: a statement for people, obligations for a solver, and mutants that show it says something.
-
-Each module of this folder that states theorems has a function `theorems() -> Iterator[Theorem]`; the driver finds it by
-walking the folder.  A constant `CONCERNS` of a module names the operators all its theorems bear on.
-"""
+"""What a theorem is: a statement for people, obligations for solvers, and mutants that the obligations must refute."""
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import CodeType, FunctionType
 from typing import Any, Literal, NamedTuple
 
 import z3
 
+Sort = Literal["int", "bits", "float"]
+"""The theory of an obligation: integers (and reals), bit-vectors, or floating point."""
+Status = Literal["proved", "refuted"]
 Counterexample = Mapping[str, int]
 """The values of the constants of a refuted obligation by name: integers, bit patterns as unsigned, bools as 0 and 1."""
 Replay = Callable[[Counterexample], str]
-"""Runs the real code on a counterexample: one sentence that says what came out, or raises `Unconfirmed`."""
+"""Runs the real code on a counterexample and describes the result in one sentence, or raises `ReplayFailed`."""
 
 
-class Unconfirmed(AssertionError):
-    """The real code does not show what the solver found; the message says the difference."""
+class ReplayFailed(AssertionError):
+    """The real code does not show what the solver found; the message states the difference."""
 
 
 @dataclass(frozen=True)
@@ -31,57 +33,65 @@ class Obligation:
     goal: z3.BoolRef
 
 
-Obligations = Callable[[], Iterable[Obligation]]
+ObligationFactory = Callable[[], Iterable[Obligation]]
+"""Makes the obligations of a theorem or mutant when they are needed."""
+Claim = Callable[..., Iterable[Obligation]]
+"""Makes obligations about a definition; mutants give another definition."""
 
 
 class Mutant(NamedTuple):
-    """The obligations of a theorem about a changed definition; at least one must be refuted."""
+    """The obligations of a theorem for a changed definition; at least one must be refuted."""
 
     name: str
-    obligations: Obligations
+    obligations: ObligationFactory
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A claim and how it is asked.
+    """A claim with the obligations that decide it.
 
-    It is proved where every obligation is, refuted where one is, else undecided.  `expected` "refuted" is for what a
-    text states and is false; `erratum` then names the entry of restrictions/errata.toml.
+    It is proved if every obligation is proved, refuted if one is refuted, else undecided.  `expected` is "refuted" for
+    a false statement of a text; `erratum` then names the entry of restrictions/errata.toml.
     """
 
     id: str
-    """A slug with its topic first, such as `order.transitive`."""
+    """A permanent slug that begins with its topic, such as `order.transitive`."""
     statement: str
     """One sentence for people."""
     formula: str
-    """The same as a formula, in the signs of the standard."""
-    obligations: Obligations
+    """The same as a formula, in the notation of the standard."""
+    obligations: ObligationFactory
     sources: tuple[Callable[..., Any] | str, ...] = ()
-    """The functions the theorem is about, or texts; the certificate names the hash of their source text."""
-    expected: Literal["proved", "refuted"] = "proved"
+    """The functions or expressions the theorem is about; the certificate contains the hash of their source text."""
+    expected: Status = "proved"
     bounds: str = ""
-    """What the claim is bounded to, such as "rank <= 4"; "" where it is for all."""
-    sort: Literal["int", "bits", "float"] = "int"
-    """The theory of the obligations: it decides which other solvers can confirm them."""
+    """The bounds of the claim, such as "rank <= 4"; "" if it has none."""
+    sort: Sort = "int"
+    """The theory of the obligations: it decides which second solver can confirm them."""
     reason_single: str = ""
-    """Why no second solver confirms the theorem; "" where one does."""
+    """Why no second solver confirms the theorem; "" if one does."""
     replay: Replay | None = None
-    """For what is refuted: confirms the counterexample on the code that runs."""
+    """For a refuted theorem: confirms the counterexample on the code that runs."""
     mutants: tuple[Mutant, ...] = ()
     because: str = ""
     """Why the theorem matters, or why it is refuted."""
     erratum: str = ""
     concerns: tuple[str, ...] = ()
-    """Operators or rules the theorem bears on, beside those that use its words or name its erratum."""
+    """Operators or rules the theorem is about, besides those that use its functions or name its erratum."""
 
 
-def every(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
-    """The conjunction; of one part the part itself and of none true, because SMT-LIB has no conjunction of these."""
-    found = list(parts)
-    return z3.BoolVal(True) if not found else found[0] if len(found) == 1 else z3.And(found)
+def mutated(function: Callable[..., Any], old: str, new: str, **names: Any) -> Callable[..., Any]:
+    """The function with one place of its source text changed, and names it uses replaced.
 
-
-def some(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
-    """The disjunction; of one part the part itself, of none false."""
-    found = list(parts)
-    return z3.BoolVal(False) if not found else found[0] if len(found) == 1 else z3.Or(found)
+    Raises:
+        ValueError: if the text does not contain `old` exactly once.
+    """
+    assert isinstance(function, FunctionType)  # noqa: S101  only functions have a source text and defaults
+    source = textwrap.dedent(inspect.getsource(function))
+    if source.count(old) != 1:
+        raise ValueError(f"{function.__name__} contains {old!r} {source.count(old)} times")
+    module = compile(source.replace(old, new), f"<mutant of {function.__name__}>", "exec")
+    codes = {each.co_name: each for each in module.co_consts if isinstance(each, CodeType)}
+    changed = FunctionType(codes[function.__name__], {**function.__globals__, **names}, argdefs=function.__defaults__)
+    changed.__kwdefaults__ = function.__kwdefaults__
+    return changed

@@ -1,4 +1,8 @@
-"""One call with numbers for the variables of its `Setting`: as facts the checker reads, and as a model of one node."""
+"""Witnesses: calls that break exactly one rule, or none, found by z3 and judged by the checker.
+
+A solution for the variables of `CallVariables` becomes a `CallInstance`: the facts of one call, and a model of one
+node.  The solver looks for natural calls first: small numbers, no empty axis, no rank 0, float tensors.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +14,20 @@ from typing import Any
 
 import z3
 
-from sonnx.api import check
-from sonnx.checker.environment import RUN_TIME, environment
 from sonnx.checker.report import Report, Verdict
+from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.graph.environment import RUN_TIME, environment
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, Value
 from sonnx.model.writer import write
-from sonnx.profile.definitions import Parameter, Rule
+from sonnx.profile.definitions import Input, Output, Parameter, Rule
 from sonnx.profile.signature import Signature
-from sonnx.prover.encoding_functions import ELEMENT_TYPES
-from sonnx.prover.setting import INFINITY, READABLE, Setting, asked_constant, valued
-from sonnx.prover.smt_lists import variables_in
-from sonnx.prover.smt_truth import formula
-from sonnx.prover.smt_values import Listing, Number
-from sonnx.prover.theorem import Counterexample, Unconfirmed
+from sonnx.prover.call_variables import INFINITY, READABLE, CallVariables, inputs_asked_constant, inputs_with_values
+from sonnx.prover.smt_functions import ELEMENT_TYPES
+from sonnx.prover.smt_values import SymbolicList, SymbolicNumber, bool_term
+from sonnx.prover.terms import variables_in
+from sonnx.prover.theorem import Counterexample, ReplayFailed
 
 IR_VERSION = 10
 _CODES = {
@@ -34,25 +37,24 @@ _CODES = {
 
 
 @dataclass(frozen=True)
-class Instance:
-    """The facts of one call of an operator; None among inputs and outputs is one left out."""
+class CallInstance:
+    """The facts of one call of an operator; None stands for an input or output that is left out."""
 
-    made: Signature
+    signature: Signature
     inputs: tuple[Facts | None, ...]
     outputs: tuple[Facts | None, ...]
     attributes: tuple[Attribute, ...]
 
     def names(self) -> dict[str, Any]:
-        """What the rules of the operator read, as in a check."""
-        return environment(self.made, self.attributes, self.inputs, self.outputs)
+        """The environment of the rules, as in a check."""
+        return environment(self.signature, self.attributes, self.inputs, self.outputs)
 
     def model(self) -> Model:
-        """A model of this one node, in which all else conforms: every shape and type is declared."""
-        made = self.made
+        """A model of this node, in which everything else conforms: every shape and type is declared."""
         names = tuple(f"x{index}" if each is not None else "" for index, each in enumerate(self.inputs))
         results = tuple(f"y{index}" if each is not None else "" for index, each in enumerate(self.outputs))
         given = [(name, each) for name, each in zip(names, self.inputs, strict=True) if each is not None]
-        node = Node("node", made.operator, "", "", _trimmed(names), _trimmed(results), self.attributes)
+        node = Node("node", self.signature.operator, "", "", _trimmed(names), _trimmed(results), self.attributes)
         produced = [(name, each) for name, each in zip(results, self.outputs, strict=True) if each is not None]
         graph = Graph(
             name="witness",
@@ -63,40 +65,46 @@ class Instance:
             sparse_initializers=(),
             nodes=(node,),
         )
-        return Model(IR_VERSION, (Import("", made.version),), graph)
+        return Model(IR_VERSION, (Import("", self.signature.version),), graph)
 
 
 def _trimmed(names: Sequence[str]) -> tuple[str, ...]:
-    """Names left out at the end are not written at all."""
+    """Names left out at the end are not written."""
     end = max([index + 1 for index, name in enumerate(names) if name], default=0)
     return tuple(names[:end])
 
 
 def _type(facts: Facts) -> Type:
-    return Type("tensor", facts.type, facts.shape)  # type: ignore[arg-type]
+    return Type("tensor", str(facts.type), _extents(facts))
+
+
+def _extents(facts: Facts) -> tuple[int, ...]:
+    """The shape, which is known for every tensor of an instance."""
+    assert isinstance(facts.shape, tuple)  # noqa: S101  see `_Reader.tensor`
+    return tuple(extent for extent in facts.shape if isinstance(extent, int))
 
 
 def _constant(name: str, facts: Facts) -> Tensor:
     element, values = str(facts.type), facts.values
-    assert isinstance(values, tuple)  # noqa: S101  (the caller's condition)
+    assert isinstance(values, tuple)  # noqa: S101  the caller's condition
     data = struct.pack(f"<{len(values)}{_CODES[element]}", *values)
-    return Tensor(name, element, facts.shape, ("raw_data",), memoryview(data))  # type: ignore[arg-type]
+    return Tensor(name, element, _extents(facts), ("raw_data",), memoryview(data))
 
 
 def _zeros(name: str, facts: Facts) -> Tensor:
     """A constant of zeros, or of empty strings."""
-    element, size = str(facts.type), prod(facts.shape)  # type: ignore[arg-type]
+    element, size = str(facts.type), prod(_extents(facts))
     if element == "string":
-        return Tensor(name, element, facts.shape, ("string_data",), strings=(b"",) * size)  # type: ignore[arg-type]
+        return Tensor(name, element, _extents(facts), ("string_data",), strings=(b"",) * size)
     data = bytes(ceil(size * WIDTH[element]))
-    return Tensor(name, element, facts.shape, ("raw_data",), memoryview(data))  # type: ignore[arg-type]
+    return Tensor(name, element, _extents(facts), ("raw_data",), memoryview(data))
 
 
 class _Reader:
-    """The parts of an instance from the values of its variables by name; one that has none is 0."""
+    """The parts of an instance from the values of its variables; a variable without a value is 0."""
 
-    def __init__(self, made: Signature, codes: Mapping[str, int], values: Mapping[str, int]) -> None:
-        self.made, self.values = made, values
+    def __init__(self, signature: Signature, codes: Mapping[str, int], values: Mapping[str, int]) -> None:
+        self.signature, self.values = signature, values
         self.texts = {code: text for text, code in codes.items()}
 
     def number(self, name: str) -> int:
@@ -113,43 +121,43 @@ class _Reader:
         facts = self.tensor(f"{parameter.name}_input")
         return facts._replace(values=self.listed(parameter.name, self.number(f"{parameter.name}.length")))
 
-    def formal(self, formal: Any) -> list[Facts | None]:
-        if getattr(formal, "variadic", False):
+    def formal(self, formal: Input | Output) -> list[Facts | None]:
+        if isinstance(formal, Input) and formal.variadic:
             return [self.tensor(f"{formal.name}[{i}]") for i in range(self.number(f"{formal.name}.count"))]
         if formal.optional and not self.number(f"given({formal.name})"):
             return [None]
-        for parameter in self.made.values:
+        for parameter in self.signature.values:
             if parameter.name == formal.name:
                 return [self.constant(parameter)]
         facts = self.tensor(formal.name)
-        if formal.name in valued(self.made) and self.may_be_constant(formal.name):
+        if formal.name in inputs_with_values(self.signature) and self.may_be_constant(formal.name):
             return [self.filled(facts, self.number(f"{formal.name}.value"))]
         if self.number(f"constant({formal.name})") and facts.type in _CODES:
-            return [facts._replace(values=(0,) * prod(facts.shape))]  # type: ignore[arg-type]
+            return [facts._replace(values=(0,) * prod(_extents(facts)))]
         return [facts]
 
     def may_be_constant(self, name: str) -> bool:
-        """Whether the variables leave it open that a value is a constant, or say so."""
-        return name not in asked_constant(self.made) or bool(self.number(f"constant({name})"))
+        """Whether the variables allow a value to be a constant."""
+        return name not in inputs_asked_constant(self.signature) or bool(self.number(f"constant({name})"))
 
     def filled(self, facts: Facts, element: int) -> Facts:
         """A tensor of one repeated value, a constant where a check reads values of its type."""
         if facts.type not in READABLE:
             return facts
         value = element if abs(element) < INFINITY else inf if element > 0 else -inf
-        return facts._replace(values=(value,) * prod(facts.shape))  # type: ignore[arg-type]
+        return facts._replace(values=(value,) * prod(_extents(facts)))
 
     def attribute(self, parameter: Parameter) -> Attribute:
-        name, kind = parameter.name, parameter.kind
-        field = VALUE_FIELD.get(kind, kind)
-        if kind.endswith("s"):
-            parts = [self.item(f"{name}.{index}", kind[:-1]) for index in range(self.number(f"{name}.length"))]
-            return Attribute(name, kind, tuple(parts), fields=(field,) if parts else ())
-        return Attribute(name, kind, self.item(name, kind), fields=(field,))
+        name, type_ = parameter.name, parameter.kind
+        field = VALUE_FIELD.get(type_, type_)
+        if type_.endswith("s"):
+            parts = [self.item(f"{name}.{index}", type_[:-1]) for index in range(self.number(f"{name}.length"))]
+            return Attribute(name, type_, tuple(parts), fields=(field,) if parts else ())
+        return Attribute(name, type_, self.item(name, type_), fields=(field,))
 
-    def item(self, name: str, kind: str) -> int | float | str | Tensor:
+    def item(self, name: str, type_: str) -> int | float | str | Tensor:
         number = self.number(name)
-        match kind:
+        match type_:
             case "int":
                 return number
             case "float":
@@ -160,49 +168,52 @@ class _Reader:
         return _zeros(name, self.tensor(name))
 
 
-def instance(made: Signature, codes: Mapping[str, int], values: Mapping[str, int]) -> Instance:
-    """The call that values of the variables of a `Setting` describe; `codes` are those of its reading."""
-    reader = _Reader(made, codes, values)
-    return Instance(
-        made=made,
-        inputs=tuple(each for formal in made.inputs for each in reader.formal(formal)),
-        outputs=tuple(each for formal in made.outputs for each in reader.formal(formal)),
-        attributes=tuple(reader.attribute(each) for each in made.attributes if reader.number(f"written({each.name})")),
+def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str, int]) -> CallInstance:
+    """The call that values of `CallVariables` describe; `codes` are the codes of strings of its interpretation."""
+    reader = _Reader(signature, codes, values)
+    return CallInstance(
+        signature=signature,
+        inputs=tuple(each for formal in signature.inputs for each in reader.formal(formal)),
+        outputs=tuple(each for formal in signature.outputs for each in reader.formal(formal)),
+        attributes=tuple(
+            reader.attribute(each) for each in signature.attributes if reader.number(f"written({each.name})")
+        ),
     )
 
 
-# ------------------------------------------------------------------
-# Witnesses: a model file that breaks exactly one rule, or none, found by Z3 and judged by the checker.
-#
-# The solver is asked for natural calls first: small numbers, no empty axis, no rank 0, float tensors.
-
+# Solutions for the variables
 
 EFFORT = 2_000_000
-"""Steps of Z3 (its rlimit) spent on one wish."""
+"""Steps of z3 (its rlimit) for one attempt."""
+LAST_EFFORT = 50 * EFFORT
+"""Steps of z3 for the attempt without bounds on the numbers."""
 SIZES = (1, 2, 3, 4, 6, 8, 16)
+"""Bounds tried for the absolute value of all numbers."""
+NATURAL_SIZES = SIZES[:4]
+"""Bounds tried for natural calls."""
 
 
-def find(setting: Setting, assertions: Sequence[z3.BoolRef]) -> dict[str, int] | None:
-    """Values of the variables for which the assertions hold, as natural as can be; None where there are none."""
+def find_values(call: CallVariables, assertions: Sequence[z3.BoolRef]) -> dict[str, int] | None:
+    """Values of the variables for which the assertions hold, natural ones if possible; None if there are none."""
     solver = z3.SolverFor("QF_NIA")
     solver.set("random_seed", 0)
     solver.set("rlimit", EFFORT)
-    solver.add(*setting.ranges, *assertions)
-    numbers = _numbers([*setting.ranges, *assertions])
-    natural = list(_natural(setting))
-    for wish, sizes in ((z3.And(*natural), SIZES[:4]), (z3.BoolVal(True), SIZES)):
+    solver.add(*call.ranges, *assertions)
+    numbers = _numbers([*call.ranges, *assertions])
+    natural = list(_natural(call))
+    for wish, sizes in ((z3.And(*natural), NATURAL_SIZES), (z3.BoolVal(True), SIZES)):
         for size in sizes:
             solver.push()
             solver.add(wish, *[z3.And(number <= size, -size <= number) for number in numbers])
             if solver.check() == z3.sat:
-                return _polished(solver, [*natural, *_preferred(setting)])
+                return _polished(solver, [*natural, *_preferred(call)])
             solver.pop()
-    solver.set("rlimit", 50 * EFFORT)
+    solver.set("rlimit", LAST_EFFORT)
     return _values(solver.model()) if solver.check() == z3.sat else None
 
 
 def _polished(solver: z3.Solver, wishes: Sequence[z3.BoolRef]) -> dict[str, int]:
-    """As many wishes as can be had, the first ones first."""
+    """The values that satisfy as many wishes as possible, the first ones first."""
     model = solver.model()
     for wish in wishes:
         if z3.is_true(model.eval(wish, model_completion=True)):
@@ -226,106 +237,110 @@ def _values(model: z3.ModelRef) -> dict[str, int]:
 
 
 def _numbers(assertions: Sequence[z3.BoolRef]) -> list[z3.ExprRef]:
-    """The integer variables that are no code of an element type or string."""
+    """The integer variables that are not codes of element types or strings."""
     found = {str(part): part for part in variables_in(z3.And(*assertions)) if z3.is_int(part)}
     return [found[name] for name in sorted(found) if not name.endswith((".type", ".text"))]
 
 
-def _natural(setting: Setting) -> Iterator[z3.BoolRef]:
+def _natural(call: CallVariables) -> Iterator[z3.BoolRef]:
     """No tensor of rank 0, no empty axis."""
-    for there, record in setting.tensors.values():
-        shape = record.fields["shape"]
-        assert isinstance(shape, Listing)  # noqa: S101  (see Setting.tensor)
+    for tensor in call.tensors.values():
+        there, shape = tensor.present, tensor.record.fields["shape"]
+        assert isinstance(shape, SymbolicList)  # noqa: S101  see `CallVariables.tensor`
         rank = shape.length
-        yield z3.Implies(formula(there), rank.term >= 1 if isinstance(rank, Number) else z3.BoolVal(True))
+        yield z3.Implies(bool_term(there), rank.term >= 1 if isinstance(rank, SymbolicNumber) else z3.BoolVal(True))
         for _, extent in shape.items:
-            yield z3.Implies(formula(there), extent.term >= 1)
+            yield z3.Implies(bool_term(there), extent.term >= 1)
 
 
-def _preferred(setting: Setting) -> Iterator[z3.BoolRef]:
+def _preferred(call: CallVariables) -> Iterator[z3.BoolRef]:
     """The usual element type, and everything written."""
-    for _, record in setting.tensors.values():
-        yield record.fields["type"].term == 0
-    for parameter in setting.made.attributes:
+    for tensor in call.tensors.values():
+        yield tensor.record.fields["type"].term == 0
+    for parameter in call.signature.attributes:
         yield z3.Bool(f"written({parameter.name})")
 
 
-# Judged by the checker
+# Confirmation by the checker
 
 
-def dependents(made: Signature, name: str) -> frozenset[str]:
+def dependents(signature: Signature, name: str) -> frozenset[str]:
     """The names of the rules that rely on a rule, also through others."""
     found = {name}
-    while more := {rule.name for rule in made.rules if found & set(rule.relies)} - found:
+    while more := {rule.name for rule in signature.rules if found & set(rule.relies)} - found:
         found |= more
     return frozenset(found - {name})
 
 
-def report(made: Signature, codes: Mapping[str, int], values: Counterexample, edition: str) -> tuple[Instance, Report]:
-    """The call as a file, and what the checker says about it."""
-    call = instance(made, codes, values)
-    return call, check(write(call.model()), edition)
+def judge(
+    signature: Signature, codes: Mapping[str, int], values: Counterexample, edition: str
+) -> tuple[CallInstance, Report]:
+    """The call, and the report of a check of its model."""
+    call = instance(signature, codes, values)
+    model, _ = open_model(write(call.model()), hashed=False)
+    return call, check_model(model, "", CheckRequest(edition), "model")
 
 
-def conforms(made: Signature, codes: Mapping[str, int], values: Counterexample, edition: str) -> str:
-    """Confirms that the checker finds nothing in the call.
+def confirm_conforming(signature: Signature, codes: Mapping[str, int], values: Counterexample, edition: str) -> str:
+    """Confirms that a check of the call finds nothing.
 
     Raises:
-        Unconfirmed: it does.
+        ReplayFailed: it finds something.
     """
-    call, found = report(made, codes, values, edition)
+    call, found = judge(signature, codes, values, edition)
     if found.verdict is not Verdict.PASS:
-        raise Unconfirmed(f"{show(call)} should conform in {edition}: {_findings(found)}")
-    return f"{show(call)} conforms"
+        raise ReplayFailed(f"{call_text(call)} should conform in {edition}: {_findings(found)}")
+    return f"{call_text(call)} conforms"
 
 
-def breaks(
-    made: Signature,
+def confirm_broken(
+    signature: Signature,
     rule: Rule,
     codes: Mapping[str, int],
     values: Counterexample,
     edition: str,
     following: Collection[str] = (),
 ) -> str:
-    """Confirms that the checker reports the rule for the call, and with it only what relies on it or follows.
+    """Confirms that a check reports the rule for the call, and besides it only rules that rely on it or follow from it.
 
-    What is assumed of values known at run time only is no report: the run decides it.
+    Assumptions about values known at run time only do not count: the run decides them.
 
     Raises:
-        Unconfirmed: it reports something else.
+        ReplayFailed: the check reports something else.
     """
-    call, found = report(made, codes, values, edition)
+    call, found = judge(signature, codes, values, edition)
     failing = {finding.rule for finding in found.findings if finding.verdict is Verdict.FAIL}
     others = {each.rule for each in found.findings if each.verdict not in (Verdict.FAIL, Verdict.ASSUMED)}
-    relying = {f"{made.operator}.{name}" for each in (rule.name, *following) for name in dependents(made, each)}
-    also = {f"{made.operator}.{name}" for name in following} & failing
+    relying = {
+        f"{signature.operator}.{name}" for each in (rule.name, *following) for name in dependents(signature, each)
+    }
+    also = {f"{signature.operator}.{name}" for name in following} & failing
     if failing != {rule.slug} | also or others != relying & others:
-        raise Unconfirmed(f"{show(call)} should break {rule.slug} only in {edition}: {_findings(found)}")
+        raise ReplayFailed(f"{call_text(call)} should break {rule.slug} only in {edition}: {_findings(found)}")
     reason = next(finding.actual for finding in found.findings if finding.rule == rule.slug)
     with_them = f"with {', '.join(sorted(also))}" if also else "only"
-    return f"{show(call)} breaks {rule.slug} {with_them}: {reason}"
+    return f"{call_text(call)} breaks {rule.slug} {with_them}: {reason}"
 
 
 def _findings(found: Report) -> str:
-    said = [f"{each.rule} {each.verdict}: {each.actual}" for each in found.findings]
-    return "; ".join(said) or f"the checker says {found.verdict} without a finding"
+    listed = [f"{each.rule} {each.verdict}: {each.actual}" for each in found.findings]
+    return "; ".join(listed) or f"the verdict of the check is {found.verdict}, without a finding"
 
 
-def show(call: Instance) -> str:
+def call_text(call: CallInstance) -> str:
     """A call in one line: `Max-13(float [2, 3], float [2]) -> float [2, 3]`."""
     parts = [_tensor(each) for each in call.inputs]
     parts += [f"{each.name}={_plain(each.value)}" for each in call.attributes]
     results = ", ".join(_tensor(each) for each in call.outputs)
-    return f"{call.made.operator}-{call.made.version}({', '.join(parts)}) -> {results}"
+    return f"{call.signature.operator}-{call.signature.version}({', '.join(parts)}) -> {results}"
 
 
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _tensor(facts: object) -> str:
+def _tensor(facts: Facts | None) -> str:
     if facts is None:
         return "none"
-    values = getattr(facts, "values", None)
-    constant = f" = {list(values)}" if isinstance(values, tuple) else ""
-    return f"{getattr(facts, 'type', '')} {_plain(getattr(facts, 'shape', ()))}{constant}"
+    constant = f" = {list(facts.values)}" if isinstance(facts.values, tuple) else ""
+    return f"{facts.type} {list(_extents(facts))}{constant}"

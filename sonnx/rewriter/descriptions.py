@@ -1,16 +1,16 @@
-"""What rewrites show of a model: attributes, constants and types as short text."""
+"""Short texts for parts of a model: attributes, constants, types and nodes, as the record of a rewrite shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from sonnx.base.escaping import escape, quote
-from sonnx.checker.environment import whole_numbers
-from sonnx.language.evaluator import TensorFacts, Unknown
+from sonnx.graph.environment import whole_numbers
+from sonnx.language.evaluator import Unknown
 from sonnx.model.ir import NOT_STATED, Attribute, Node, Tensor, Type
 
-FEW = 8
-"""Numbers of a constant that are shown."""
+MAX_SHOWN_NUMBERS = 8
+"""A constant with more numbers is shown without them."""
 
 
 def attribute(written: Attribute) -> str:
@@ -35,15 +35,15 @@ def _value(value: object) -> str:
 
 def tensor(constant: Tensor) -> str:
     """A constant by type and shape, with its numbers where they are few."""
-    kind = f"{escape(constant.element or 'no type')} {list(constant.dims)}"
-    found = whole_numbers(constant)
-    if isinstance(found, Unknown) or len(found) > FEW:
-        return kind
-    return f"{kind} = {list(found) if constant.dims else found[0]}"
+    stated = f"{escape(constant.element or 'no type')} {list(constant.dims)}"
+    numbers = whole_numbers(constant)
+    if isinstance(numbers, Unknown) or len(numbers) > MAX_SHOWN_NUMBERS:
+        return stated
+    return f"{stated} = {list(numbers) if constant.dims else numbers[0]}"
 
 
-def type_(stated: Type) -> str:
-    """A declaration."""
+def declared_type(stated: Type) -> str:
+    """A declaration as `float [1, 'N']`."""
     if stated == NOT_STATED:
         return "not declared"
     shape = "without shape" if stated.shape is None else _dims(stated.shape)
@@ -54,14 +54,6 @@ def _dims(shape: Iterable[int | str | None]) -> str:
     return f"[{', '.join('?' if each is None else escape(str(each)) for each in shape)}]"
 
 
-def facts(known: TensorFacts) -> str:
-    """What is known of a value."""
-    element = known.type if isinstance(known.type, str) else "unknown type"
-    if isinstance(known.shape, Unknown):
-        return f"{element} of unknown shape"
-    return f"{element} [{', '.join('?' if isinstance(each, Unknown) else str(each) for each in known.shape)}]"
-
-
 def call(node: Node) -> str:
-    """A node as `Gather(a, b)`; what it takes, without attributes."""
+    """A node as `Gather(a, b)`: its inputs, without attributes."""
     return f"{escape(node.operator)}({', '.join(quote(name) if name else '-' for name in node.inputs)})"

@@ -1,47 +1,90 @@
-"""`fix` for programs: a model in, the rewritten model with a record of everything that was done out."""
+"""`fix`: a model in, the rewritten model with a record of everything that was done out."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from pathlib import PurePath
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Report, Verdict, Where
+from sonnx.base.files import sha256
+from sonnx.checker.checker import judge_model
+from sonnx.checker.report import Finding, Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
-from sonnx.checker.selection import named
-from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.model.scopes import function_key, imports_of, stored
 from sonnx.model.symbols import bind as bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
-from sonnx.rewriter.rewrite import Rewrite, every_kind, modules
-from sonnx.rewriter.site import World
+from sonnx.profile.definitions import Rule
+from sonnx.profile.index import named
+from sonnx.report.phrases import grouped
+from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.rewrite import AppliedRewrite
+from sonnx.rewriter.rewrites.convolutions import FOLDED_BATCH_NORMALIZATION
 from sonnx.rewriter.validation import Validation, validate
-from sonnx.rewriter.walk import Walked, walk
+from sonnx.rewriter.walk import WalkResult, walk
 
-SAMPLES = 3
-"""Sets of inputs both models are run on by default: one of each type."""
+
+@dataclass(frozen=True, slots=True)
+class RemainingFindings:
+    """What one rule still reports with one verdict.
+
+    `reasons` groups the findings by what a person must know to act on them: why a shape is not known, or what is wrong.
+    """
+
+    rule: Rule
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    reasons: Mapping[str, tuple[Finding, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
     """A rewritten model.
 
-    `data` are the bytes of the new file; `before` is the check of the original, `after` that of the new file;
-    `left` says for values whose shape is not known why that is so.
+    `before` is the check of the original, `after` that of the new model; `rewrites` are all places that were changed,
+    in the order of the changes; `unknown_shapes` says for each value without a complete shape why that is so;
+    `validation` is what was compared between both models.
     """
 
-    data: bytes
     before: Report
     after: Report
-    rewrites: tuple[Rewrite, ...]
-    left: Mapping[str, str]
+    rewrites: tuple[AppliedRewrite, ...]
+    unknown_shapes: Mapping[str, str]
     validation: Validation
+    source_sha256: str
+    _model: bytes = field(repr=False)
+
+    def model_bytes(self) -> bytes:
+        """The new model as a file."""
+        return self._model
+
+    def to_text(self, *, shown: int | None = fix_text.SHOWN_EDITS) -> str:
+        """A text for people, ending in a line feed, with a number of places of each rewrite, None for all."""
+        return fix_text.render(self, shown)
+
+    def to_json(self, output: str | None = None) -> str:
+        """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
+        return fix_record.render(self, output)
+
+    @property
+    def remaining(self) -> tuple[RemainingFindings, ...]:
+        """The findings of the new model that do not follow from another one, by rule and verdict."""
+        return tuple(map(self._remaining, grouped(self.after.roots)))
+
+    def _remaining(self, findings: list[Finding]) -> RemainingFindings:
+        reasons: dict[str, tuple[Finding, ...]] = {}
+        for each in findings:
+            unknown = self.unknown_shapes.get(each.where.name) if each.where.kind == "value" else None
+            reason = unknown or each.actual
+            reasons[reason] = (*reasons.get(reason, ()), each)
+        first = findings[0]
+        return RemainingFindings(self.after.rules[first.rule], first.verdict, tuple(findings), reasons)
 
 
 def fix(
@@ -50,9 +93,9 @@ def fix(
     *,
     bind: Mapping[str, int] | None = None,
     select: Collection[str] = (),
-    options: Collection[str] = (),
+    fold_batch_normalization: bool = False,
     strict_versions: bool = False,
-    samples: int = SAMPLES,
+    samples: int = DEFAULT_SAMPLES,
     name: str | None = None,
 ) -> FixResult:
     """Rewrite what can be rewritten without changing a value, and check and validate the result.
@@ -62,15 +105,16 @@ def fix(
         edition: a name of restrictions/editions.toml; the default one if none is named.
         bind: numbers for symbolic dimensions.
         select: make only rewrites that serve rules with these slugs or tags, or of these operators.
-        options: rewrites that change values and are made only when asked for.
+        fold_batch_normalization: fold BatchNormalization into the convolution before it, which changes how values are
+            rounded.
         strict_versions: admit only the version of an operator that its text specifies.
         samples: how many sets of inputs both models are run on.
         name: what the reports call the model.
 
     Raises:
-        Unreadable: the source is no readable ONNX model.
-        Misuse: an unknown edition, rule or symbol, a binding that cannot hold, or a model this tool cannot write.
-        Differs: the rewritten model gives another value; a defect of this tool.
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
+        Differs: the rewritten model gives another value; a defect of sonnx.
     """
     editions = catalogue.editions()
     chosen = edition or editions.default
@@ -78,121 +122,149 @@ def fix(
         raise UsageError(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     original = read(source)
-    _refuse_external(original)
+    _require_no_external_data(original)
     before = judge_model(original, called, chosen, strict_versions=strict_versions)
-    _require_kept(original, before, strict_versions)
+    _require_writable(original, before, strict_versions)
     bound, bindings = _bound(original, before, bind or {}, strict_versions)
-    world = World(
+    context = RewriteContext(
         ActiveRules(editions.editions[chosen], strict_versions),
         imports_of(original.imports).get(""),
         {function_key(function): function for function in original.functions},
         named(select) if select else None,
-        frozenset(options),
+        frozenset({FOLDED_BATCH_NORMALIZATION.option} if fold_batch_normalization else ()),
     )
-    made, rewrites = _rewritten(bound, world)
-    data = _written(made.model)
+    result = _rewritten(bound, context)
+    data = _file_of(result.model)
     after = judge_model(read(data), called, chosen, strict_versions=strict_versions)
-
-    def since(kinds: frozenset[str]) -> Model:
-        return _rewritten(bound, replace(world, kinds=kinds))[0].model if kinds else bound
-
-    asked = tuple(sorted({each.kind for each in rewrites if hasattr(every_kind()[each.kind], "OPTION")}))
-    plain, kept = _rewritten(bound, replace(world, options=frozenset())) if asked else (made, rewrites)
-    checked = validate(since, kept, read(_written(plain.model)), chosen, samples, _invalid(before), _invalid(after))
-    checked = replace(checked, beyond=asked)
-    return FixResult(data, before, after, (*bindings, *rewrites), made.unknown, checked)
+    validation = _validated(bound, result, context, before, after, samples)
+    digest = sha256(source if isinstance(source, bytes) else Path(source))
+    return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
 
 
-def _invalid(report: Report) -> tuple[str, ...]:
-    """The rules by which a model is no valid ONNX, so that no text gives it values."""
-    return tuple(sorted({each.rule for each in report.findings if each.verdict is Verdict.FAIL and each.breaks_onnx}))
-
-
-def _rewritten(model: Model, world: World) -> tuple[Walked, list[Rewrite]]:
-    """All rewrites: those that bring order, those of the nodes one after another, those that clear up."""
-    rewrites: list[Rewrite] = []
-    for module in filter(world.makes, modules("before")):
-        model, more = module.rewrite(model, world)
-        rewrites += more
+def _rewritten(model: Model, context: RewriteContext) -> WalkResult:
+    """The model after all enabled rewrites: preparations, those of each node, completions."""
+    applied: list[AppliedRewrite] = []
+    for preparation in passes.PREPARATIONS:
+        if preparation.enabled(context) and preparation.triggered(context):
+            change = preparation.apply(model, context)
+            if change is not None:
+                model = change.model
+                applied += preparation.applied(change.edits)
     functions = {function_key(function): function for function in model.functions}
-    world = replace(world, operator_set=imports_of(model.imports).get(""), functions=functions)
-    walked = walk(model, world)
-    rewrites += walked.rewrites
+    context = replace(context, operator_set=imports_of(model.imports).get(""), functions=functions)
+    walked = walk(model, context, (each for each in passes.NODE_REWRITES if each.enabled(context)))
+    applied += walked.applied
     model = walked.model
-    for module in filter(world.makes, modules("after")):
-        model, more = module.rewrite(model, world, walked.facts)
-        rewrites += more
-    return replace(walked, model=model), rewrites
+    for completion in passes.COMPLETIONS:
+        if completion.enabled(context) and completion.triggered(context):
+            change = completion.apply(model, context, walked.facts)
+            if change is not None:
+                model = change.model
+                applied += completion.applied(change.edits)
+    return replace(walked, model=model, applied=tuple(applied))
+
+
+def _validated(
+    bound: Model, result: WalkResult, context: RewriteContext, before: Report, after: Report, samples: int
+) -> Validation:
+    """The comparison of the original with the model before the rewrites that change values."""
+    known = passes.every_rewrite()
+    changing_values = tuple(sorted({each.name for each in result.applied if known[each.name].option}))
+    comparable = _rewritten(bound, replace(context, options=frozenset())) if changing_values else result
+
+    def partly_rewritten(names: frozenset[str]) -> Model:
+        return _rewritten(bound, replace(context, only=names)).model if names else bound
+
+    validation = validate(
+        partly_rewritten,
+        comparable.applied,
+        read(_file_of(comparable.model)),
+        context.active_rules.edition.name,
+        samples,
+        _rules_of_validity(before),
+        _rules_of_validity(after),
+    )
+    return replace(validation, changing_values=changing_values)
+
+
+def _rules_of_validity(report: Report) -> tuple[str, ...]:
+    """The rules by which a model is not valid ONNX, so that no text gives it values."""
+    return tuple(sorted({each.rule for each in report.findings if each.verdict is Verdict.FAIL and each.breaks_onnx}))
 
 
 # ------------------------------------------------------------------ what is refused
 
 
-def _refuse_external(model: Model) -> None:
+def _require_no_external_data(model: Model) -> None:
     for tensor in stored(model):
         if tensor.external is not None:
             raise UsageError(
-                f"the values of {quote(tensor.name)} stand in another file ({quote(tensor.external.location)}); "
-                "store them in the model first, so that one file is what was validated"
+                f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}); "
+                "store them in the model first: fix validates and writes one file"
             )
 
 
-def _written(model: Model) -> bytes:
+def _file_of(model: Model) -> bytes:
     try:
         return write(model)
     except Unwritable as reason:
-        raise UsageError(f"the model cannot be written again as it is: {reason}") from None
+        raise UsageError(f"the model cannot be written back unchanged: {reason}") from None
     except UnicodeError:
-        raise UsageError(
-            "a name of the model is no UTF-8, so that it cannot be written again; rename it first"
-        ) from None
+        raise UsageError("a name in the model is not UTF-8 and cannot be written back; rename it first") from None
     except ValueError as reason:  # protobuf: more than two gigabytes
         raise UsageError(f"the model cannot be written as one file: {reason}") from None
 
 
-def _require_kept(model: Model, report: Report, strict: bool) -> None:
-    """Writing alone must change no answer: what this tool does not keep in full must not look mended.
+def _require_writable(model: Model, report: Report, strict: bool) -> None:
+    """Writing alone must change no finding: what the writer drops must not look fixed.
 
     Raises:
-        Misuse: the first rule whose answer would change.
+        UsageError: the first rule whose finding would change.
     """
-    again = judge_model(read(_written(model)), report.name, report.edition, strict_versions=strict)
+    again = judge_model(read(_file_of(model)), report.name, report.edition, strict_versions=strict)
     missing = set(report.findings) - set(again.findings)
     lost = next((each for each in report.findings if each in missing), None)
     if lost is not None:
         raise UsageError(
-            f"the model cannot be written again as it is: {lost.rule} fails at {lost.where.place} ({lost.actual}), "
-            "which a person must mend first"
+            f"the model cannot be written back unchanged: {lost.rule} fails at {lost.where.place} ({lost.actual}); "
+            "correct this by hand first"
         )
 
 
-# ------------------------------------------------------------------ binding
+# ------------------------------------------------------------------ binding of symbols
 
 
-def _bound(model: Model, report: Report, numbers: Mapping[str, int], strict: bool) -> tuple[Model, list[Rewrite]]:
+def _bound(
+    model: Model, report: Report, numbers: Mapping[str, int], strict: bool
+) -> tuple[Model, tuple[AppliedRewrite, ...]]:
     """The model with numbers for its symbols.
 
     Raises:
-        Misuse: a negative number, a symbol the model has not, or numbers for which the model is no valid ONNX.
+        UsageError: a negative number, a symbol that the model lacks, or numbers for which the model is not valid ONNX.
     """
     if not numbers:
-        return model, []
+        return model, ()
     negative = [symbol for symbol, number in numbers.items() if number < 0]
     if negative:
-        raise UsageError(f"a dimension is not negative: {', '.join(negative)}")
+        raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
     bound = bind_symbols(model, numbers)
-    found = judge_model(bound, report.name, report.edition, strict_versions=strict)
+    again = judge_model(bound, report.name, report.edition, strict_versions=strict)
     failed = {(each.rule, each.where) for each in report.findings if each.verdict is Verdict.FAIL}
-    for each in found.findings:
+    for each in again.findings:
         if each.verdict is Verdict.FAIL and each.breaks_onnx and (each.rule, each.where) not in failed:
-            said = ", ".join(f"{symbol}={number}" for symbol, number in sorted(numbers.items()))
-            raise UsageError(f"{said} cannot hold: {each.rule} fails at {each.where.place}: {each.actual}")
-    return bound, list(_bindings(model, bound, numbers))
+            binding = ", ".join(f"{symbol}={number}" for symbol, number in sorted(numbers.items()))
+            raise UsageError(f"{binding} cannot hold: {each.rule} fails at {each.where.place}: {each.actual}")
+    return bound, tuple(_bindings(numbers))
 
 
-def _bindings(model: Model, bound: Model, numbers: Mapping[str, int]) -> Iterator[Rewrite]:
+def _bindings(numbers: Mapping[str, int]) -> Iterator[AppliedRewrite]:
     for symbol, number in sorted(numbers.items()):
-        yield Rewrite(
-            "bound-symbol", ("explicit-shape",), Where("model", "model"), symbol, str(number), "",
-            f"the model is for {symbol} = {number} only",
-        )  # fmt: skip
+        yield AppliedRewrite(
+            "bound-symbol",
+            "Bind symbolic dimensions",
+            ("explicit-shape",),
+            Where("model", "model"),
+            symbol,
+            str(number),
+            changes=f"the model is for {symbol} = {number} only",
+        )

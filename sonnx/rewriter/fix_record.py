@@ -1,25 +1,109 @@
-"""The record of rewrites that `sonnx fix --report` writes, as others read it: which file came of which, how, and why.
+"""The record that `sonnx fix --report` writes, as JSON: which file came of which, what was done, and why.
 
-Nothing here rewrites.  `sonnx/report/rewrites.schema.json` describes the file.
+`sonnx/report/rewrites.schema.json` describes the file.  `render` writes it; `read` reads it for the evidence pack, in
+classes whose fields have the names of the file.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
-from sonnx.checker.report import Verdict
+from sonnx.base.files import sha256
+from sonnx.base.resources import tool_version
+from sonnx.checker.report import Report, Verdict
 from sonnx.profile.toml_files import JSON, CatalogueError, Table
 from sonnx.profile.toml_files import read as read_project_file
 
+if TYPE_CHECKING:
+    from sonnx.rewriter.fix import FixResult, RemainingFindings
+    from sonnx.rewriter.rewrite import AppliedRewrite
+    from sonnx.rewriter.validation import Validation
+
 FORMAT = 1
+"""The version of the format that is written and read."""
+
+# ------------------------------------------------------------------ writing
+
+
+def render(result: FixResult, output: str | None = None) -> str:
+    """One document ending in a line feed; `output` is the file that was written, None for none."""
+    new = sha256(result.model_bytes())
+    document = {
+        "format": FORMAT,
+        "tool": {"name": "sonnx", "version": tool_version()},
+        "exit": result.after.exit_code(),
+        "edition": result.after.edition,
+        "original": _summary(PurePath(result.before.name).name, result.source_sha256, result.before),
+        "rewritten": _summary(output and PurePath(output).name, new, result.after),
+        "rewrites": list(map(_applied, result.rewrites)),
+        "left": list(map(_remaining, result.remaining)),
+        "validation": _validation(result.validation),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+
+
+def _summary(name: str | None, digest: str, report: Report) -> dict[str, Any]:
+    found = Counter((each.rule, each.verdict) for each in report.roots)
+    findings = [{"rule": rule, "verdict": verdict, "number": number} for (rule, verdict), number in found.items()]
+    return {"model": name, "sha256": digest, "verdict": report.verdict, "findings": findings}
+
+
+def _applied(each: AppliedRewrite) -> dict[str, Any]:
+    where = each.where
+    return {
+        "kind": each.name,
+        "rules": list(each.rules),
+        "where": {"place": where.place, "kind": where.kind, "name": where.name, "operator": where.operator or None},
+        "before": each.before,
+        "after": each.after,
+        "theorem": each.theorem or None,
+        "changes": each.changes or None,
+    }
+
+
+def _remaining(each: RemainingFindings) -> dict[str, Any]:
+    return {
+        "rule": each.rule.slug,
+        "verdict": each.verdict,
+        "number": len(each.findings),
+        "remedy": each.rule.remedy,
+        "reasons": [
+            {"reason": reason, "places": [finding.where.place for finding in findings]}
+            for reason, findings in each.reasons.items()
+        ],
+    }
+
+
+def _validation(validation: Validation) -> dict[str, Any]:
+    return {
+        "said": validation.sentence,
+        "done": validation.complete,
+        "asked": validation.requested,
+        "inputs": validation.inputs,
+        "outputs": validation.outputs,
+        "elements": validation.elements,
+        "bits": validation.bitwise,
+        "without_value": validation.without_value,
+        "since": list(validation.after),
+        "left_out": list(validation.not_executable),
+        "because": validation.because or None,
+        "beyond": list(validation.changing_values),
+        "open": validation.missing or None,
+    }
+
+
+# ------------------------------------------------------------------ reading
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """The model before or after: its base name (empty where no file was written), SHA-256, verdict, and findings."""
+class ModelSummary:
+    """The original or the rewritten model: base name ("" where no file was written), SHA-256, verdict, and findings."""
 
     model: str
     sha256: str
@@ -28,8 +112,8 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
-    """One rewrite: what stood at a place and what stands there now; `theorem` and `changes` may be empty."""
+class RecordedRewrite:
+    """One place that a rewrite changed; `kind` is the name of the rewrite, `theorem` and `changes` may be empty."""
 
     kind: str
     rules: tuple[str, ...]
@@ -43,8 +127,8 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What a rule still says, with what a person can do, and each reason with its places."""
+class RecordedFindings:
+    """What a rule still reports, its remedy, and each reason with its places."""
 
     rule: str
     verdict: Verdict
@@ -54,16 +138,16 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record: `said` is what was compared between both models, `done` whether that were the models in full."""
+    """A record; `said` is what was compared between both models as a sentence, `done` whether that was everything."""
 
     file: str
     sha256: str
     tool: str
     edition: str
-    original: Side
-    rewritten: Side
-    rewrites: tuple[Rewrite, ...]
-    left: tuple[Left, ...]
+    original: ModelSummary
+    rewritten: ModelSummary
+    rewrites: tuple[RecordedRewrite, ...]
+    left: tuple[RecordedFindings, ...]
     done: bool
     said: str
 
@@ -72,7 +156,7 @@ def read(path: str | os.PathLike[str]) -> Record:
     """The record in a file.
 
     Raises:
-        Misuse: where the file cannot be read, or is no such record.
+        UsageError: the file cannot be read, or is not such a record.
     """
     return read_project_file(path, _record, JSON)
 
@@ -80,7 +164,7 @@ def read(path: str | os.PathLike[str]) -> Record:
 def _record(table: Table, file: str, digest: str) -> Record:
     found = table.take("format", int)
     if found != FORMAT:
-        raise CatalogueError(f"it is a record of format {found}, and this tool reads format {FORMAT}")
+        raise CatalogueError(f"the record has format {found}; this version of sonnx reads format {FORMAT}")
     tool = _inner(table, "tool")
     if tool.take("name", str) != "sonnx":
         raise CatalogueError(f"{tool.place}.name is not sonnx")
@@ -93,10 +177,10 @@ def _record(table: Table, file: str, digest: str) -> Record:
         digest,
         version,
         table.take("edition", str),
-        _side(_inner(table, "original")),
-        _side(_inner(table, "rewritten")),
-        tuple(map(_rewrite, _listed(table, "rewrites"))),
-        tuple(map(_left, _listed(table, "left"))),
+        _read_summary(_inner(table, "original")),
+        _read_summary(_inner(table, "rewritten")),
+        tuple(map(_read_rewrite, _listed(table, "rewrites"))),
+        tuple(map(_read_findings, _listed(table, "left"))),
         compared.take("done", bool),
         compared.take("said", str),
     )
@@ -111,9 +195,9 @@ def _record(table: Table, file: str, digest: str) -> Record:
     return made
 
 
-def _side(table: Table) -> Side:
+def _read_summary(table: Table) -> ModelSummary:
     number = sum(map(_number, _listed(table, "findings")))
-    made = Side(_text(table, "model"), table.take("sha256", str), _verdict(table), number)
+    made = ModelSummary(_text(table, "model"), table.take("sha256", str), _verdict(table), number)
     table.end()
     return made
 
@@ -126,10 +210,10 @@ def _number(table: Table) -> int:
     return number
 
 
-def _rewrite(table: Table) -> Rewrite:
+def _read_rewrite(table: Table) -> RecordedRewrite:
     where = _inner(table, "where")
     where.take("kind", str)
-    made = Rewrite(
+    made = RecordedRewrite(
         table.take("kind", str),
         _names(table, "rules"),
         where.take("place", str),
@@ -145,10 +229,10 @@ def _rewrite(table: Table) -> Rewrite:
     return made
 
 
-def _left(table: Table) -> Left:
+def _read_findings(table: Table) -> RecordedFindings:
     table.take("number", int)
     reasons = tuple(map(_reason, _listed(table, "reasons")))
-    made = Left(table.take("rule", str), _verdict(table), table.take("remedy", str), reasons)
+    made = RecordedFindings(table.take("rule", str), _verdict(table), table.take("remedy", str), reasons)
     table.end()
     return made
 
@@ -159,7 +243,7 @@ def _reason(table: Table) -> tuple[str, tuple[str, ...]]:
     return made
 
 
-# ------------------------------------------------------------------ the pieces
+# Parts of a table
 
 
 def _inner(table: Table, key: str) -> Table:
@@ -179,7 +263,7 @@ def _names(table: Table, key: str) -> tuple[str, ...]:
 
 
 def _text(table: Table, key: str) -> str:
-    """A text that may be null, which is empty then."""
+    """A string that may be null, which then is ""."""
     if key in table.data and table.data[key] is None:
         del table.data[key]
         return ""
@@ -187,7 +271,7 @@ def _text(table: Table, key: str) -> str:
 
 
 def _verdict(table: Table) -> Verdict:
-    said = table.take("verdict", str)
-    if said not in {each.value for each in Verdict}:
-        raise CatalogueError(f"{table.place}.verdict is {said!r}, which is no verdict")
-    return Verdict(said)
+    written = table.take("verdict", str)
+    if written not in {each.value for each in Verdict}:
+        raise CatalogueError(f"{table.place}.verdict is {written!r}, which is not a verdict")
+    return Verdict(written)

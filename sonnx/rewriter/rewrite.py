@@ -1,42 +1,58 @@
-"""What a rewrite is: what it replaces, by what, for which rules, and why the values stay."""
+"""The types of rewrites: what each states of itself, what it gives, and the record of each place it changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
+from enum import Enum
+from typing import Any, Generic, Protocol, TypeVar
 
 from sonnx.checker.report import Where
-from sonnx.model.ir import Node, Tensor
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import Model, Node, Tensor
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.site import Site
+
+
+class Trigger(Enum):
+    """When a rewrite is tried."""
+
+    RULE_FAILS = "one of its rules fails at the node and is selected"
+    RULE_SELECTED = "one of its rules is selected, failing or not"
+    ALWAYS = "always"
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
-    """One rewrite that was made.
+class Edit:
+    """One place that a rewrite of a whole model changed, with the texts of before and after.
 
-    `kind` is the module it comes from; `rules` are the slugs it serves at this place; `before` and `after` are what
-    stood there and what stands there now, as text.  `theorem` names a theorem of `proofs/` for its algebra, `changes`
-    says what happens to values where they do not stay the same bit for bit, or to the interface of the model.
+    `rules` are the slugs served at this place, None for those of the rewrite.  `changes` says what happens to the
+    model's interface or values, where they do not stay the same.
     """
 
-    kind: str
-    rules: tuple[str, ...]
     where: Where
     before: str
     after: str
-    theorem: str = ""
+    rules: tuple[str, ...] | None = None
     changes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What takes the place of one node.
+class ModelChange:
+    """What a rewrite made of a model, and the places it changed."""
 
-    `nodes` stand where it stood; `constants` are new initializers (one with the name of an output of the node takes
-    its place); `same` are pairs of an output that falls away and the value every user of it takes instead.  Names that
-    the model has already are made unique by the one who applies the change.
+    model: Model
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What takes the place of one node, with the texts of before and after.
+
+    `nodes` stand where the node stood.  `constants` are new initializers; one with the name of an output of the node
+    takes the place of that output.  `same` are pairs (output that is removed, value that its users take instead).
+    Names that the model has already are made unique by the caller.
     """
 
     nodes: tuple[Node, ...]
@@ -44,41 +60,100 @@ class Change:
     after: str
     constants: tuple[Tensor, ...] = ()
     same: tuple[tuple[str, str], ...] = ()
-    rules: tuple[str, ...] = ()
-    """The slugs it serves, where not all failing ones of its module's RULES."""
-    changes: str = ""
 
 
-def modules(folder: str) -> list[ModuleType]:
-    """The rewrites in a folder of this package: those that are FIRST, then the others, in the order of their names.
+class Preparation(Protocol):
+    """Rewrites a whole model before its nodes are visited; None where there is nothing to do."""
 
-    Each has a docstring whose first sentence is its title, `RULES` (slugs, or their last parts where many operators
-    have such a rule) and `rewrite`; `THEOREM` where its algebra is proved, `OPTION` where it is made only when asked
-    for, `FIRST` where a node falls away for which nothing else need be written.
+    def __call__(self, model: Model, context: RewriteContext, /) -> ModelChange | None:
+        """The changed model."""
+
+
+class NodeRewriting(Protocol):
+    """Replaces one node; None where there is nothing to do."""
+
+    def __call__(self, site: Site, /) -> Replacement | None:
+        """What takes the place of the node."""
+
+
+class Completion(Protocol):
+    """Rewrites a whole model after its nodes were visited, with the facts of its values; None for nothing to do."""
+
+    def __call__(
+        self, model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts], /
+    ) -> ModelChange | None:
+        """The changed model."""
+
+
+Stage_co = TypeVar("Stage_co", bound=Callable[..., Any], covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite(Generic[Stage_co]):
+    """One rewrite.
+
+    `name` and `title` are printed.  `rules` are the slugs it serves, or their last parts where several operators have
+    such a rule; `operators` are the only operators of nodes it is tried on, empty for all.  `theorem` names the theorem
+    of `proofs/` about its arithmetic.  `option` is the parameter of `fix` that enables a rewrite that changes values.
+    `makes_executable` is set where the executor may need the rewrite to run a model at all, and no operator that it
+    can run is touched.
     """
-    package = f"{__package__}.{folder}"
-    found = [import_module(f"{package}.{each.name}") for each in iter_modules(import_module(package).__path__)]
-    return sorted(found, key=lambda module: not getattr(module, "FIRST", False))
+
+    name: str
+    title: str
+    rules: tuple[str, ...]
+    trigger: Trigger
+    apply: Stage_co
+    operators: frozenset[OperatorName] = frozenset()
+    theorem: str = ""
+    option: str = ""
+    makes_executable: bool = False
+
+    def enabled(self, context: RewriteContext) -> bool:
+        """Whether the rewrite runs at all."""
+        optional = not self.option or self.option in context.options
+        return optional and (context.only is None or self.name in context.only)
+
+    def serves(self, slug: str) -> bool:
+        """Whether the rewrite is for a rule."""
+        return slug in self.rules or slug.rpartition(".")[2] in self.rules
+
+    def triggered(self, context: RewriteContext) -> bool:
+        """Whether the rewrite is tried on the whole model."""
+        return self.trigger is Trigger.ALWAYS or context.selects_any(self.rules)
+
+    def triggered_at(self, site: Site) -> bool:
+        """Whether the rewrite is tried on a node; of an invalid one only where it serves a rule that makes it so."""
+        if site.invalid and not any(map(self.serves, site.invalid)):
+            return False
+        if self.operators and (site.node.operator not in self.operators or not site.in_standard_domain):
+            return False
+        if self.trigger is Trigger.RULE_FAILS:
+            return bool(site.failing_of(*self.rules))
+        return self.triggered(site.context)
+
+    def applied(self, edits: tuple[Edit, ...]) -> Iterator[AppliedRewrite]:
+        """The records of the places it changed."""
+        for edit in edits:
+            rules = self.rules if edit.rules is None else edit.rules
+            yield self.record(rules, edit.where, edit.before, edit.after, edit.changes)
+
+    def record(
+        self, rules: tuple[str, ...], where: Where, before: str, after: str, changes: str = ""
+    ) -> AppliedRewrite:
+        """The record of one place it changed."""
+        return AppliedRewrite(self.name, self.title, rules, where, before, after, self.theorem, changes)
 
 
-def title(module: ModuleType) -> str:
-    """The first sentence of the module's docstring without its full stop."""
-    return (module.__doc__ or "").partition("\n")[0].partition(".  ")[0].rstrip(".")
+@dataclass(frozen=True, slots=True)
+class AppliedRewrite:
+    """The record of one place that a rewrite changed: its name, title and theorem, the rest as in `Edit`."""
 
-
-def every_kind() -> dict[str, ModuleType]:
-    """All rewrites by the name of their module."""
-    return {name_of(module): module for folder in ("before", "each_node", "after") for module in modules(folder)}
-
-
-def name_of(module: ModuleType) -> str:
-    """The name of a rewrite: that of its module, with hyphens."""
-    return module.__name__.rpartition(".")[2].replace("_", "-")
-
-
-def serves(module: ModuleType, slug: str) -> bool:
-    """Whether a rewrite is for a rule."""
-    return slug in module.RULES or slug.rpartition(".")[2] in module.RULES
-
-
-Rewriter = Callable[..., object]
+    name: str
+    title: str
+    rules: tuple[str, ...]
+    where: Where
+    before: str
+    after: str
+    theorem: str = ""
+    changes: str = ""

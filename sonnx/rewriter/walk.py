@@ -1,4 +1,4 @@
-"""The visit: every node in the order of execution, rewritten until nothing applies, with what is known before it.
+"""Rewriting as the interpreter visits the nodes: each is rewritten until nothing applies.
 
 What a rewrite makes is visited in its turn, so that the nodes after it see a folded constant, an inlined branch or a
 derived padding.
@@ -6,55 +6,82 @@ derived padding.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
 from sonnx.base.escaping import escape, quote
-from sonnx.checker.environment import NOTHING_STATED, constant_facts, declared_facts
+from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Where
+from sonnx.checker.rules import SubjectResults
+from sonnx.graph.call import Calls
+from sonnx.graph.environment import NOTHING_STATED, constant_facts, declared_facts
+from sonnx.graph.interpreter import Place, Visit, interpret
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
-from sonnx.model.ir import NOT_STATED, Graph, Model, Node, Tensor, Type
-from sonnx.model.scopes import Scope, captured
-from sonnx.rewriter import naming
-from sonnx.rewriter.rewrite import Change, Rewrite, modules, name_of, serves
-from sonnx.rewriter.site import Site, World, look
+from sonnx.model.ir import Graph, Model, Node, Tensor
+from sonnx.model.scopes import captured
+from sonnx.rewriter import value_names
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.rewrite import AppliedRewrite, NodeRewriting, Replacement, Rewrite
+from sonnx.rewriter.site import Site, site_of
 
-ROUNDS = 100
-"""Rewrites of one node at most: each serves a rule that then no longer fails, so that more are a defect."""
+MAX_REWRITES_OF_NODE = 100
+"""Each rewrite of a node serves a rule that then no longer fails, so that more are a defect."""
 
 
 @dataclass(frozen=True)
-class Walked:
-    """A model after the visit, with what is known of its values and why the rest is not known."""
+class WalkResult:
+    """A model after the walk.
+
+    `facts` are what is known of its values; `unknown_shapes` say for each value without a complete shape why, and what
+    a person can do.
+    """
 
     model: Model
-    rewrites: tuple[Rewrite, ...]
+    applied: tuple[AppliedRewrite, ...]
     facts: Mapping[str, TensorFacts]
-    unknown: Mapping[str, str]
+    unknown_shapes: Mapping[str, str]
 
 
-def walk(model: Model, world: World) -> Walked:
-    """Visit all nodes of the main graph, which must be in order."""
-    visit = _Visit(model, world)
-    visit.all()
-    return Walked(visit.result(), tuple(visit.rewrites), visit.facts, visit.unknown)
+def walk(model: Model, context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) -> WalkResult:
+    """Rewrite all nodes of the main graph, which must be in order of execution."""
+    rules = context.active_rules
+    calls = Calls(model, rules.edition, strict=rules.strict, beyond_edition=True)
+    state = _Rewriting(model, context, tuple(rewrites))
+    found = interpret(model, FactsDomain(rules), calls, transformer=state, main_only=True)
+    facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
+    return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
 
 
 @dataclass
-class _Visit:
+class _Rewriting:
+    """What the interpreter asks at each node; what is known and made so far.
+
+    `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far.
+    """
+
     model: Model
-    world: World
-    facts: dict[str, TensorFacts] = field(default_factory=dict)
+    context: RewriteContext
+    rewrites: tuple[Rewrite[NodeRewriting], ...]
+    visible: dict[str, None] = field(default_factory=dict)
     constants: dict[str, Tensor] = field(default_factory=dict)
-    unknown: dict[str, str] = field(default_factory=dict)
+    unknown_shapes: dict[str, str] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     added: list[Tensor] = field(default_factory=list)
     same: dict[str, str] = field(default_factory=dict)
-    rewrites: list[Rewrite] = field(default_factory=list)
+    applied: list[AppliedRewrite] = field(default_factory=list)
+    rewritten: Counter[int] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        for value in self.graph.inputs:
+            self.visible[value.name] = None
+            unknown = first_unknown(declared_facts(value.type).shape)
+            if unknown is not None:
+                self.unknown_shapes[value.name] = _undeclared(value.name, unknown)
+        for tensor in self.graph.initializers:
+            self.visible[tensor.name], self.constants[tensor.name] = None, tensor
 
     @property
     def graph(self) -> Graph:
@@ -62,11 +89,8 @@ class _Visit:
 
     @cached_property
     def taken(self) -> set[str]:
-        return naming.own_names(self.graph)
-
-    @cached_property
-    def declared(self) -> Mapping[str, Type]:
-        return Scope("graph", self.graph, {}).declared
+        """Names that new values must not have."""
+        return value_names.names_in(self.graph)
 
     @cached_property
     def graph_outputs(self) -> frozenset[str]:
@@ -74,167 +98,151 @@ class _Visit:
 
     @cached_property
     def used(self) -> frozenset[str]:
-        """The values something uses, in the model as it came."""
+        """The values that something uses, in the model before the walk."""
         nodes = self.graph.nodes
         found = {name for node in nodes for name in (*node.inputs, *captured(node))}
         return frozenset(found | self.graph_outputs)
 
     @cached_property
-    def rewriters(self) -> tuple[ModuleType, ...]:
-        return tuple(filter(self.world.makes, modules("each_node")))
-
-    @cached_property
-    def produced(self) -> set[str]:
-        """The outputs of nodes that may get another name: those that are no graph output."""
+    def renamable(self) -> set[str]:
+        """The outputs of nodes that may get another name: those that are not graph outputs."""
         return {name for node in self.graph.nodes for name in node.outputs} - self.graph_outputs
 
-    def all(self) -> None:
-        for value in self.graph.inputs:
-            self.facts[value.name] = known = declared_facts(value.type)
-            unknown = first_unknown(known.shape)
-            if unknown is not None:
-                self.unknown[value.name] = _asked(value.name, unknown)
-        for tensor in self.graph.initializers:
-            self._constant(tensor)
-        waiting = deque(enumerate(self.graph.nodes))
-        while waiting:
-            index, node = waiting.popleft()
-            waiting.extendleft((index, each) for each in reversed(self._visit(index, node)))
+    # What the interpreter calls
 
-    def _constant(self, tensor: Tensor) -> None:
-        self.facts[tensor.name], self.constants[tensor.name] = constant_facts(tensor), tensor
+    def before(self, node: Node) -> Node:
+        """The node with the values that its inputs and outputs have become."""
+        return value_names.renamed(node, self.same, outputs=True)
 
-    def _visit(self, index: int, node: Node) -> tuple[Node, ...]:
-        """Rewrite a node until nothing applies; what several nodes take its place is to be visited next."""
-        for _ in range(ROUNDS):
-            node = naming.renamed(node, self.same, outputs=True)
-            site = self._look(node)
-            made = next(self._changes(site), None)
-            if made is None:
-                self._keep(site)
-                return ()
-            module, change = self._unique(*made, node)
-            self._record(module, change, site, index)
-            for tensor in change.constants:
-                self._constant(tensor)
-                self.added.append(tensor)
-                self.produced.discard(tensor.name)
-            self._join(change.same)
-            if len(change.nodes) != 1:
-                return change.nodes
-            node = change.nodes[0]
-        raise AssertionError(f"the rewrites of {node.operator} do not come to an end")
+    def after(
+        self, visit: Visit[TensorFacts, SubjectResults], place: Place[TensorFacts, SubjectResults]
+    ) -> tuple[Node, ...] | None:
+        """The nodes that the first rewrite which applies puts in the place of a node."""
+        site, index = self._site(visit, place), visit.position
+        found = self._first_replacement(site)
+        if found is None:
+            self._keep(site, place)
+            return None
+        rewrite, replacement = found[0], self._with_unique_names(found[1], site.node)
+        self.rewritten[index] += 1
+        if self.rewritten[index] > MAX_REWRITES_OF_NODE * (1 + len(replacement.nodes)):
+            raise AssertionError(f"the rewrites of {site.node.operator} do not terminate")
+        self._record(rewrite, replacement, site, index)
+        for tensor in replacement.constants:
+            self.visible[tensor.name], self.constants[tensor.name] = None, tensor
+            place.define(tensor.name, constant_facts(tensor))
+            self.added.append(tensor)
+            self.renamable.discard(tensor.name)
+        self._join(replacement.same, place)
+        return replacement.nodes
 
-    def _look(self, node: Node) -> Site:
-        inputs = [self.facts.get(name, NOTHING_STATED) if name else None for name in node.inputs]
-        declared = [declared_facts(self.declared.get(name, NOT_STATED)) for name in node.outputs]
-        return look(self.world, node, inputs, declared, self.constants, self.used, self.facts.keys())
+    def _site(self, visit: Visit[TensorFacts, SubjectResults], place: Place[TensorFacts, SubjectResults]) -> Site:
+        outputs = [each or NOTHING_STATED for each in place.values(visit.outputs)]
+        declared = [place.declared(name) or NOTHING_STATED for name in visit.node.outputs]
+        inputs = place.values(visit.inputs)
+        return site_of(self.context, visit, inputs, outputs, declared, self.constants, self.used, self.visible.keys())
 
-    def _changes(self, site: Site) -> Iterator[tuple[ModuleType, Change]]:
-        for module in self.rewriters:
-            if site.invalid and not any(serves(module, slug) for slug in site.invalid):
-                continue
-            change = module.rewrite(site)
-            if change is not None and self._possible(change):
-                yield module, change
+    def _first_replacement(self, site: Site) -> tuple[Rewrite[NodeRewriting], Replacement] | None:
+        for rewrite in self.rewrites:
+            replacement = rewrite.apply(site) if rewrite.triggered_at(site) else None
+            if replacement is not None and self._keeps_graph_outputs(replacement):
+                return rewrite, replacement
+        return None
 
-    def _possible(self, change: Change) -> bool:
-        """An output of the graph keeps its name: what takes its place must be free to get that name."""
-        free = self.produced | {name for node in change.nodes for name in node.outputs}
-        kept = [new for old, new in change.same if old in self.graph_outputs]
-        constants = [tensor.name for tensor in change.constants]
+    def _keeps_graph_outputs(self, replacement: Replacement) -> bool:
+        """Whether every graph output keeps its name: what takes its place must be free to get that name."""
+        free = self.renamable | {name for node in replacement.nodes for name in node.outputs}
+        kept = [new for old, new in replacement.same if old in self.graph_outputs]
+        constants = [tensor.name for tensor in replacement.constants]
         return free.issuperset(kept) and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
 
-    def _join(self, same: Iterable[tuple[str, str]]) -> None:
+    def _join(self, same: Iterable[tuple[str, str]], place: Place[TensorFacts, SubjectResults]) -> None:
         for old, new in same:
-            if old in self.graph_outputs:  # the other way round: what is kept gets the name of the output
+            if old in self.graph_outputs:  # the other way round: the kept value gets the name of the graph output
                 self._rename(new, old)
+                place.rename(new, old)
             else:
                 self.same[old] = new
 
     def _rename(self, old: str, new: str) -> None:
         names = {old: new}
-        self.nodes = [naming.renamed(node, names, outputs=True) for node in self.nodes]
+        self.nodes = [value_names.renamed(node, names, outputs=True) for node in self.nodes]
         self.same = {name: names.get(other, other) for name, other in self.same.items()} | names
-        for known in (self.facts, self.constants, self.unknown):
+        for known in (self.visible, self.constants, self.unknown_shapes):
             _move(known, old, new)
-        self.produced.discard(old)
+        self.renamable.discard(old)
 
-    def _unique(self, pair_module: ModuleType, change: Change, node: Node) -> tuple[ModuleType, Change]:
-        """The change with names of its own for what it adds."""
-        made = [tensor.name for tensor in change.constants]
-        made += [name for each in change.nodes for name in each.outputs]
-        new = [name for name in dict.fromkeys(made) if name and name not in node.outputs]
-        names = {name: naming.fresh(name, self.taken) for name in new}
-        self.produced.update(names.values())
-        constants = tuple(replace(each, name=names.get(each.name, each.name)) for each in change.constants)
-        nodes = tuple(naming.renamed(each, names, outputs=True) for each in change.nodes)
-        same = tuple((old, names.get(name, name)) for old, name in change.same)
-        return pair_module, replace(change, constants=constants, nodes=nodes, same=same)
+    def _with_unique_names(self, replacement: Replacement, node: Node) -> Replacement:
+        """The replacement with unused names for the values it adds."""
+        defined = [tensor.name for tensor in replacement.constants]
+        defined += [name for each in replacement.nodes for name in each.outputs]
+        new = [name for name in dict.fromkeys(defined) if name and name not in node.outputs]
+        names = {name: value_names.unused(name, self.taken) for name in new}
+        self.renamable.update(names.values())
+        constants = tuple(replace(each, name=names.get(each.name, each.name)) for each in replacement.constants)
+        nodes = tuple(value_names.renamed(each, names, outputs=True) for each in replacement.nodes)
+        same = tuple((old, names.get(name, name)) for old, name in replacement.same)
+        return replace(replacement, constants=constants, nodes=nodes, same=same)
 
-    def _record(self, module: ModuleType, change: Change, site: Site, index: int) -> None:
-        rules = change.rules or site.fails(module.RULES) or tuple(filter(self.world.wants, module.RULES))
+    def _record(self, rewrite: Rewrite[NodeRewriting], replacement: Replacement, site: Site, index: int) -> None:
+        rules = site.failing_of(*rewrite.rules) or tuple(filter(self.context.selects, rewrite.rules))
         node = self.graph.nodes[index]
-        where = Where(f"graph/node[{index}]", "node", node.name, node.operator, self.world.operator_set)
-        theorem = getattr(module, "THEOREM", "")
-        self.rewrites.append(
-            Rewrite(name_of(module), rules, where, change.before, change.after, theorem, change.changes)
-        )
+        where = Where(f"graph/node[{index}]", "node", node.name, node.operator, self.context.operator_set)
+        self.applied.append(rewrite.record(rules, where, replacement.before, replacement.after))
 
-    def _keep(self, site: Site) -> None:
+    def _keep(self, site: Site, place: Place[TensorFacts, SubjectResults]) -> None:
         node = site.node
         self.nodes.append(node)
         for name, facts in zip(node.outputs, site.outputs, strict=True):
             if name:
-                self.facts[name] = facts
+                self.visible[name] = None
+                place.define(name, facts)
                 if first_unknown(facts.shape) is not None:
-                    self.unknown[name] = self._why(site, facts)
+                    self.unknown_shapes[name] = self._why_unknown(site, facts)
         for attribute in node.attributes:
-            if isinstance(attribute.value, Tensor) and _gives(site):
+            if isinstance(attribute.value, Tensor) and _is_constant(site):
                 self.constants[node.outputs[0]] = replace(attribute.value, name=node.outputs[0])
 
-    def _why(self, site: Site, facts: TensorFacts) -> str:
+    def _why_unknown(self, site: Site, facts: TensorFacts) -> str:
         """Why the shape of an output is not known, as a sentence a person can act on."""
         node = site.node
         operator = escape(node.operator)
         if site.signature is None:
-            return f"no shape of {operator} is known to the catalogue; declare that of its outputs in value_info"
-        broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in _relied(site))
+            return (
+                f"sonnx cannot compute the output shape of {operator}; declare it in value_info "
+                "(onnx.shape_inference can)"
+            )
+        broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in _shape_rules(site))
         if broken:
-            return f"{operator} breaks {', '.join(broken)}, on which its shape rests"
-        for name in node.inputs:
-            if name in self.unknown:
-                return self.unknown[name]
-            unknown = first_unknown(self.facts.get(name, NOTHING_STATED).shape)
+            return f"the output shape of {operator} requires {', '.join(broken)}"
+        for name, given in zip(node.inputs, site.inputs, strict=True):
+            if name in self.unknown_shapes:
+                return self.unknown_shapes[name]
+            unknown = first_unknown((given or NOTHING_STATED).shape)
             if name and unknown is not None:
-                return _asked(name, unknown)
+                return _undeclared(name, unknown)
         unknown = first_unknown(facts.shape)
-        return f"the shape of {operator} depends on values: {unknown.reason}" if unknown else ""
+        return f"the output shape of {operator} depends on values: {unknown.reason}" if unknown else ""
 
-    def result(self) -> Model:
-        names = self.same
-        outputs = self.graph.outputs
-        initializers = (*self.graph.initializers, *self.added)
-        info = tuple(value for value in self.graph.value_info if value.name not in names)
+    def rewritten_model(self) -> Model:
         graph = replace(
             self.graph,
-            nodes=tuple(naming.renamed(node, names) for node in self.nodes),
-            initializers=initializers,
-            value_info=info,
-            outputs=outputs,
+            nodes=tuple(value_names.renamed(node, self.same) for node in self.nodes),
+            initializers=(*self.graph.initializers, *self.added),
+            value_info=tuple(value for value in self.graph.value_info if value.name not in self.same),
         )
         return replace(self.model, graph=graph)
 
 
-def _asked(name: str, unknown: Unknown) -> str:
+def _undeclared(name: str, unknown: Unknown) -> str:
     """What to do about a dimension of a value that nothing computes."""
     if unknown.symbol:
-        return f"of {quote(name)} {unknown.reason}; give it a number by --bind {escape(unknown.symbol)}=…"
-    return f"of {quote(name)} {unknown.reason}; declare it in the model"
+        return f"{quote(name)}: {unknown.reason}; set it with --bind {escape(unknown.symbol)}=…"
+    return f"{quote(name)}: {unknown.reason}; declare it in the model"
 
 
-def _relied(site: Site) -> set[str]:
-    """The rules the shapes of a node rest on."""
+def _shape_rules(site: Site) -> set[str]:
+    """The rules without which the shapes of the outputs are not defined."""
     return {name for output in site.signature.outputs for name in output.relies} if site.signature else set()
 
 
@@ -243,7 +251,7 @@ def _move(known: dict[str, Any], old: str, new: str) -> None:
         known[new] = known.pop(old)
 
 
-def _gives(site: Site) -> bool:
-    """Whether the node gives a tensor it holds."""
+def _is_constant(site: Site) -> bool:
+    """Whether the only output of the node is a tensor that it holds."""
     made = site.signature
     return made is not None and bool(made.outputs) and bool(made.outputs[0].constant) and len(site.node.outputs) == 1

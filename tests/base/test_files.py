@@ -42,6 +42,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         assert (tmp_path / "folder/report").read_text() == content
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
         write_whole(tmp_path, "content")

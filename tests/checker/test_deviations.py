@@ -1,4 +1,4 @@
-"""Deviations justify exactly what they name, and a record that does not do what it says fails."""
+"""Deviations justify exactly what they name, and a record that does not match its findings fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ g (float[2, 3] a, float[N] s) => (int64[2] y, float[N] t, int64[2] z)
   t = Max(s)
   z = ArgMax <axis = -1, keepdims = 0, select_last_index = 0> (a) }"""
 """Fails at node 0 no-default-values twice; at nodes 0 and 2 ArgMax.axis-not-negative; s and t explicit-shape; at node 0
-the shape of y, which ONNX itself asks for."""
+the shape of y, a rule of ONNX itself."""
 
 
 def model(text: str = TEXT) -> bytes:
@@ -117,7 +117,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_record_that_does_not_do_what_it_says_fails_and_justifies_nothing(tmp_path: Path, name: str) -> None:
+def test_a_record_that_does_not_match_its_findings_fails_and_justifies_nothing(tmp_path: Path, name: str) -> None:
     text, rules = WRONG[name]
     report = judged(tmp_path, text)
     assert failures(report).keys() == rules
@@ -148,7 +148,7 @@ def test_error_conditions_cannot_be_waived(tmp_path: Path) -> None:
     assert failures(report) == {"deviation.permitted": "Max.broadcastable is an error condition of the profile"}
 
 
-def test_a_restriction_that_is_also_no_valid_onnx_cannot_be_waived(tmp_path: Path) -> None:
+def test_a_failed_restriction_that_also_breaks_onnx_cannot_be_waived(tmp_path: Path) -> None:
     """float8 is outside the profile for Max, and outside ONNX's own list too."""
     text = '<ir_version: 10, opset_import: ["" : 13]> g (float8e5m2[2] a) => (float8e5m2[2] y) { y = Max(a) }'
     source = model(text)
@@ -159,7 +159,7 @@ def test_a_restriction_that_is_also_no_valid_onnx_cannot_be_waived(tmp_path: Pat
     assert failures(report).keys() == {"deviation.permitted"}
 
 
-def test_open_answers_cannot_be_waived(tmp_path: Path) -> None:
+def test_undecided_results_cannot_be_waived(tmp_path: Path) -> None:
     """Max.Y-shape is undecided at a node whose dimension is a symbol, and stays so when the symbol is accepted."""
     text = '<ir_version: 10, opset_import: ["" : 13]> g (float[N] a, float[M] b) => (float[K] y) { y = Max(a, b) }'
     source = model(text)
@@ -174,13 +174,13 @@ def test_open_answers_cannot_be_waived(tmp_path: Path) -> None:
     assert judged(tmp_path, shapes, waived, source=source).exit_code() != 0
 
 
-def test_an_accepted_operator_is_said_to_be_unjudged(tmp_path: Path) -> None:
+def test_an_accepted_operator_gets_a_note(tmp_path: Path) -> None:
     text = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Identity(a) }'
     source = model(text)
     digest = f'"{hashlib.sha256(source).hexdigest()}"'
     report = judged(tmp_path, record("operator-in-profile", ("graph/node[0]",), model=digest), source=source)
     assert report.verdict is Verdict.DEVIATED
-    assert any("1 of them are deviated from" in note for note in report.notes)
+    assert any("1 node outside it, accepted by deviations" in note for note in report.notes)
 
 
 # ------------------------------------------------------------------ the file
@@ -208,7 +208,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_file_is_misuse(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_malformed_file_is_a_usage_error(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "d.toml").write_text(MALFORMED[name], "utf-8")
     (tmp_path / "m.onnx").write_bytes(model())
     assert run(["check", str(tmp_path / "m.onnx"), "--deviations", str(tmp_path / "d.toml")]) == 2
@@ -283,14 +283,14 @@ def test_sarif_suppresses_what_is_deviated(folder: Path, printed: Any) -> None:
     assert [each["partialFingerprints"] for each in results] == [each["partialFingerprints"] for each in plain_run]
 
 
-def test_records_of_several_models_stand_in_one_file(folder: Path) -> None:
+def test_one_file_has_records_of_several_models(folder: Path) -> None:
     assert run(["check", "fine.onnx"]) == 0
     assert run(["check", "fine.onnx", *WITH]) == 1, "the record is about no model of the run"
     reports = [sonnx.check("fine.onnx"), sonnx.check("m.onnx")]
     assert run(["check", "fine.onnx", "m.onnx", *WITH]) == max(report.exit_code() for report in reports)
 
 
-def test_a_day_without_deviations_and_a_choice_of_rules_with_them_are_misuse(folder: Path) -> None:
+def test_a_date_without_deviations_and_a_selection_with_them_are_usage_errors(folder: Path) -> None:
     assert run(["check", "m.onnx", "--date", "2026-11-20"]) == 2
     assert run(["check", "m.onnx", *WITH, "--select", "Max"]) == 2
     for day in ("tomorrow", "20261120", "2026-W01-1"):

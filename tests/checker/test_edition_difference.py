@@ -57,7 +57,7 @@ def test_what_the_drafts_changed() -> None:
     assert "Softmax" not in changed
 
 
-def test_models_are_judged_as_the_check_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdicts_are_those_of_the_check(capsys: pytest.CaptureFixture[str]) -> None:
     conforming = str(ROOT / "examples" / "conforming.onnx")
     code = run(["diff-edition", "2025-10", "2026-11", EXPORTED, conforming, "--format", "json"])
     document = json.loads(capsys.readouterr().out)

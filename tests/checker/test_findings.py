@@ -64,8 +64,8 @@ def test_an_absence_means_a_formula_where_the_model_does_not_determine_it() -> N
 
 
 @pytest.mark.parametrize(("edition", "number"), [("2025-10", 0), ("2025-11", 0), ("2026-08", 2), (None, 2)])
-def test_what_no_file_can_be_judged_by_is_said(edition: str | None, number: int) -> None:
+def test_demands_that_cannot_be_checked_are_notes(edition: str | None, number: int) -> None:
     model = onnx.parser.parse_model(HEAD + "(float[2] a) => (float[2] y) { y = Max(a) }").SerializeToString()
     found = sonnx.check(model, edition)
     assert found.verdict is Verdict.PASS
-    assert sum(note.startswith("not judged: ") for note in found.notes) == number
+    assert sum(note.startswith("not checked: ") for note in found.notes) == number

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 
 import onnx
@@ -19,6 +17,7 @@ from sonnx.model.reader import read
 from sonnx.model.scopes import scopes
 from sonnx.profile.cases import cases
 from sonnx.profile.catalogue import editions, general_rules, graph_rules
+from tests.support.invariants import BAD, GOOD, INDEPENDENT, harmless, one_sentence
 
 ALL = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
 
@@ -100,18 +99,6 @@ def test_names_of_values_do_not_matter(case):
     assert numbers(sonnx.check(data)) == numbers(sonnx.check(other))
 
 
-INDEPENDENT = """
-<ir_version: 10, opset_import: ["" : 13]>
-many (float[2] a, float[3] b, float[0] c, float[1] d) => (float[2] p, float[3] q, float[3] r, float[0] s, int64[1] t) {
-  p = Max(a)
-  q = Max(b)
-  r = Max(a, b)
-  s = Max(c, d)
-  t = ArgMax <axis = 0, keepdims = 2, select_last_index = 0> (a)
-}
-"""
-
-
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(st.permutations(range(5)))
 def test_the_order_of_independent_nodes_does_not_matter(order):
@@ -146,10 +133,6 @@ def shown(report: Report):
     yield from report.notes
 
 
-def harmless(text: str) -> bool:
-    return all(unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for sign in text)
-
-
 @ALL
 def test_messages_print(case):
     for edition in ("2025-10", "2026-11"):
@@ -157,48 +140,6 @@ def test_messages_print(case):
 
 
 # ------------------------------------------------------------------ bad input
-
-
-def field(number: int, content: bytes) -> bytes:
-    """A length-delimited protobuf field."""
-    size, length = bytearray(), len(content)
-    while length > 127:
-        size.append(length & 127 | 128)
-        length >>= 7
-    return bytes([number << 3 | 2, *size, length]) + content
-
-
-def nested(levels: int) -> bytes:
-    """If in If in If …, written by hand, because protobuf refuses to write what it does not read."""
-    graph = field(2, b"g")
-    for _ in range(levels):
-        attribute = field(1, b"then_branch") + field(6, graph) + b"\xa0\x01\x05"
-        graph = field(1, field(4, b"If") + field(5, attribute)) + field(2, b"g")
-    return b"\x08\x0a" + field(7, graph)
-
-
-GOOD = onnx.parser.parse_model(INDEPENDENT).SerializeToString()
-BAD = {
-    "empty": b"",
-    "no protobuf": b"\xff" * 40,
-    "a truncated model": GOOD[:-7],
-    "a model without its last byte": GOOD[:-1],
-    "text": b"hello, world\n",
-    "JSON": b'{"graph": {}}',
-    "HTML": b"<!DOCTYPE html><html></html>",
-    "a ZIP archive": b"PK\x03\x04" + b"\0" * 40,
-    "gzip": b"\x1f\x8b\x08\0" + b"\0" * 40,
-    "a pickle": b"\x80\x02}q\0.",
-    "a NumPy array": b"\x93NUMPY\x01\0",
-    "a Git LFS pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
-    "a tensor": onnx.helper.make_tensor("w", 1, [2], [1.0, 2.0]).SerializeToString(),
-    "a graph": onnx.parser.parse_graph("g (float[2] a) => (float[2] y) { y = Max(a) }").SerializeToString(),
-    "no graph": onnx.ModelProto(ir_version=10).SerializeToString(),
-    "nested too deep": nested(60),
-    "zeros": b"\0" * 100,
-    "a group that never ends": b"\x0b" * 300,
-    "an overlong number": b"\x08" + b"\xff" * 12,
-}
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
@@ -209,10 +150,6 @@ def test_bad_bytes_are_unreadable(data, tmp_path):
         with pytest.raises(sonnx.Unreadable) as said:
             sonnx.check(source)
         assert one_sentence(str(said.value))
-
-
-def one_sentence(text: str) -> bool:
-    return bool(text) and harmless(text) and len(text) < 400 and not re.search(r"Traceback|\.py", text)
 
 
 def test_no_file_and_no_model(tmp_path):

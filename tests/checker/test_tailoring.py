@@ -177,10 +177,10 @@ REFUSED = {
     "an unknown key": (HEAD + "smallest = 3\nstrict_versions = true", "unknown smallest"),
     "an unknown limit": (HEAD + "[largest]\nwidth = 3", "unknown width"),
     "a negative limit": (HEAD + "[largest]\nrank = -1", "negative"),
-    "a limit in quotes": (HEAD + '[largest]\nrank = "4"', "not of kind int"),
-    "a limit that is true": (HEAD + "[largest]\nrank = true", "not of kind int"),
-    "a version that is no number": (HEAD + 'operator_sets = ["13"]', "no list of versions"),
-    "a rule that is no rule": (
+    "a limit in quotes": (HEAD + '[largest]\nrank = "4"', "not of type int"),
+    "a limit that is true": (HEAD + "[largest]\nrank = true", "not of type int"),
+    "a version that is not a number": (HEAD + 'operator_sets = ["13"]', "not a list of versions"),
+    "a rule that is not a rule": (
         HEAD + '[[rule]]\nname = "x"\nrequire = "value.rank >"\nstatement = "s"\nremedy = "r"\nbecause = "b"',
         "rule[0].require",
     ),
@@ -190,19 +190,19 @@ REFUSED = {
     ),
     "a rule that is a number": (
         HEAD + '[[rule]]\nname = "x"\nrequire = "value.rank"\nstatement = "s"\nremedy = "r"\nbecause = "b"',
-        "no condition",
+        "not a condition",
     ),
-    "a number of thousands of digits": (HEAD + f"[largest]\nrank = 1{'0' * 9000}", "people write"),
+    "a number of thousands of digits": (HEAD + f"[largest]\nrank = 1{'0' * 9000}", "too long"),
     "tables nested too deep": (HEAD + "operators = " + "[" * 5000, "t.toml"),
     "the name of a limit": (
         HEAD + '[[rule]]\nname = "rank"\nrequire = "true"\nstatement = "s"\nremedy = "r"\nbecause = "b"',
-        "no free name",
+        "not an unused name",
     ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_would_widen_or_is_malformed_is_misuse(
+def test_what_would_widen_or_is_malformed_is_a_usage_error(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, reason = REFUSED[name]

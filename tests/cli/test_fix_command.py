@@ -1,4 +1,4 @@
-"""`sonnx fix` as its users meet it: what is written and printed, bad input, and that it stands apart."""
+"""`sonnx fix`: what is written and printed, bad input, and that no other command loads the rewriter."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -16,10 +17,11 @@ import pytest
 from onnx import helper
 
 from sonnx.cli.main import run
-from sonnx.prover import driver
-from sonnx.rewriter import validation
+from sonnx.proofs import registry
+from sonnx.rewriter import passes, validation
 from sonnx.rewriter.fix import fix
-from sonnx.rewriter.rewrite import every_kind
+from sonnx.rewriter.passes import every_rewrite
+from sonnx.rewriter.rewrite import Replacement
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = """<ir_version: 8, opset_import: ["" : 13]> g (float[N, 3] a, float[3] b) => (float[N, 3] y) {
@@ -63,11 +65,11 @@ def test_the_output_conforms_and_the_original_stays(model, capsys):
     assert sorted(path.name for path in model.parent.iterdir()) == ["model.onnx", "out.onnx"]
 
 
-def test_a_symbol_that_is_not_bound_is_left_with_the_option_that_binds_it(model, capsys):
+def test_a_symbol_without_a_number_remains_with_the_option_that_binds_it(model, capsys):
     assert run(["fix", "model.onnx", "--output", "out.onnx"]) == 1
     printed = capsys.readouterr().out
     assert "--bind N=…" in printed
-    assert "not validated: no values can be made for 'a'" in printed
+    assert "not validated: no values can be generated for 'a'" in printed
 
 
 def test_dry_run_writes_nothing(model, capsys):
@@ -83,7 +85,7 @@ def test_the_record_ties_the_output_to_the_original(model, capsys):
     assert json.loads(capsys.readouterr().out) == record
     assert record["original"]["sha256"] == sha256(model)
     assert record["rewritten"]["sha256"] == sha256(Path("out.onnx"))
-    assert {each["kind"] for each in record["rewrites"]} <= every_kind().keys() | {"bound-symbol"}
+    assert {each["kind"] for each in record["rewrites"]} <= every_rewrite().keys() | {"bound-symbol"}
     assert all(each["before"] != each["after"] for each in record["rewrites"])
     assert record["validation"]["done"]
     assert record["left"] == []
@@ -99,7 +101,7 @@ def test_what_is_not_validated_is_said(model, capsys):
     assert run(["fix", "model.onnx", "--output", "out.onnx", "--bind", "N=2"]) == 1
     printed = capsys.readouterr().out
     assert "not validated: " in printed
-    assert "no shape of LayerNormalization is known to the catalogue" in printed
+    assert "sonnx cannot compute the output shape of LayerNormalization" in printed
     made.graph.value_info.append(helper.make_tensor_value_info("n", 1, ["N", 3]))
     model.write_bytes(made.SerializeToString())
     run(["fix", "model.onnx", "--dry-run", "--bind", "N=2", "--report", "record.json", "--format", "json"])
@@ -110,7 +112,7 @@ def test_what_is_not_validated_is_said(model, capsys):
 
 def test_no_samples_no_claim(model, capsys):
     run(["fix", "model.onnx", "--dry-run", "--bind", "N=2", "--samples", "0"])
-    assert "not validated: no inputs were asked for" in capsys.readouterr().out
+    assert "not validated: no sample inputs were requested" in capsys.readouterr().out
 
 
 def test_all_rewrites_are_printed_when_asked_for(tmp_path, monkeypatch, capsys):
@@ -146,7 +148,7 @@ def refused(capsys, *arguments: str) -> str:
 
 def test_an_output_that_exists(model, capsys):
     Path("out.onnx").write_text("kept")
-    assert "--force" in refused(capsys, "model.onnx", "--output", "out.onnx")
+    assert "--force overwrites it" in refused(capsys, "model.onnx", "--output", "out.onnx")
     assert run(["fix", "model.onnx", "--output", "out.onnx", "--bind", "N=2", "--force"]) == 0
     assert Path("out.onnx").read_bytes() != b"kept"
 
@@ -195,13 +197,13 @@ def test_values_outside_the_file(model, capsys):
     tensor.external_data.add(key="location", value="weights.bin")
     model.write_bytes(made.SerializeToString())
     said = refused(capsys, "model.onnx", "--output", "out.onnx")
-    assert "the values of 'w' stand in another file ('weights.bin')" in said
+    assert "the values of 'w' are in another file ('weights.bin')" in said
     sparse = made.graph.sparse_initializer.add(dims=[9])
     sparse.values.CopyFrom(tensor)
     sparse.values.name = "s"
     del made.graph.initializer[:]
     model.write_bytes(made.SerializeToString())
-    assert "the values of 's' stand in another file" in refused(capsys, "model.onnx", "--output", "out.onnx")
+    assert "the values of 's' are in another file" in refused(capsys, "model.onnx", "--output", "out.onnx")
 
 
 def broken(made: onnx.ModelProto, kind: str) -> None:
@@ -228,7 +230,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_what_would_not_survive_writing_is_refused(model, capsys, kind):
-    """Writing must mend nothing in silence."""
+    """Writing must not remove a finding silently."""
     made = onnx.ModelProto.FromString(model.read_bytes())
     broken(made, kind)
     data = made.SerializeToString()
@@ -241,14 +243,14 @@ def test_what_would_not_survive_writing_is_refused(model, capsys, kind):
 
 
 def test_a_difference_is_a_defect_and_nothing_is_written(model, monkeypatch):
-    """The comparison is not for show: a rewrite that changes a value is found, and stops everything."""
-    from sonnx.rewriter.each_node import negative_axis
+    """A rewrite that changes a value is found by the comparison, and stops everything."""
 
     def wrong(site):
-        fails = site.node.operator == "Softmax" and site.fails(negative_axis.RULES)
-        return negative_axis._written(site, site.signature.attributes[0], 0) if fails else None
+        axis = replace(site.node.attributes[0], value=0)
+        return Replacement((replace(site.node, attributes=(axis,)),), "axis=-1", "axis=0")
 
-    monkeypatch.setattr(negative_axis, "rewrite", wrong)
+    rewrites = [replace(each, apply=wrong) if each.name == "negative-axis" else each for each in passes.NODE_REWRITES]
+    monkeypatch.setattr(passes, "NODE_REWRITES", tuple(rewrites))
     with pytest.raises(validation.Differs, match="the output y differs"):
         run(["fix", "model.onnx", "--output", "out.onnx", "--bind", "N=2"])
     assert [path.name for path in model.parent.iterdir()] == ["model.onnx"]
@@ -270,19 +272,24 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def test_nothing_that_judges_imports_it():
-    """Only the command may, and only when it is given."""
+def test_only_the_public_function_and_the_evidence_pack_import_it():
+    """The pack reads the record; the public function imports the rewriter only when it is called."""
     files = [path for folder in ("sonnx", "proofs") for path in (ROOT / folder).rglob("*.py")]
-    outside = [path for path in files if not path.is_relative_to(ROOT / "sonnx" / "fix")]
+    outside = [path for path in files if not path.is_relative_to(ROOT / "sonnx" / "rewriter")]
     users = {
-        path.relative_to(ROOT / "sonnx").as_posix()
+        path.relative_to(ROOT / "sonnx").as_posix() if path.is_relative_to(ROOT / "sonnx") else str(path): {
+            name for name in imported(path) if name.startswith("sonnx.rewriter")
+        }
         for path in outside
-        if any(f"{name}.".startswith("sonnx.rewriter.") for name in imported(path))
     }
-    assert users == {"commands/fix.py"}
-    tree = ast.parse((ROOT / "sonnx" / "commands" / "fix.py").read_text("utf-8"))
-    top = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
-    assert not any(name and name.startswith("sonnx.rewriter") for name in top)
+    users = {path: names for path, names in users.items() if names}
+    public, evidence = {"__init__.py", "api.py", "cli/commands/fix.py"}, {"evidence/pack.py", "evidence/pack_parts.py"}
+    assert users.keys() == public | evidence
+    assert all("fix_record" in " ".join(users[path]) for path in evidence)
+    for path in public:
+        tree = ast.parse((ROOT / "sonnx" / path).read_text("utf-8"))
+        top = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+        assert not any(name and name.startswith("sonnx.rewriter.") for name in top)
 
 
 @pytest.mark.parametrize("arguments", [["check", "model.onnx"], ["rules"], ["explain", "Max"], ["prove", "--list"]])
@@ -296,8 +303,8 @@ def test_no_other_command_loads_it(model, arguments):
 
 
 def test_theorems_that_are_named_exist():
-    known = {theorem.id for theorem in driver.theorems()}
-    named = {module.THEOREM for module in every_kind().values() if hasattr(module, "THEOREM")}
+    known = {theorem.id for theorem in registry.theorems()}
+    named = {rewrite.theorem for rewrite in every_rewrite().values()} - {""}
     assert named
     assert named <= known
 
@@ -311,5 +318,5 @@ def test_weights_are_copied_bit_by_bit():
     text = '<ir_version: 10, opset_import: ["" : 13]> g (float[4] a) => (float[4] y) { y = Max(a, w) }'
     made = onnx.parser.parse_model(text)
     made.graph.initializer.add(name="w", data_type=1, dims=[4], raw_data=patterns)
-    found = onnx.ModelProto.FromString(fix(made.SerializeToString()).data)
+    found = onnx.ModelProto.FromString(fix(made.SerializeToString()).model_bytes())
     assert found.graph.initializer[0].raw_data == patterns

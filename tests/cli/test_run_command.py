@@ -13,7 +13,7 @@ import numpy
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx.cli.commands import run as run_files
+from sonnx.cli.commands import run as run_command
 from sonnx.cli.main import run
 from sonnx.executor import tensor_files
 from sonnx.executor.distance import first_difference
@@ -163,19 +163,19 @@ def test_differences_of_rank_0_and_of_integers():
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        ("max.onnx", 2, "the call lacks 'a', 'b'; the model asks for 'a', 'b'"),
+        ("max.onnx", 2, "missing inputs: 'a', 'b'; the model takes 'a', 'b'"),
         ("max.onnx --input both.npz --input b=b.npz", 2, "the input 'b' is given twice"),
         ("max.onnx --input a=a.npy --input b=float.npy", 2, "'b' is of type float; the model declares bfloat16"),
         ("max.onnx --input a=none.npy", 2, "there is no file 'none.npy'"),
-        ("max.onnx --input a=.", 2, "'.' is no .npy, .npz or .pb file"),
+        ("max.onnx --input a=.", 2, "'.' is not a .npy, .npz or .pb file"),
         ("max.onnx --input a.npy", 2, "--input takes NAME=FILE or FILE.npz, not 'a.npy'"),
         ("max.onnx --input c=both.npz", 2, "'both.npz' has no array 'c'; it has 'a', 'b'"),
         ("max.onnx --input a=text.npy", 2, "'text.npy' cannot be read"),
         ("max.onnx --input a=short.npy", 2, "'short.npy' cannot be read"),
         ("max.onnx --input a=objects.npy", 2, "'objects.npy' cannot be read: Object arrays cannot be loaded"),
         ("max.onnx --input a=broken.npz", 2, "'broken.npz' cannot be read"),
-        ("max.onnx --input a=broken.pb", 2, "'broken.pb' holds no tensor"),
-        ("max.onnx --input a=empty.pb", 2, "'empty.pb' holds no tensor"),
+        ("max.onnx --input a=broken.pb", 2, "'broken.pb' does not hold a tensor"),
+        ("max.onnx --input a=empty.pb", 2, "'empty.pb' does not hold a tensor"),
         ("max.onnx --test-data nowhere", 2, "there is no folder 'nowhere'"),
         ("max.onnx --test-data . --input both.npz", 2, "the folder '.' has no output_*.pb"),
         ("max.onnx --edition 2099", 2, "there is no edition '2099'"),
@@ -230,7 +230,7 @@ def test_test_data_by_name_and_by_number(capsys):
     assert command("max.onnx --test-data test_data_set_0") == 0
     Path("test_data_set_0/input_7.pb").write_bytes(numpy_helper.from_array(B).SerializeToString())
     assert command("max.onnx --test-data test_data_set_0") == 2
-    assert "'test_data_set_0/input_7.pb' is none of the 2 inputs of the model" in capsys.readouterr().err
+    assert "'test_data_set_0/input_7.pb' does not belong to any of the 2 inputs of the model" in capsys.readouterr().err
 
 
 def test_elements_of_the_exact_path_are_reported(capsys):
@@ -239,7 +239,7 @@ def test_elements_of_the_exact_path_are_reported(capsys):
     numpy.save("b.npy", numpy.array([2, 0.5], "f4"))
     assert command("pow.onnx --input a=a.npy --input b=b.npy") == 0
     said = capsys.readouterr().out
-    assert "1 of 2 approximated elements took the exact path (Pow 1)" in said
+    assert "all values are exact to the last bit (1 of 2 took the slow exact path: Pow 1)" in said
     assert command("pow.onnx --input a=a.npy --input b=b.npy --report json") == 0
     data = json.loads(capsys.readouterr().out)
     assert data["approximated"]["operators"] == [{"operator": "Pow", "elements": 2, "exact_path": 1}]
@@ -289,7 +289,7 @@ def test_jobs_come_too_late_where_numpy_is_loaded(capsys):
 
 
 def test_progress_is_shown_on_a_terminal_and_wiped_away(monkeypatch, capsys):
-    monkeypatch.setattr(run_files, "QUIET", -1.0)
+    monkeypatch.setattr(run_command, "QUIET_SECONDS", -1.0)
     order = ["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz"]
     assert run(order) == 0
     assert capsys.readouterr().err == ""

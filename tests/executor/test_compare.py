@@ -228,7 +228,7 @@ def test_what_is_exact_is_identical():
         *((ACCUMULATED, name) for name in "tyi"),
     ]
     assert made.first_diverging is None
-    assert not list(made.broken(0, no_special=True))
+    assert not list(made.violations(0, no_special=True))
 
 
 def test_equal_inputs_show_the_node_that_is_wrong():
@@ -242,9 +242,10 @@ def test_equal_inputs_show_the_node_that_is_wrong():
     assert wrong == [(EQUAL, "t", 1), (ACCUMULATED, "t", 1)]
     assert made.first_diverging.place == "node 'first' (Max, graph/node[0])"
     assert (
-        next(iter(made.broken(0, no_special=False))).sentence == "t (on equal inputs) is up to 1 ulp away, more than 0"
+        next(iter(made.violations(0, no_special=False))).sentence
+        == "t (on equal inputs) is up to 1 ulp away, more than 0"
     )
-    assert not list(made.broken(1, no_special=True))
+    assert not list(made.violations(1, no_special=True))
 
 
 def test_a_node_the_runtime_refuses_is_reported_and_the_rest_goes_on():
@@ -253,8 +254,8 @@ def test_a_node_the_runtime_refuses_is_reported_and_the_rest_goes_on():
     assert rows[EQUAL, "i"].distance is None
     assert rows[EQUAL, "i"].failures == tuple(f"run {n}: ArgMax is not implemented" for n in (1, 2))
     assert rows[EQUAL, "y"].distance.elements == 16
-    assert "was not compared in every run" in next(made.broken(0, no_special=False)).sentence
-    assert not list(made.broken(None, no_special=False))
+    assert "was not compared in every run" in next(made.violations(0, no_special=False)).sentence
+    assert not list(made.violations(None, no_special=False))
 
 
 @pytest.mark.parametrize("name", ["onnxruntime", "reference"])

@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 from benchmarks.networks import light
-from sonnx.executor.executor import asked, run_model
+from sonnx.executor.executor import required_inputs, run_model
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import read
 
@@ -22,7 +22,10 @@ def rising(shape):
 @pytest.mark.parametrize("path", light(), ids=lambda path: path.stem)
 def test_network(path):
     model = read(path)
-    inputs = {value.name: rising([d if isinstance(d, int) else 1 for d in value.type.shape]) for value in asked(model)}
+    inputs = {
+        value.name: rising([d if isinstance(d, int) else 1 for d in value.type.shape])
+        for value in required_inputs(model)
+    }
     [found] = run_model(model, inputs, path, unchecked=True).values.values()
     [wanted] = read_file(path.with_name(f"{path.stem}_output_0.pb")).values()
     assert found.shape == wanted.shape

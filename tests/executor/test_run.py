@@ -1,8 +1,9 @@
-"""Running whole models: what is asked for, what is refused and in which words, what is returned."""
+"""Running whole models: which inputs they take, what is refused with which message, what is returned."""
 
 import struct
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import ml_dtypes
@@ -13,37 +14,15 @@ from onnx import AttributeProto, TensorProto, helper, numpy_helper
 import sonnx
 from sonnx.executor import executor
 from sonnx.executor.distance import first_difference
-from sonnx.executor.plan import program
-from sonnx.executor.preparation import Applier
+from sonnx.executor.plan import build_plan
+from sonnx.executor.preparation import NodePreparer
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS, format_of, patterns
-from tests.profile.test_seed_examples import CASES, EDITIONS, elements
-from tests.profile.test_seed_examples import model as example_model
+from tests.support.definitions import run_by_definitions
+from tests.support.models import FLOAT, INT64, MAX, VIOLATING, chain, graph, node_model
+from tests.support.seed_examples import CASES, EDITIONS, elements
+from tests.support.seed_examples import model as example_model
 
-FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
-ALL = {"keepdims": 0, "select_last_index": 0}
-
-
-def graph(nodes, inputs, outputs, *, operator_set=13, ir_version=8, initializers=(), info=()):
-    """A model from nodes; values are given as {name: (type, shape)}."""
-    declared = [
-        [helper.make_tensor_value_info(name, *each) for name, each in values.items()]
-        for values in (inputs, outputs, dict(info))
-    ]
-    made = helper.make_graph(nodes, "g", declared[0], declared[1], list(initializers), value_info=declared[2])
-    imports = [helper.make_opsetid("", operator_set)]
-    return helper.make_model(made, opset_imports=imports, ir_version=ir_version)
-
-
-def one(operator, inputs, output, *, operator_set=13, **attributes):
-    """A model of one node with inputs a, b, … and the output y."""
-    names = [chr(ord("a") + i) for i in range(len(inputs))]
-    node = helper.make_node(operator, names, ["y"], name="n", **attributes)
-    made = graph([node], dict(zip(names, inputs, strict=True)), {"y": output}, operator_set=operator_set)
-    return made.SerializeToString()
-
-
-MAX = one("Max", [(FLOAT, [2, 3]), (FLOAT, [3])], (FLOAT, [2, 3]))
 A, B = numpy.zeros((2, 3), "f4"), numpy.array([1, -1, numpy.nan], "f4")
 
 
@@ -74,15 +53,13 @@ def test_examples_of_the_texts(case, edition):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_definitions_without_kernels_give_the_same(case):
-    model = read(example_model(case).SerializeToString())
-    applier = Applier(executor._in_force("2025-11"), 13, conforming=False, plain=True)
     given = {f"x{m}": tensor(x) for m, x in enumerate(case["inputs"])}
-    found = executor.execute(program(model, applier, given))["y"]
+    found = run_by_definitions(example_model(case).SerializeToString(), given, "2025-11")["y"]
     assert first_difference(found, tensor(case["output"]), bits=True) is None
 
 
 def test_bfloat16_from_its_bits():
-    source = one("Max", [(TensorProto.BFLOAT16, [2])] * 2, (TensorProto.BFLOAT16, [2]))
+    source = node_model("Max", [(TensorProto.BFLOAT16, [2])] * 2, (TensorProto.BFLOAT16, [2]))
     a, b = (numpy.array(bits, "u2").view(ml_dtypes.bfloat16) for bits in ([0x8000, 0x7F81], [0x0000, 0x7FC0]))
     assert patterns(sonnx.run(source, {"a": a, "b": b})["y"]).tolist() == [0, 0x7F81]
 
@@ -95,7 +72,7 @@ def test_bfloat16_from_its_bits():
 def test_the_maximum_of_no_element(element, pattern):
     number = getattr(TensorProto, element.upper())
     inputs = [(number, [2, 0]), (INT64, [1])]
-    source = one("ReduceMax", inputs, (number, [2]), operator_set=20, keepdims=0, noop_with_empty_axes=0)
+    source = node_model("ReduceMax", inputs, (number, [2]), operator_set=20, keepdims=0, noop_with_empty_axes=0)
     given = {"a": numpy.zeros((2, 0), ELEMENTS[element]), "b": numpy.array([-1])}
     assert patterns(sonnx.run(source, given)["y"]).tolist() == [pattern] * 2
 
@@ -105,7 +82,7 @@ def test_the_maximum_of_no_element(element, pattern):
 )
 def test_zeros_of_argmax_by_edition(edition, first, last):
     for select, wanted in ((0, first), (1, last)):
-        source = one("ArgMax", [(FLOAT, [3])], (INT64, []), axis=0, keepdims=0, select_last_index=select)
+        source = node_model("ArgMax", [(FLOAT, [3])], (INT64, []), axis=0, keepdims=0, select_last_index=select)
         found = sonnx.run(source, {"a": numpy.array([-0.0, 0.0, -0.0], "f4")}, edition)
         assert found["y"].tolist() == wanted
         assert found["y"].shape == ()
@@ -114,36 +91,27 @@ def test_zeros_of_argmax_by_edition(edition, first, last):
 def test_argmax_selects_first_or_last_nan():
     row = numpy.array([1, numpy.nan, 5, numpy.nan, numpy.inf], "f4")
     for select, wanted in ((0, 1), (1, 3)):
-        source = one("ArgMax", [(FLOAT, [5])], (INT64, []), axis=0, keepdims=0, select_last_index=select)
+        source = node_model("ArgMax", [(FLOAT, [5])], (INT64, []), axis=0, keepdims=0, select_last_index=select)
         assert sonnx.run(source, {"a": row})["y"] == wanted
 
 
 def test_many_inputs_and_rank_0():
-    many = one("Max", [(INT64, [])] * 20, (INT64, []))
+    many = node_model("Max", [(INT64, [])] * 20, (INT64, []))
     given = {chr(ord("a") + i): numpy.array((7 * i) % 20) for i in range(20)}
     assert sonnx.run(many, given)["y"] == 19
 
 
-# ------------------------------------------------------------------ programs
+# ------------------------------------------------------------------ plans
 
 
-def chain(count, shape=(4,)):
-    nodes = [
-        helper.make_node("Max", [f"v{i}" if i else "a", "b"], [f"v{i + 1}" if i < count - 1 else "y"])
-        for i in range(count)
-    ]
-    info = {f"v{i}": (FLOAT, shape) for i in range(1, count)}
-    return graph(nodes, {"a": (FLOAT, shape), "b": (FLOAT, shape)}, {"y": (FLOAT, shape)}, info=info)
-
-
-def prepared(model, given, **options):
-    applier = Applier(executor._in_force(None), 13, conforming=False)
-    return program(read(model.SerializeToString()), applier, given, **options)
+def planned(model, given):
+    preparer = NodePreparer(executor.active_rules(None), 13, conforming=False)
+    return build_plan(read(model.SerializeToString()), preparer, given)
 
 
 def test_a_chain_takes_two_buffers_and_drops_its_values():
     given = {"a": numpy.arange(4, dtype="f4"), "b": numpy.ones(4, "f4")}
-    made = prepared(chain(100), given)
+    made = planned(chain(100), given)
     assert made.buffers == 2
     assert executor.execute(made)["y"].tolist() == [1, 1, 2, 3]
     assert sum(value is not None for value in made.values) == 1
@@ -235,7 +203,7 @@ def test_initializers_are_constants_and_not_asked_for():
         model = graph([node], inputs, {"y": (FLOAT, [2, 3])}, ir_version=ir_version, initializers=[weights])
         found = sonnx.run(model.SerializeToString(), {"a": A})["y"]
         assert first_difference(found, numpy.maximum(A, B)) is None
-        with pytest.raises(sonnx.BadInput, match="has no input 'b'"):
+        with pytest.raises(sonnx.BadInput, match="unknown inputs: 'b'"):
             sonnx.run(model.SerializeToString(), {"a": A, "b": B})
 
 
@@ -273,7 +241,7 @@ def test_external_data(tmp_path):
         (external("weights", offset=6, length=12), "takes 12 bytes; the file states 12 from byte 6 of 17"),
         (external("weights", offset=10**19), "takes 12 bytes"),
         (external("weights"), "takes 12 bytes; the file states 17"),
-        (external("weights", offset="five"), "no number"),
+        (external("weights", offset="five"), "not a number"),
     ],
     ids=lambda each: each if isinstance(each, str) else str(each.external_data)[:40],
 )
@@ -309,14 +277,14 @@ def test_constants_that_are_not_well_formed(tensor, sentence):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"a": A}, "the call lacks 'b'; the model asks for 'a', 'b'"),
-        ({"a": A, "b": B, "c": B}, "the model has no input 'c'; the model asks for 'a', 'b'"),
+        ({"a": A}, "missing inputs: 'b'; the model takes 'a', 'b'"),
+        ({"a": A, "b": B, "c": B}, "unknown inputs: 'c'; the model takes 'a', 'b'"),
         ({"a": A, "b": B.astype("f8")}, "the input 'b' is of type double; the model declares float"),
         ({"a": A, "b": B.astype(">f4")}, "the input 'b' is of type >f4; the model declares float"),
         ({"a": A, "b": numpy.zeros(4, "f4")}, r"the input 'b' has the shape \[4\]; the model declares \[3\]"),
         ({"a": A.T, "b": B}, r"the input 'a' has the shape \[3, 2\]; the model declares \[2, 3\]"),
         ({"a": A, "b": B[None]}, r"the input 'b' has the shape \[1, 3\]; the model declares \[3\]"),
-        ({"a": A, "b": [1.0, 2.0, 3.0]}, "the input 'b' is no numpy array but of type list"),
+        ({"a": A, "b": [1.0, 2.0, 3.0]}, "the input 'b' is not a numpy array but of type list"),
     ],
 )
 def test_inputs_that_do_not_fit(given, sentence):
@@ -326,7 +294,7 @@ def test_inputs_that_do_not_fit(given, sentence):
 
 
 def test_symbols_stand_for_one_number():
-    source = one("Max", [(FLOAT, ["N"]), (FLOAT, ["N"])], (FLOAT, ["N"]))
+    source = node_model("Max", [(FLOAT, ["N"]), (FLOAT, ["N"])], (FLOAT, ["N"]))
     assert sonnx.run(source, {"a": B, "b": B}, unchecked=True)["y"].shape == (3,)
     with pytest.raises(sonnx.BadInput, match="the symbol 'N' is 3 in the input 'a' and 6 in 'b'"):
         sonnx.run(source, {"a": B, "b": A.ravel()}, unchecked=True)
@@ -346,21 +314,40 @@ def test_any_strides_and_no_write_to_inputs():
 REFUSED = {
     "an edition": (lambda: sonnx.run(MAX, {}, "2099"), "there is no edition '2099'"),
     "bytes": (lambda: sonnx.run(b"no model", {}), "the model"),
-    "planned": (lambda: sonnx.run(one("Identity", [(FLOAT, [3])], (FLOAT, [3])), {"a": B}), "operator-in-profile"),
+    "planned": (
+        lambda: sonnx.run(node_model("Identity", [(FLOAT, [3])], (FLOAT, [3])), {"a": B}),
+        "operator-in-profile",
+    ),
     "not known": (
-        lambda: unchecked(one("Einsum", [(FLOAT, [3])], (FLOAT, [3]))),
+        lambda: unchecked(node_model("Einsum", [(FLOAT, [3])], (FLOAT, [3]))),
         "does not know the operator 'Einsum'",
     ),
-    "a helper module": (lambda: unchecked(one("Order", [(FLOAT, [3])], (FLOAT, [3]))), "does not know the operator"),
-    "letter case": (lambda: unchecked(one("max", [(FLOAT, [3])], (FLOAT, [3]))), "does not know the operator 'max'"),
-    "a path": (lambda: unchecked(one("../semantics/max", [(FLOAT, [3])], (FLOAT, [3]))), "does not know the operator"),
-    "an attribute": (lambda: unchecked(one("Max", [(FLOAT, [3])], (FLOAT, [3]), axis=1)), "no attribute 'axis'"),
+    "the registry": (
+        lambda: unchecked(node_model("Registry", [(FLOAT, [3])], (FLOAT, [3]))),
+        "does not know the operator 'Registry'",
+    ),
+    "a shared module": (
+        lambda: unchecked(node_model("Recurrent_cells", [(FLOAT, [3])], (FLOAT, [3]))),
+        "does not know the operator 'Recurrent_cells'",
+    ),
+    "letter case": (
+        lambda: unchecked(node_model("max", [(FLOAT, [3])], (FLOAT, [3]))),
+        "does not know the operator 'max'",
+    ),
+    "a path": (
+        lambda: unchecked(node_model("../operators/max", [(FLOAT, [3])], (FLOAT, [3]))),
+        "does not know the operator",
+    ),
+    "an attribute": (lambda: unchecked(node_model("Max", [(FLOAT, [3])], (FLOAT, [3]), axis=1)), "no attribute 'axis'"),
     "a kind": (
-        lambda: unchecked(one("ArgMax", [(FLOAT, [3])], (INT64, []), axis=0.5, keepdims=0)),
+        lambda: unchecked(node_model("ArgMax", [(FLOAT, [3])], (INT64, []), axis=0.5, keepdims=0)),
         "attribute axis is of kind float",
     ),
-    "an input too many": (lambda: unchecked(one("ArgMax", [(FLOAT, [3])] * 2, (INT64, []))), "has 1 inputs, not 2"),
-    "no input": (lambda: unchecked(one("ArgMax", [], (INT64, [])), {}), "the input is not connected"),
+    "an input too many": (
+        lambda: unchecked(node_model("ArgMax", [(FLOAT, [3])] * 2, (INT64, []))),
+        "has 1 inputs, not 2",
+    ),
+    "no input": (lambda: unchecked(node_model("ArgMax", [], (INT64, [])), {}), "the input is not connected"),
 }
 
 
@@ -376,32 +363,13 @@ def test_refused(what):
         call()
 
 
-BROKEN = {
-    "Max.broadcastable": one("Max", [(FLOAT, [3]), (FLOAT, [2])], (FLOAT, [3])),
-    "Max.same-shape": one("Max", [(FLOAT, [3]), (FLOAT, [1])], (FLOAT, [3]), operator_set=7),
-    "no-implicit-conversion": one("Max", [(FLOAT, [3]), (TensorProto.INT32, [3])], (FLOAT, [3])),
-    "ArgMax.axis-not-empty": one("ArgMax", [(FLOAT, [2, 0])], (INT64, [2]), axis=1, **ALL),
-    "ArgMax.axis-range": one("ArgMax", [(FLOAT, [2, 3])], (INT64, [2]), axis=2, **ALL),
-    "ArgMax.keepdims-flag": one("ArgMax", [(FLOAT, [2, 3])], (INT64, [2]), axis=1, keepdims=2, select_last_index=0),
-    "ArgMax.select-last-index-flag": one(
-        "ArgMax", [(FLOAT, [3])], (INT64, []), axis=0, keepdims=0, select_last_index=2
-    ),
-    "ReduceMax.axes-range": one("ReduceMax", [(FLOAT, [2, 3])], (FLOAT, [2]), axes=[-3], keepdims=0),
-    "ReduceMax.axes-distinct": one("ReduceMax", [(FLOAT, [2, 3])], (FLOAT, [2]), axes=[1, -1], keepdims=0),
-    "ReduceMax.reduction-not-empty": one("ReduceMax", [(FLOAT, [2, 0])], (FLOAT, [2]), axes=[1], keepdims=0),
-    "ReduceMax.noop-flag": one("ReduceMax", [(FLOAT, [3])], (FLOAT, []), operator_set=18, noop_with_empty_axes=2),
-}
-
-
-@pytest.mark.parametrize("rule", BROKEN)
-@pytest.mark.parametrize("plain", [False, True])
-def test_rules_that_values_rest_on_stop_even_unchecked(rule, plain):
-    model = read(BROKEN[rule])
-    kinds = {value.name: (ELEMENTS[value.type.element], value.type.shape) for value in model.graph.inputs}
-    given = {name: numpy.zeros(shape, kind) for name, (kind, shape) in kinds.items()}
+@pytest.mark.parametrize("rule", VIOLATING)
+@pytest.mark.parametrize("run", [partial(sonnx.run, unchecked=True), run_by_definitions], ids=["kernel", "definition"])
+def test_rules_that_values_rest_on_stop_even_unchecked(rule, run):
+    inputs = read(VIOLATING[rule]).graph.inputs
+    given = {value.name: numpy.zeros(value.type.shape, ELEMENTS[value.type.element]) for value in inputs}
     with pytest.raises(sonnx.ErrorCondition) as stop:
-        applier = Applier(executor._in_force(None), model.imports[0].version, conforming=False, plain=plain)
-        executor.execute(program(model, applier, given))
+        run(VIOLATING[rule], given)
     assert (stop.value.rule, stop.value.exit_code) == (rule, 1)
     assert str(stop.value).startswith("node 'n' (")
     assert rule in str(stop.value)

@@ -1,6 +1,7 @@
-"""Models changed at random: a run ends in values or a sentence, and kernels agree with definitions."""
+"""Models changed at random: a run ends in values or a message, and kernels agree with definitions."""
 
 import random
+from dataclasses import replace
 
 import numpy
 import onnx
@@ -8,23 +9,22 @@ import pytest
 from onnx import helper
 
 import sonnx
-from sonnx.executor import executor
+from sonnx.executor import executor, preparation
 from sonnx.executor.distance import first_difference
-from sonnx.executor.plan import program
-from sonnx.executor.preparation import Applier
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
-from sonnx.model.scopes import imports_of
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS
-from sonnx.operators import max as kernel_max
-from tests.executor.test_run import BROKEN, FLOAT, INT64, MAX, chain, graph, one
+from sonnx.operators.max import OPERATOR as MAX_OPERATOR
+from tests.support.definitions import run_by_definitions
+from tests.support.models import FLOAT, INT64, MAX, VIOLATING, chain, graph, node_model
 
 BASE = [
     MAX,
-    *BROKEN.values(),
+    *VIOLATING.values(),
     chain(3).SerializeToString(),
-    one("Identity", [(FLOAT, [3])], (FLOAT, [3])),
-    one("ReduceMax", [(FLOAT, [2, 3]), (INT64, [1])], (FLOAT, [2]), operator_set=18, keepdims=0),
+    node_model("Identity", [(FLOAT, [3])], (FLOAT, [3])),
+    node_model("ReduceMax", [(FLOAT, [2, 3]), (INT64, [1])], (FLOAT, [2]), operator_set=18, keepdims=0),
     graph([helper.make_node("Constant", [], ["y"], value_ints=[1, 2])], {}, {"y": (INT64, [2])}).SerializeToString(),
 ]
 NAMES = ["axis", "axes", "keepdims", "select_last_index", "noop_with_empty_axes", "value", "value_ints", "value_int"]
@@ -68,7 +68,7 @@ def change(draw, model):
 def inputs(draw, model: Model):
     """Arrays as declared, as far as that can be done."""
     found = {}
-    for value in executor.asked(model):
+    for value in executor.required_inputs(model):
         shape = [d if isinstance(d, int) and d >= 0 else 3 for d in value.type.shape or ()]
         numbers = [draw.choice([0, 1, 1, 2]) for _ in range(int(numpy.prod(shape)))]
         found[value.name] = (
@@ -94,15 +94,16 @@ def test_a_run_ends_in_values_or_a_sentence(seed):
             assert "\n" not in str(stop)
             continue
         ran += 1
-        applier = Applier(executor._in_force(None), imports_of(model.imports)[""], conforming=False, plain=True)
-        plain = executor.execute(program(model, applier, executor.given(model, given, None)))
+        constants = {each.name: decode(each, None) for each in model.graph.initializers if each.name not in given}
+        plain = run_by_definitions(source, constants | given)
         assert found.keys() == plain.keys()
         assert all(first_difference(found[name], plain[name], bits=True) is None for name in found)
     assert ran
 
 
 def test_a_kernel_that_makes_another_shape_is_found(monkeypatch):
-    monkeypatch.setattr(kernel_max, "kernel", lambda application: lambda X, out: out[:1])
+    broken = replace(MAX_OPERATOR, kernel=lambda application: lambda X, out: out[:1])
+    monkeypatch.setattr(preparation, "operator_of", lambda node: broken)
     with pytest.raises(
         AssertionError, match=r"node 'n' \(Max, graph/node\[0\]\) made float32\(1, 3\), not float32\(2, 3\)"
     ):
@@ -112,7 +113,7 @@ def test_a_kernel_that_makes_another_shape_is_found(monkeypatch):
 @pytest.mark.parametrize("dims", [[0, 2**40, 2**40], [1] * 65], ids=["no element, but too large", "too many axes"])
 def test_constants_no_array_can_hold_are_a_sentence(dims):
     """numpy raises on either, also where there is nothing to hold."""
-    made = onnx.ModelProto.FromString(one("Identity", [(FLOAT, dims)], (FLOAT, dims)))
+    made = onnx.ModelProto.FromString(node_model("Identity", [(FLOAT, dims)], (FLOAT, dims)))
     del made.graph.input[:]
     made.graph.initializer.add(
         name=made.graph.node[0].input[0], dims=dims, data_type=1, raw_data=bytes(4 * (0 not in dims))

@@ -1,4 +1,4 @@
-"""Models outside the profile, run unchecked: every run ends in values or a sentence, and derived padding is ONNX's.
+"""Models outside the profile, run unchecked: every run ends in values or a message, and derived padding is ONNX's.
 
 A fast sample runs in every test; all models with every kind of input are a campaign.
 """
@@ -10,14 +10,14 @@ import warnings
 import numpy
 import onnx
 import pytest
-from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.evidence.verification import model_bytes
-from sonnx.executor.executor import asked, run_model
+from sonnx.executor.executor import required_inputs, run_model
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.reader import read
 from sonnx.profile.cases import cases
+from tests.support.models import run_node
 
 LARGEST = 20_000
 """Elements of the inputs of a model in the fast sample."""
@@ -36,7 +36,7 @@ def ends(source, number, largest=math.inf):
     """Whether a model was run with the inputs of one kind; anything but a documented stop is raised."""
     try:
         model = read(source)
-        inputs = probe(asked(model), 0, number)
+        inputs = probe(required_inputs(model), 0, number)
         if sum(values.size for values in inputs.values()) > largest:
             return False
         run_model(model, inputs, unchecked=True)
@@ -62,29 +62,6 @@ def test_all_models_end_in_values_or_a_sentence(number):
 # ------------------------------------------------------------------ what is no valid ONNX, or too large
 
 
-def node_of(operator, names, made, attributes):
-    """The node; an empty list is one of whole numbers."""
-    node = helper.make_node(operator, names, made, "n", **{key: each for key, each in attributes.items() if each != []})
-    empty = [key for key, each in attributes.items() if each == []]
-    node.attribute.extend(helper.make_attribute(key, [], attr_type=onnx.AttributeProto.INTS) for key in empty)
-    return node
-
-
-def one(operator, inputs, shape, kind=TensorProto.FLOAT, operator_set=13, outputs=1, **attributes):
-    """What running one node gives."""
-    names, made = [f"i{n}" for n in range(len(inputs))], [f"o{n}" for n in range(outputs)]
-    node = node_of(operator, names, made, attributes)
-    declared = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
-        for name, each in zip(names, inputs, strict=True)
-    ]
-    result = [helper.make_tensor_value_info(name, kind, shape) for name in made]
-    graph = helper.make_graph([node], "g", declared, result)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", operator_set)], ir_version=8)
-    source = model.SerializeToString()
-    return source, lambda: sonnx.run(source, dict(zip(names, inputs, strict=True)), unchecked=True)["o0"]
-
-
 def ones(*shape):
     return numpy.ones(shape, "f4")
 
@@ -105,7 +82,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("node", "attributes"), REFUSED.values(), ids=REFUSED)
 def test_what_has_no_value_is_refused_with_a_sentence(node, attributes):
-    _, run = one(*node, None, **attributes)
+    _, run = run_node(*node, None, **attributes)
     with pytest.raises(sonnx.Stop, match=r"^node 'n' \("):
         run()
 
@@ -171,7 +148,9 @@ def test_derived_padding_of_maxpool_and_conv(seed):
             wanted = [
                 sum(x[s + j * gap] * weights[j] for j in range(kernel) if 0 <= s + j * gap < extent) for s in starts
             ]
-        source, run = one(operator, [x.reshape(1, 1, 1, -1), *inputs], [1, 1, 1, len(wanted)], **attributes, **more)
+        source, run = run_node(
+            operator, [x.reshape(1, 1, 1, -1), *inputs], [1, 1, 1, len(wanted)], **attributes, **more
+        )
         if None in wanted:
             with pytest.raises(sonnx.ErrorCondition, match=r"MaxPool\.every-window-touches"):
                 run()

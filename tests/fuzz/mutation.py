@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import onnx
 from google.protobuf.message import EncodeError
 
-from sonnx.checker.selection import every
 from sonnx.evidence.verification import model_bytes
 from sonnx.language.domain import Expression
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
-from tests.conftest import HOSTILE
+from sonnx.profile.index import every
+from tests.support.model_texts import HOSTILE
 
 T = TypeVar("T")
 Message = Any

@@ -19,8 +19,7 @@ from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_br
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, TensorFacts, Unknown, first_unknown
 from sonnx.language.parser import parse, words
-from sonnx.language.type_checker import Many
-from sonnx.language.type_checker import signature as kinds_of_word
+from sonnx.language.type_checker import ListType, built_in_types
 from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
@@ -89,7 +88,7 @@ def test_laws(p, q, r, left, right):
     assert truth(value(left, **names)) == truth(value(right, **names))
 
 
-def test_the_stronger_cause_is_said():
+def test_the_stronger_cause_is_reported():
     run_time, undefined = Unknown(Cause.RUN_TIME, "later"), Unknown(Cause.UNDEFINED, "never")
     for p, q in itertools.permutations([run_time, UNKNOWN, undefined], 2):
         for text in ("p and q", "p or q", "p + q", "p == q", "p < q"):
@@ -157,7 +156,7 @@ def test_a_verdict_on_part_of_the_numbers_stands(text, numbers, mask):
 
 
 def arguments_of(kind):
-    if isinstance(kind, Many):
+    if isinstance(kind, ListType):
         return st.lists(arguments_of(kind.of), max_size=4).map(tuple)
     return st.integers(-3, 4)
 
@@ -176,11 +175,11 @@ def called(word, arguments):
 @pytest.mark.parametrize("name", words())
 @PROFILE
 @given(data=st.data())
-def test_a_word_called_and_read_are_equal(name, data):
+def test_a_built_in_function_called_and_interpreted_are_equal(name, data):
     word = words()[name]
-    arguments = [data.draw(arguments_of(kind)) for kind in kinds_of_word(word)[0]]
+    arguments = [data.draw(arguments_of(kind)) for kind in built_in_types(word)[0]]
     if name == "aligned" and arguments[1] < 0:
-        return  # an axis is counted up from 0: Python's negative index is no part of the language
+        return  # an axis is counted up from 0: the language has no negative indices
     if name == "along" and arguments[1] < 0:
         return
     read = word.interpret(Evaluator(), arguments)
@@ -224,7 +223,7 @@ def test_broadcastable_on_every_small_pair():
 
 @PROFILE
 @given(st.lists(st.lists(st.integers(1, 4), max_size=4).map(tuple), min_size=1, max_size=5))
-def test_positive_extents_have_one_reading(shapes):
+def test_positive_extents_have_one_interpretation(shapes):
     expected = numpy_shape(shapes)
     assert broadcastable(shapes) == onnx_broadcastable(shapes) == (expected is not None)
     if expected is not None:
@@ -325,14 +324,17 @@ def test_no_facts_make_a_rule_raise(seed):
 @pytest.mark.parametrize(
     ("operator", "version", "names"),
     [
-        ("Max", 13, {"X": tuple(TensorFacts("float", (2,) * 3) for _ in range(10_000)), "Y": TensorFacts("float", (2, 2, 2))}),
+        ("Max", 13, {"X": tuple(TensorFacts("float", (2,) * 3) for _ in range(10_000)),
+                     "Y": TensorFacts("float", (2, 2, 2))}),
         ("Max", 13, {"X": (TensorFacts("float", (2,) * 100_000),) * 2, "Y": TensorFacts("float", (2,) * 100_000)}),
-        ("Max", 13, {"X": (TensorFacts("float", (HUGE,)), TensorFacts("float", (HUGE + 1,))), "Y": TensorFacts("float", (HUGE,))}),
+        ("Max", 13, {"X": (TensorFacts("float", (HUGE,)), TensorFacts("float", (HUGE + 1,))),
+                     "Y": TensorFacts("float", (HUGE,))}),
         ("Max", 13, {"X": (TensorFacts("float", (UNKNOWN,) * 100_000),) * 2, "Y": TensorFacts("float", UNKNOWN)}),
-        ("ArgMax", 13, {"X": TensorFacts("float", (2,) * 100_000), "Y": TensorFacts("int64", ()), "axis": HUGE, "keepdims": 1,
-                        "select_last_index": 0}),
-        ("ReduceMax", 13, {"data": TensorFacts("float", (2,) * 100_000), "reduced": TensorFacts("float", ()), "keepdims": 0,
-                           "axes": (0,) * 2000, "named": (0,) * 2000, "gone": (0,) * 2000, "written(axes)": True}),
+        ("ArgMax", 13, {"X": TensorFacts("float", (2,) * 100_000), "Y": TensorFacts("int64", ()), "axis": HUGE,
+                        "keepdims": 1, "select_last_index": 0}),
+        ("ReduceMax", 13, {"data": TensorFacts("float", (2,) * 100_000), "reduced": TensorFacts("float", ()),
+                           "keepdims": 0, "axes": (0,) * 2000, "named": (0,) * 2000, "gone": (0,) * 2000,
+                           "written(axes)": True}),
     ],
     ids=["10,000 inputs", "rank 100,000", "extents of 2^63", "100,000 symbols", "axis 2^63", "2,000 equal axes"],
 )  # fmt: skip
@@ -352,7 +354,7 @@ def test_fuel_bounds_a_hostile_range():
 
 @pytest.mark.parametrize("text", ["n == 1", "[1][n] == 1", "1 // n == 1", "[1][0:n] == []", "n + n in [1]"])
 @pytest.mark.parametrize("n", [10**5000, -(10**5000)], ids=["large", "small"])
-def test_a_number_too_long_to_print_is_said(text, n):
+def test_a_number_too_long_to_print_is_reported_by_its_length(text, n):
     """Python refuses to print numbers of more than 4,300 digits; a product of extents can be one."""
     rule = Rule("x", "node", "validity", "", "", "", "", parse(text))
     assert 0 < len(evaluate_rule(rule, rule.require, {"n": n}).actual) < 500
@@ -433,7 +435,7 @@ def test_mutated_rules_parse_or_are_refused(data):
     [
         ("lambda: 1", "Lambda"), ("x ** 2", "Pow"), ("x / 2", "Div"), ("x is y", "is"), ("1.5j", "1.5j"),
         ("True", "True"),
-        ("x[::2]", "step"), ("len(*x)", "starred"), ("f(x)", "word f"), ("x.secret", ".secret"),
+        ("x[::2]", "step"), ("len(*x)", "starred"), ("f(x)", "built-in function f"), ("x.secret", ".secret"),
         ("len", "function as a value"),
         ("all(x for x, y in z)", "several variables"), ("~x", "Invert"), ("{1: 2}", "Dict"), ("f'{x}'", "JoinedStr"),
         ("x.f()", "call of x.f"), ("(y := 1)", "NamedExpr"), ("all(join for join in x)", "join"),

@@ -1,4 +1,4 @@
-"""Every limit, on both sides of it; what stands in the table is what the documentation says."""
+"""Every limit, on both sides of it; the table is that of the documentation."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
-from sonnx.checker.environment import LARGEST, numbers, whole_numbers
 from sonnx.checker.report import Verdict
 from sonnx.cli.main import run
+from sonnx.graph.environment import LARGEST, numbers, whole_numbers
 from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, Unknown
 from sonnx.model import limits, reader, wire_format
 from sonnx.model.ir import Tensor
 from sonnx.model.limits import BY_NAME, LIMITS
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import toml_files
-from tests.checker.test_invariants import field, one_sentence
+from tests.support.invariants import field, one_sentence
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -164,7 +164,7 @@ def test_children_have_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     "text", ["nodes", "=3", "nods=3", "nodes=-1", "nodes=", "nodes=1e3", "depth=33", "name=10", f"nodes={10**13}"]
 )
-def test_misuse(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_limits_are_usage_errors(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "m.onnx", "--limit", text]) == 2
     assert one_sentence(capsys.readouterr().err.strip())
 
@@ -175,15 +175,15 @@ def test_both_ends_of_what_a_limit_may_be(limit: limits.Limit) -> None:
     for number in (least, largest):
         assert limits.limits_of([f"{limit.name}={number}"])[limit.name] == number
     for number in (least - 1, largest + 1):
-        with pytest.raises(sonnx.Misuse):
+        with pytest.raises(sonnx.UsageError):
             limits.limits_of([f"{limit.name}={number}"])
 
 
-def test_what_protobuf_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_longer_than_protobuf_parses(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real number, 2 GiB, is more than a test should have; what is compared with it is the same."""
-    monkeypatch.setattr(wire_format, "LIMIT", 2000)
+    monkeypatch.setattr(wire_format, "MAX_MESSAGE_BYTES", 2000)
     assert read(structure(1999))
-    with pytest.raises(Unreadable, match="holds 2000 bytes besides its raw_data, more than the 2000 protobuf reads"):
+    with pytest.raises(Unreadable, match="has 2000 bytes without its raw_data, more than the 2000 protobuf parses"):
         read(structure(2000))
 
 
@@ -220,18 +220,18 @@ def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tenso
     assert isinstance(read_numbers(tensor(most + 1)), Unknown)
 
 
-@pytest.mark.parametrize("form", [toml_files.TOML, toml_files.JSON], ids=lambda form: form.name)
+@pytest.mark.parametrize("file_format", [toml_files.TOML, toml_files.JSON], ids=lambda each: each.name)
 def test_both_sides_of_the_size_of_a_project_file(
-    form: toml_files.Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file_format: toml_files.FileFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = dataclasses.replace(form, largest=100)
+    small = dataclasses.replace(file_format, max_bytes=100)
     path = tmp_path / "file"
     for size in (100, 101):
-        path.write_text(("" if form is toml_files.TOML else "{}").ljust(size))
-        if size <= small.largest:
+        path.write_text(("" if file_format is toml_files.TOML else "{}").ljust(size))
+        if size <= small.max_bytes:
             assert toml_files.read(path, lambda *_: True, small)
         else:
-            with pytest.raises(sonnx.Misuse, match=f"is no {form.name} file"):
+            with pytest.raises(sonnx.UsageError, match=f"is not a {file_format.name} file"):
                 toml_files.read(path, lambda *_: True, small)
 
 
@@ -270,7 +270,7 @@ bytes(data)
 
 
 def test_external_data_are_not_opened_by_a_check(tmp_path: Path) -> None:
-    """A pipe would block whoever opens it, and a missing file is no matter of the check."""
+    """Opening a pipe would block, and the check does not look for missing files."""
     os.mkfifo(tmp_path / "f0")
     path = tmp_path / "m.onnx"
     path.write_bytes(external(3))
@@ -280,7 +280,7 @@ def test_external_data_are_not_opened_by_a_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("location", ["../secret", "link", "/etc/hostname", "folder/../../secret", "", ".", "folder"])
-def test_external_data_stand_in_the_folder_of_the_model(location: str, tmp_path: Path) -> None:
+def test_external_data_are_in_the_folder_of_the_model(location: str, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"\1" * 8)
     folder = tmp_path / "models"
     (folder / "folder").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The gate: what a file states arrives complete, and what is no model is refused in one sentence."""
+"""The reader: the content of a file arrives complete, and what is not a model is refused in one sentence."""
 
 import dataclasses
 import gc
@@ -14,8 +14,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx.model import from_protobuf, ir, reader, wire_format
-from sonnx.model.ir import NOT_STATED, Import, Type, UnknownFields
+from sonnx.model import from_protobuf, ir, reader, type_reader, wire_format
+from sonnx.model.ir import NOT_STATED, Import, Type, UnknownField
 from sonnx.model.reader import Unreadable
 
 pb = reader.generated()
@@ -75,10 +75,10 @@ TENSOR_ONLY = numpy_helper.from_array(numpy.zeros((2, 3), numpy.float32), "w").S
          "the model is cut short or damaged: a field of 9 bytes reaches 6 bytes beyond the end of its ModelProto"
          " at byte 2"),
         (b"\x08", "the model ends inside a field at byte 1"),
-        (b"\xff" * 20, "the model is no protobuf message: a number of more than 10 bytes ends at byte 10"),
+        (b"\xff" * 20, "the model is not a protobuf message: a number of more than 10 bytes ends at byte 10"),
     ],
 )  # fmt: skip
-def test_bytes_that_are_no_model(data, words):
+def test_bytes_that_are_not_a_model(data, words):
     assert refusal(data) == words
 
 
@@ -201,7 +201,7 @@ def test_a_real_model_arrives_complete(path):
 # ------------------------------------------------------------------ names
 
 
-def test_names_that_are_no_utf8():
+def test_names_that_are_not_utf8():
     message = proto(
         node=[helper.make_node("MaxQQ", ["aQQ", "b"], ["cQQ"], name="nQQ")],
         input=[helper.make_tensor_value_info("aQQ", 1, ["sQQ"])],
@@ -283,7 +283,7 @@ def test_tables_know_every_type_and_kind():
     assert {from_protobuf.VALUE_FIELD.get(kind, kind) for kind in kinds} == set(fields) - {
         "name", "ref_attr_name", "doc_string", "type",
     }  # fmt: skip
-    assert {one.name for one in pb.TypeProto.DESCRIPTOR.oneofs_by_name["value"].fields} == set(from_protobuf._TYPE_KIND)
+    assert {one.name for one in pb.TypeProto.DESCRIPTOR.oneofs_by_name["value"].fields} == set(type_reader._TYPE_KIND)
 
 
 # ------------------------------------------------------------------ tensors
@@ -362,7 +362,7 @@ def test_external_data():
 
 
 @pytest.mark.parametrize("text", ["", "abc", " 1", "1_0", "٣", "9" * 5000, "1.0"])
-def test_an_offset_that_is_no_number(text):
+def test_an_offset_that_is_not_a_number(text):
     got = external(location="w", offset=text).external
     assert got.offset is None
     assert ("offset", text) in got.entries
@@ -473,15 +473,15 @@ def test_unknown_fields_and_their_places():
     inner = pb.AttributeProto(name="g", g=pb.GraphProto(node=[pb.NodeProto(attribute=[part])]))
     message = proto(node=[pb.NodeProto(), pb.NodeProto(attribute=[inner])])
     assert reader.read(message.SerializeToString() + STRANGER * 3).unknown == (
-        UnknownFields("model", 999),
-        UnknownFields("graph/node[1]/attribute[0]/g/node[0]/attribute[0]", 999),
+        UnknownField("model", 999),
+        UnknownField("graph/node[1]/attribute[0]/g/node[0]/attribute[0]", 999),
     )
 
 
 def test_an_unknown_attribute_kind():
     part = pb.AttributeProto.FromString(b"\x0a\x01a" + b"\xa0\x01\x63")  # type = 99
     got = read(proto(node=[pb.NodeProto(attribute=[part])]))
-    assert got.unknown == (UnknownFields("graph/node[0]/attribute[0]", 20),)
+    assert got.unknown == (UnknownField("graph/node[0]/attribute[0]", 20),)
     assert got.graph.nodes[0].attributes[0].kind == "undefined"
 
 

@@ -204,10 +204,10 @@ for _ in range(50):
             "a field of 9 bytes reaches 7 bytes beyond the end of its GraphProto at byte 2",
         ),
         (b"\x3a\x02\x09a\x08\x01\x08\x01", "reaches 7 bytes beyond the end of its GraphProto at byte 4"),
-        (b"\x00\x00", "no field number 0, at byte 0"),
+        (b"\x00\x00", "a field has the number 0 at byte 0"),
         (b"\x0e", "wire type 6"),
         (b"\x0c", "wire type 4"),
-        (b"\x0b\x14", "another group ends"),
+        (b"\x0b\x14", "the end of a group does not match"),
         (b"\x0b" * 5000, "nested deeper than 100 levels"),
         (field(GRAPH, DEEP), "nested deeper than 100 levels"),
     ],
@@ -256,10 +256,10 @@ def test_a_sparse_file_of_4_5_gigabytes(tmp_path):
 
 
 def test_too_much_besides_payloads(monkeypatch):
-    monkeypatch.setattr(wire_format, "LIMIT", 100)
+    monkeypatch.setattr(wire_format, "MAX_MESSAGE_BYTES", 100)
     data = memoryview(pb.ModelProto(doc_string="d" * 100).SerializeToString())
     with pytest.raises(
-        wire_format.Malformed, match="holds 102 bytes besides its raw_data, more than the 100 protobuf reads"
+        wire_format.Malformed, match="has 102 bytes without its raw_data, more than the 100 protobuf parses"
     ):
         wire_format.cut(data, MODEL)
 

@@ -7,8 +7,9 @@ import ml_dtypes
 import numpy
 import pytest
 
-from sonnx.numerics.certified_rounding import certain, decided, half_width, nearest
+from sonnx.numerics.certified_rounding import certify, certify_singles, half_width
 from sonnx.numerics.formats import ELEMENTS
+from sonnx.numerics.rounding import to_nearest
 
 FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float": (8, 23)}  # exponent, significand bits
 each_format = pytest.mark.parametrize("name", FORMATS)
@@ -55,7 +56,7 @@ def numbers(name, count):
 @each_format
 def test_nearest(name):
     values = list(numbers(name, 4000))
-    found = bits(nearest(numpy.array(values), ELEMENTS[name]))
+    found = bits(to_nearest(numpy.array(values), ELEMENTS[name]))
     for value, pattern in zip(values, found, strict=True):
         sign = value == 0 and numpy.signbit(value)
         assert pattern == (rounded(name, Fraction(value)) | sign << 8 * ELEMENTS[name].itemsize - 1), value.hex()
@@ -66,7 +67,7 @@ def test_nearest_takes_every_finite_16_bit_value_to_itself():
         everything = numpy.arange(65536, dtype="u2").view(kind)
         with numpy.errstate(all="ignore"):
             finite = everything[numpy.isfinite(everything)]
-        assert bits(nearest(finite.astype("f8"), kind)) == bits(finite)
+        assert bits(to_nearest(finite.astype("f8"), kind)) == bits(finite)
 
 
 @each_format
@@ -77,7 +78,7 @@ def test_what_is_decided_is_right_at_both_ends_and_inside(name):
         [abs(value) * draw.choice([0.5, 1.0, 3.0]) * 2.0 ** -draw.choice([53, 52, 45, 30]) for value in values]
     )
     bound += numpy.array([draw.choice([0, 0, 1, 7]) * 2.0**-1074 for _ in values])
-    found, undecided = decided(values, bound, ELEMENTS[name])
+    found, undecided = certify(values, bound, ELEMENTS[name])
     sure = 0
     for a, b, pattern, open_ in zip(values.tolist(), bound.tolist(), bits(found), undecided.tolist(), strict=True):
         if open_ or b == 0:
@@ -92,7 +93,7 @@ def test_what_is_decided_is_right_at_both_ends_and_inside(name):
 def test_what_stays_open_has_two_answers_within_a_slightly_wider_bound(name):
     values = numpy.array(list(numbers(name, 4000)))
     bound = numpy.abs(values) * 2.0**-45
-    _, undecided = decided(values, bound, ELEMENTS[name])
+    _, undecided = certify(values, bound, ELEMENTS[name])
     assert undecided.any()
     for a, b in zip(values[undecided].tolist(), bound[undecided].tolist(), strict=True):
         half = Fraction(b) * (1 + Fraction(1, 2**4)) + Fraction(1, 2**1070)
@@ -103,7 +104,7 @@ def test_what_stays_open_has_two_answers_within_a_slightly_wider_bound(name):
 def test_bound_zero_decides_everything_and_keeps_the_sign_of_zero(name):
     values = numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, -numpy.nan, 1e-300, -1e-300, 1e300])
     for bound in (0.0, numpy.zeros(9)):
-        found, undecided = decided(values, bound, ELEMENTS[name])
+        found, undecided = certify(values, bound, ELEMENTS[name])
         assert not undecided.any()
         assert numpy.signbit(found.astype("f8")).tolist() == [
             False,
@@ -124,12 +125,12 @@ def test_bound_zero_decides_everything_and_keeps_the_sign_of_zero(name):
 def test_what_no_bound_can_decide(name):
     values = numpy.array([numpy.inf, -numpy.inf, numpy.nan, 1.0, 1.0, 0.0, 1e-320])
     bound = numpy.array([1.0, 1.0, 1.0, numpy.inf, numpy.nan, 5e-324, 1e-320])
-    assert decided(values, bound, ELEMENTS[name])[1].all()
+    assert certify(values, bound, ELEMENTS[name])[1].all()
 
 
 @each_format
 def test_an_underflow_of_known_sign_is_a_zero_of_that_sign(name):
-    found, undecided = decided(numpy.array([1e-100, -1e-100]), 1e-101, ELEMENTS[name])
+    found, undecided = certify(numpy.array([1e-100, -1e-100]), 1e-101, ELEMENTS[name])
     assert not undecided.any()
     assert numpy.signbit(found.astype("f8")).tolist() == [False, True]
 
@@ -142,7 +143,7 @@ def test_certain_decides_as_decided_does_and_no_zero():
     largest = numpy.abs(values).max(axis=1, keepdims=True)
     bound = largest * numpy.array([[draw.choice([0.0, 1.0, 2.0**12]) * 2.0**-53] for _ in range(40)])
     out, high = numpy.empty((2, *values.shape), "f4")
-    open_ = certain(values, half_width(bound, largest), out, high)
+    open_ = certify_singles(values, half_width(bound, largest), out, high)
     settled = numpy.setdiff1d(numpy.arange(values.size), open_)
     assert len(settled) > 1000
     rows = bound.repeat(100, axis=1).reshape(-1)

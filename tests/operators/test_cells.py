@@ -1,6 +1,6 @@
 """LSTM and GRU with Relu for every function, where each step is a rounded exact sum: against fractions, to the bit.
 
-The kernels are compared with the definitions, with every function.
+The fast paths are compared with the definitions, with every function.
 """
 
 from dataclasses import replace
@@ -11,12 +11,10 @@ import pytest
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.numpy_trials import specials
-from sonnx.operators import gru, lstm
-from sonnx.operators import gru as fast_gru
-from sonnx.operators import lstm as fast_lstm
-from sonnx.operators import recurrent_cells as cells_kernels
-from sonnx.operators.recurrent_cells import PLAIN
-from tests.operators.test_pooling import written
+from sonnx.operators.gru import OPERATOR as GRU
+from sonnx.operators.lstm import OPERATOR as LSTM
+from sonnx.operators.recurrent_cells import EXACT_STEPS, fast_steps
+from tests.support.applications import fast_outputs, written
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import KINDS, same
 
@@ -56,7 +54,7 @@ def test_lstm(name, direction, coupled):
     names = {"direction": direction, "activations": ["Relu"] * 3, "input_forget": coupled, "layout": 0}
     clip = {"clip": Attribute("clip", "float", 16.0)}
     made = Application("LSTM", 14, "onnx", names, clip, outputs=3)
-    Y, Y_h, Y_c = lstm.evaluate(made, [X, W, R, B, None, h, c, P])
+    Y, Y_h, Y_c = LSTM.define(made, [X, W, R, B, None, h, c, P])
     n, steps = Numbers(X.dtype), range(STEPS) if direction == "forward" else reversed(range(STEPS))
     states = [(decoded(h[0, b]), decoded(c[0, b])) for b in range(BATCH)]
     wanted = {}
@@ -91,7 +89,7 @@ def test_gru(name, before):
     B, h = some(name, (1, 12), 4), some(name, (1, BATCH, HIDDEN), 6)
     made = written("GRU", 14, linear_before_reset=before)
     made.attributes["activations"] = Attribute("activations", "strings", ["Relu", "Relu"])
-    [Y] = gru.evaluate(made, [X, W, R, B, None, h])
+    [Y] = GRU.define(made, [X, W, R, B, None, h])
     n, b_ = Numbers(X.dtype), decoded(B[0])
     states, wanted = [decoded(h[0, b]) for b in range(BATCH)], []
     for t in range(STEPS):
@@ -122,28 +120,30 @@ def test_gru(name, before):
 def test_a_shorter_sequence_has_no_value():
     X, W, R = (numpy.ones(shape, "f4") for shape in ((2, 1, 1), (1, 3, 1), (1, 3, 1)))
     with pytest.raises(NoValue, match=r"\[1\], with 2 steps"):
-        gru.evaluate(written("GRU", 14), [X, W, R, None, numpy.array([1], "i4")])
+        GRU.define(written("GRU", 14), [X, W, R, None, numpy.array([1], "i4")])
 
 
 def test_special_values_pass_through_the_gates():
     X = hard("float", (1, 4, 1), 3)
     names = {"direction": "forward", "activations": ["Relu"] * 3, "input_forget": 0}
-    Y = lstm.evaluate(
+    Y = LSTM.define(
         Application("LSTM", 7, "onnx", names), [numpy.full_like(X, numpy.nan), *[numpy.ones((1, 4, 1), "f4")] * 2]
     )
     assert numpy.isnan(Y[0]).all()
 
 
-# ------------------------------------------------------------------ kernels
+# ------------------------------------------------------------------ fast paths
 
 
-def agree(plain, kernel, made, inputs):
-    """Kernel and definition give the same bits; the count of elements and of those on the exact path."""
+def agree(operator, made, inputs):
+    """Fast path and definition give the same bits; the count of elements and of those on the exact path."""
     with numpy.errstate(all="ignore"):
-        found, wanted = kernel.evaluate(made, inputs), plain.evaluate(made, inputs)
-    assert all(map(same, found, wanted))
+        wanted = operator.define(made, inputs)
+    assert made.operator not in made.exact_path_counts.by_operator, "the definition approximates nothing"
+    found = fast_outputs(operator, made, inputs)
     assert len(found) == len(wanted) == made.outputs
-    return made.tally.by_operator.get(made.operator)
+    assert all(same(*pair) for pair in zip(found, wanted, strict=True))
+    return made.exact_path_counts.by_operator.get(made.operator)
 
 
 def lstm_application(outputs=3, clip=None, **names):
@@ -190,7 +190,7 @@ def test_lstm_kernel(name, which, optional, source):
     X, W, R, B, h, c, P = (SOURCES[source](name, draw, shape) for shape in [(5, 2, 4), *shapes])
     if made.names["layout"]:
         X, h, c = (numpy.swapaxes(each, 0, 1).copy() for each in (X, h, c))
-    agree(lstm, fast_lstm, made, [X, W, R, B, None, h, c, P] if optional else [X, W, R])
+    agree(LSTM, made, [X, W, R, B, None, h, c, P] if optional else [X, W, R])
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -203,7 +203,7 @@ def test_gru_kernel(name, before, optional, source):
         SOURCES[source](name, draw, shape) for shape in [(5, 2, 4), (1, 9, 4), (1, 9, 3), (1, 18), (1, 2, 3)]
     )
     made = replace(written("GRU", 14, linear_before_reset=before, clip=0.5), outputs=2)
-    agree(gru, fast_gru, made, [X, W, R, B, None, h] if optional else [X, W, R])
+    agree(GRU, made, [X, W, R, B, None, h] if optional else [X, W, R])
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -212,16 +212,16 @@ def test_a_negative_bound_and_empty_shapes(name):
         drawn(name, numpy.random.default_rng(1), (2, 2, 3)),
         *(numpy.ones((1, 4, n), KINDS[FORMATS[name]]) for n in (3, 1)),
     )
-    agree(lstm, fast_lstm, lstm_application(clip=-1.0), [X, W, R])
+    agree(LSTM, lstm_application(clip=-1.0), [X, W, R])
     for shape in ((0, 2, 3), (2, 0, 3), (2, 2, 0)):
-        agree(lstm, fast_lstm, lstm_application(), [numpy.ones(shape, X.dtype), W[..., : shape[2]], R])
-    agree(lstm, fast_lstm, lstm_application(), [X[..., :0], W[:, :0, :0], R[:, :0, :0]])
+        agree(LSTM, lstm_application(), [numpy.ones(shape, X.dtype), W[..., : shape[2]], R])
+    agree(LSTM, lstm_application(), [X[..., :0], W[:, :0, :0], R[:, :0, :0]])
 
 
 def test_the_share_of_the_exact_path_is_small_on_ordinary_numbers():
     draw = numpy.random.default_rng(3)
     X, W, R = (drawn("float", draw, shape) for shape in ((3, 2, 20), (1, 4 * 24, 20), (1, 4 * 24, 24)))
-    elements, exact = agree(lstm, fast_lstm, lstm_application(), [X, W / 8, R / 8])
+    elements, exact = agree(LSTM, lstm_application(), [X, W / 8, R / 8])
     assert elements == 3 * 2 * 24 * 9  # four gates, as many functions of them, one of the cell
     assert exact < elements / 100
 
@@ -239,8 +239,8 @@ def test_steps_that_mix_states(name):
             ]
         )
     x, y, z = (numpy.ascontiguousarray(each).reshape(1, -1) for each in numpy.meshgrid(some, some, some))
-    fast = cells_kernels.steps(Application("LSTM", 14, "onnx"), few.dtype)
+    fast = fast_steps(Application("LSTM", 14, "onnx"), few.dtype)
     with numpy.errstate(all="ignore"):
-        assert same(fast.mix(x, y, z, x), PLAIN.mix(x, y, z, x))
-        assert same(fast.rest(x, y, z), PLAIN.rest(x, y, z))
-        assert same(fast.scale(x, y), PLAIN.scale(x, y))
+        assert same(fast.mix(x, y, z, x), EXACT_STEPS.mix(x, y, z, x))
+        assert same(fast.rest(x, y, z), EXACT_STEPS.rest(x, y, z))
+        assert same(fast.scale(x, y), EXACT_STEPS.scale(x, y))

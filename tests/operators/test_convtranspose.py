@@ -6,9 +6,8 @@ import numpy
 import pytest
 
 from sonnx.operators import convtranspose
-from sonnx.operators import convtranspose as kernel
-from tests.operators.test_pooling import written
-from tests.operators.test_products import fast
+from sonnx.operators.convtranspose import OPERATOR
+from tests.support.applications import kernel_output, written
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import KINDS, same
 
@@ -59,12 +58,12 @@ def test_by_definition_by_kernel_and_by_gathering(name, which, seed, monkeypatch
     channels = weights[1] * given.get("group", 1)
     B = hard(name, (channels,), seed + 60) if seed < 2 else None
     inputs = [X, W, *([] if B is None else [B])]
-    [wanted] = convtranspose.evaluate(made, inputs)
+    [wanted] = OPERATOR.define(made, inputs)
     assert same(wanted, by_gathering(X, W, B, made, wanted.shape))
-    assert same(fast(kernel, made, inputs, wanted), wanted)
-    monkeypatch.setattr(kernel, "BLOCK", 1)
-    monkeypatch.setattr(kernel, "GATHERED", 5)
-    assert same(fast(kernel, made, inputs, wanted), wanted)
+    assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
+    monkeypatch.setattr(convtranspose, "PRODUCT_ELEMENTS", 1)
+    monkeypatch.setattr(convtranspose, "GATHERED_PRODUCTS", 5)
+    assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
 
 
 @each_format
@@ -76,8 +75,8 @@ def test_zeros_of_both_signs(name):
         X, W, B = (draw.choice([0.0, -0.0], shape).astype(kind) for shape in ((1, 2, 3), (2, 2, 2), (2,)))
         X = numpy.where(draw.random(X.shape) < 0.2, kind.type(1), X)
         for inputs in ([X, W], [X, W, B]):
-            [wanted] = convtranspose.evaluate(made, inputs)
-            assert same(fast(kernel, made, inputs, wanted), wanted)
+            [wanted] = OPERATOR.define(made, inputs)
+            assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
 
 
 @each_format
@@ -85,15 +84,15 @@ def test_nothing_to_add_up(name):
     made, kind = written("ConvTranspose", 11), KINDS[FORMATS[name]]
     for shape, weights in (((1, 0, 3), (0, 2, 2)), ((0, 1, 3), (1, 2, 2)), ((1, 1, 3), (1, 0, 2))):
         inputs = [numpy.ones(each, kind) for each in (shape, weights)]
-        [wanted] = convtranspose.evaluate(made, inputs)
-        assert same(fast(kernel, made, inputs, wanted), wanted)
+        [wanted] = OPERATOR.define(made, inputs)
+        assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
 
 
 def test_few_ordinary_elements_take_the_exact_path():
     draw = numpy.random.default_rng(0)
     made = written("ConvTranspose", 11, strides=[2, 2])
     X, W = (draw.standard_normal(shape).astype("f4") for shape in ((1, 32, 14, 14), (32, 16, 2, 2)))
-    kernel.kernel(made)([X, W], numpy.empty((1, 16, 28, 28), "f4"))
-    elements, exact = made.tally.by_operator["ConvTranspose"]
+    OPERATOR.kernel(made)([X, W], numpy.empty((1, 16, 28, 28), "f4"))
+    elements, exact = made.exact_path_counts.by_operator["ConvTranspose"]
     assert elements == 16 * 28 * 28
     assert exact < elements / 1000

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.operators.test_elementwise import VERSION, fast, probes, slow
 from tests.support import decimal_oracle as exact
+from tests.support.nodes import VERSION, by_definition, by_kernel, probes
 from tests.support.oracle import FLOATS, KINDS, bits, from_bits, rank, same, special_patterns
 
 SPECIAL = tomllib.loads((Path(__file__).parent.parent / "data" / "special_values.toml").read_text("utf-8"))["values"]
@@ -26,7 +26,7 @@ def test_special_values(line, name):
     operator, *operands, result = line
     kind = KINDS[name]
     inputs = [numpy.array([float(each)]).astype(kind) for each in operands]
-    for found in (slow(operator, inputs), fast(operator, inputs)):
+    for found in (by_definition(operator, inputs), by_kernel(operator, inputs)):
         assert same(found, numpy.array([float(result)]).astype(found.dtype))
 
 
@@ -69,7 +69,7 @@ def test_real_functions_are_rounded_once(operator, name):
     places = [i for i, p in enumerate(bits(x).tolist()) if (v := value(name, p)) and admitted(v)]
     x = x[places]
     assert len(x) > 60
-    found = bits(slow(operator, [x])).tolist()
+    found = bits(by_definition(operator, [x])).tolist()
     for pattern, given in zip(found, bits(x).tolist(), strict=True):
         real = UNARY[operator](value(name, given))
         if real:
@@ -89,7 +89,7 @@ def test_powers_are_rounded_once(name):
         if x and y and x != 1 and abs(y * exact.log(x)) < 1000 and abs(y * exact.log(x)) > Fraction(1, 10**30):
             places.append(i)
     assert len(places) > 30
-    found = bits(slow("Pow", [a[places], b[places]])).tolist()
+    found = bits(by_definition("Pow", [a[places], b[places]])).tolist()
     for i, pattern in zip(places, found, strict=True):
         assert exact.fits(name, pattern, exact.power(*[value(name, each) for each in pairs[i]])), pairs[i]
 
@@ -105,7 +105,7 @@ def test_operations_are_rounded_once(operator, name):
     """Exact fractions; ties go to the even number."""
     some = numpy.concatenate([probes(name, 150), from_bits(name, special_patterns(name), [-1])])
     other = numpy.random.default_rng(2).permutation(some)
-    found = bits(slow(operator, [some, other])).tolist()
+    found = bits(by_definition(operator, [some, other])).tolist()
     for p, q, pattern in zip(bits(some).tolist(), bits(other).tolist(), found, strict=True):
         a, b = value(name, p), value(name, q)
         if a is None or b is None or (operator == "Div" and not b):
@@ -122,7 +122,7 @@ def test_softmax_is_rounded_once(name):
     draw = numpy.random.default_rng(3)
     for scale in (0.0, 1e-3, 1.0, 30.0):
         row = (draw.standard_normal(9) * scale).astype(KINDS[name])
-        found = bits(slow("Softmax", [row[None]], axis=1, version=VERSION)).ravel().tolist()
+        found = bits(by_definition("Softmax", [row[None]], axis=1, version=VERSION)).ravel().tolist()
         shares = exact.softmax([value(name, each) for each in bits(row).tolist()])
         assert all(exact.fits(name, pattern, real) for pattern, real in zip(found, shares, strict=True))
 
@@ -133,7 +133,7 @@ def test_sum_is_rounded_once(name):
     kind = KINDS[name]
     rows = [["1", "3e-5", "-1"], ["60000", "60000", "-60000"], ["1", "2e-5", "3e-6"], ["0", "-0", "0"]]
     columns = [numpy.array([float(row[i]) for row in rows]).astype(kind) for i in range(3)]
-    found = bits(fast("Sum", columns)).tolist()
+    found = bits(by_kernel("Sum", columns)).tolist()
     for i, pattern in enumerate(found):
         real = sum(value(name, bits(column)[i]) for column in columns)
         assert exact.fits(name, pattern, real) if real else pattern == 0
@@ -143,18 +143,18 @@ def test_sum_is_rounded_once(name):
 def test_range(kind):
     for start, limit, step in ((0, 10, 3), (10, -10, -7), (5, 5, 1), (5, 4, 1), (-7, 7, 1)):
         inputs = [numpy.array(each, kind) for each in (start, limit, step)]
-        for found in (slow("Range", inputs), fast("Range", inputs)):
+        for found in (by_definition("Range", inputs), by_kernel("Range", inputs)):
             assert found.tolist() == list(range(start, limit, step))
 
 
 def test_range_counts_exactly_and_rounds_once():
     inputs = [numpy.array(each, "f4") for each in (0, 100, 0.1)]
-    found = slow("Range", inputs)
-    assert same(fast("Range", inputs), found)
+    found = by_definition("Range", inputs)
+    assert same(by_kernel("Range", inputs), found)
     step = Fraction(float(numpy.float32(0.1)))
     assert len(found) == 1000
     assert all(exact.fits("float32", int(p), i * step) for i, p in enumerate(bits(found)) if i)
     inputs = [numpy.array(each, "f4") for each in (0.5, -8388608, -1)]
-    found = fast("Range", inputs)
+    found = by_kernel("Range", inputs)
     assert len(found) == 8388609  # 8388608 where the difference is rounded to float
     assert exact.fits("float32", int(bits(found)[-1]), Fraction(1, 2) - 8388608)

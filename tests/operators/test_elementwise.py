@@ -1,21 +1,18 @@
 """Kernels of elementwise operators give the bits of the definitions: every 16-bit pattern, special and random elements.
 
-What the definitions give is asked by `test_definitions.py`, of an oracle that is not MPFR.
+`test_definitions.py` compares the definitions with an oracle that is not MPFR.
 """
 
 import itertools
 
 import numpy
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from sonnx.base.errors import Stop
-from sonnx.executor import executor
-from sonnx.executor.preparation import Applier, facts_of
-from sonnx.model.reader import read
 from sonnx.numerics import elementwise_kernels
 from sonnx.numerics.application import NoValue
-from sonnx.numerics.formats import NAMES
+from tests.support.nodes import by_definition, by_kernel, probes
 from tests.support.oracle import FLOATS, INTEGERS, KINDS, from_bits, same, special_patterns
 
 UNARY = {
@@ -25,34 +22,6 @@ UNARY = {
 }  # fmt: skip
 BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "Less", "Greater", "Equal", "Min")
 SIXTEEN = ("float16", "bfloat16")
-VERSION = 22
-
-
-def prepared(operator, inputs, *, version=VERSION, plain=False, outputs=1, **attributes):
-    """The node ready to run, as the executor makes it."""
-    names = [f"x{i}" for i in range(len(inputs))]
-    node = helper.make_node(operator, names, [f"y{i}" for i in range(outputs)], **attributes)
-    info = [
-        helper.make_tensor_value_info(name, getattr(TensorProto, NAMES[x.dtype].upper()), x.shape)
-        for name, x in zip(names, inputs, strict=True)
-    ]
-    made = helper.make_graph([node], "g", info, [helper.make_tensor_value_info("y0", TensorProto.FLOAT, None)])
-    model = read(helper.make_model(made, opset_imports=[helper.make_opsetid("", version)]).SerializeToString())
-    applier = Applier(executor._in_force(None), version, conforming=False, plain=plain)
-    return applier.prepare(model.graph.nodes[0], [facts_of(x) for x in inputs])
-
-
-def slow(operator, inputs, **options):
-    ready = prepared(operator, inputs, plain=True, **options)
-    with numpy.errstate(all="ignore"):
-        return ready.definition(ready.application, inputs)[0]
-
-
-def fast(operator, inputs, **options):
-    ready = prepared(operator, inputs, **options)
-    assert ready.kernel is not None, f"{operator} has no kernel"
-    with numpy.errstate(all="ignore"):
-        return ready.kernel(inputs, numpy.empty(*ready.expected[0]))
 
 
 def inside(operator, x):
@@ -63,41 +32,28 @@ def inside(operator, x):
     return x
 
 
-def probes(name, count, seed=5):
-    """Special patterns, random ones, numbers around 0 and 1, and whole ones."""
-    kind = KINDS[name]
-    draw = numpy.random.default_rng(seed)
-    random = draw.integers(0, 2 ** (8 * kind.itemsize), count, f"u{kind.itemsize}").view(kind)
-    special = from_bits(name, special_patterns(name), [-1])
-    with numpy.errstate(all="ignore"):
-        usual = (draw.standard_normal(count) * 8).astype(kind)
-        small = (draw.standard_normal(count) * 2.0 ** -draw.integers(0, 60, count)).astype(kind)
-        wholes = draw.integers(-200, 200, count // 4).astype(numpy.float64).astype(kind)
-    return numpy.concatenate([special, random, usual, small, wholes, numpy.ones(1, kind)])
-
-
 @pytest.mark.parametrize("name", SIXTEEN)
 @pytest.mark.parametrize("operator", UNARY)
 def test_every_pattern_of_16_bits(operator, name, monkeypatch):
     everything = inside(operator, from_bits(name, list(range(1 << 16)), [-1]))
-    wanted = slow(operator, [everything], **UNARY[operator])
-    assert same(fast(operator, [everything], **UNARY[operator]), wanted)
-    monkeypatch.setattr(elementwise_kernels, "TABLE", 1 << 30)  # the way small tensors take
-    assert same(fast(operator, [everything], **UNARY[operator]), wanted)
+    wanted = by_definition(operator, [everything], **UNARY[operator])
+    assert same(by_kernel(operator, [everything], **UNARY[operator]), wanted)
+    monkeypatch.setattr(elementwise_kernels, "MIN_TABULATED", 1 << 30)  # the way small tensors take
+    assert same(by_kernel(operator, [everything], **UNARY[operator]), wanted)
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
 @pytest.mark.parametrize("operator", UNARY)
 def test_special_and_random_elements(operator, name):
     x = inside(operator, probes(name, 1500))
-    assert same(fast(operator, [x], **UNARY[operator]), slow(operator, [x], **UNARY[operator]))
+    assert same(by_kernel(operator, [x], **UNARY[operator]), by_definition(operator, [x], **UNARY[operator]))
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
 @pytest.mark.parametrize("alpha", [1.0, 1e-45, 0.999999940395, 0.0, -0.0, -1.5, 1.5, 3e38])
 def test_leaky_relu_with_any_factor(name, alpha):
     x = probes(name, 400)
-    assert same(fast("LeakyRelu", [x], alpha=alpha), slow("LeakyRelu", [x], alpha=alpha))
+    assert same(by_kernel("LeakyRelu", [x], alpha=alpha), by_definition("LeakyRelu", [x], alpha=alpha))
 
 
 @pytest.mark.parametrize("name", [*FLOATS, *INTEGERS, "bool"])
@@ -115,7 +71,7 @@ def test_where_takes_patterns_as_they_are(name):
         [truth[0, 0, 0], x[0, 0, 0], y[0, 0, 0]],
     ):
         given = [numpy.asarray(each) for each in inputs]
-        assert same(fast("Where", given), slow("Where", given))
+        assert same(by_kernel("Where", given), by_definition("Where", given))
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -130,9 +86,9 @@ def test_pairs_of_special_and_random_elements(operator, name):
         positive = numpy.abs(some)
     if operator == "Pow":
         x, y = numpy.concatenate([x, positive]), numpy.concatenate([y, draw.permutation(probes(name, 700, 9))])
-    assert same(fast(operator, [x, y]), slow(operator, [x, y]))
+    assert same(by_kernel(operator, [x, y]), by_definition(operator, [x, y]))
     column, row = few[:, None], few[None, ::-1]
-    assert same(fast(operator, [column, row]), slow(operator, [column, row]))
+    assert same(by_kernel(operator, [column, row]), by_definition(operator, [column, row]))
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -147,9 +103,9 @@ def test_integers(operator, name):
         if limits.min and operator == "Div":
             wrong = (a == limits.min) & (b == numpy.array(-1).astype(name))
             a, b = a[~wrong], b[~wrong]
-    found = slow(operator, [a, b])
+    found = by_definition(operator, [a, b])
     if operator != "Mod":
-        assert same(fast(operator, [a, b]), found)
+        assert same(by_kernel(operator, [a, b]), found)
     bits = 8 * numpy.dtype(name).itemsize
     of = {
         "Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__, "Less": int.__lt__, "Greater": int.__gt__,
@@ -177,8 +133,8 @@ def test_clip_with_every_pair_of_bounds(name):
             continue  # an input left out in the middle is a model's matter
         inputs = [x, *bounds]
         wanted = [clipped(e, *[b[()] for b in bounds]) for e in x]
-        assert same(fast("Clip", inputs), numpy.array(wanted, kind))
-        assert same(slow("Clip", inputs), numpy.array(wanted, kind))
+        assert same(by_kernel("Clip", inputs), numpy.array(wanted, kind))
+        assert same(by_definition("Clip", inputs), numpy.array(wanted, kind))
 
 
 def clipped(x, low=None, high=None):
@@ -199,7 +155,7 @@ def test_sum_of_many(name, count):
     inputs[-1][:50] = -inputs[0][:50]
     zeros = from_bits(name, special_patterns(name), [-1])
     inputs = [numpy.concatenate([each, numpy.roll(zeros, shift)]) for shift, each in enumerate(inputs)]
-    assert same(fast("Sum", inputs), slow("Sum", inputs))
+    assert same(by_kernel("Sum", inputs), by_definition("Sum", inputs))
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -210,7 +166,9 @@ def test_softmax(name, version, axis):
     draw = numpy.random.default_rng(4)
     x = (draw.standard_normal((7, 5, 6)) * 2.0 ** draw.integers(-3, 7, (7, 5, 6))).astype(KINDS[name])
     x[0, 0, 0], x[1, 2, 3], x[2, :, 2], x[3, 1, :], x[4] = numpy.nan, numpy.inf, -numpy.inf, -numpy.inf, 0.0
-    assert same(fast("Softmax", [x], version=version, axis=axis), slow("Softmax", [x], version=version, axis=axis))
+    assert same(
+        by_kernel("Softmax", [x], version=version, axis=axis), by_definition("Softmax", [x], version=version, axis=axis)
+    )
 
 
 CASTS = ["bool", *INTEGERS, *FLOATS]
@@ -232,13 +190,13 @@ def test_cast(source, target):
             x = numpy.concatenate([x, draw.integers(low, top, 300, kind, endpoint=True), [x.dtype.type(low)]])
     if source in FLOATS and target in INTEGERS:
         with pytest.raises(Stop, match="has no value in"):
-            fast("Cast", [x], to=getattr(TensorProto, number))
+            by_kernel("Cast", [x], to=getattr(TensorProto, number))
         limits = numpy.iinfo(target)
         with numpy.errstate(all="ignore"):
             wide = x.astype("f8")
             x = x[(numpy.trunc(wide) >= float(limits.min)) & (numpy.trunc(wide) < float(limits.max) + 1)]
     options = {"to": getattr(TensorProto, number)}
-    assert same(fast("Cast", [x], **options), slow("Cast", [x], **options))
+    assert same(by_kernel("Cast", [x], **options), by_definition("Cast", [x], **options))
 
 
 @pytest.mark.parametrize("scale", ["float32", "float16", "bfloat16"])
@@ -254,10 +212,10 @@ def test_quantize_and_dequantize(name, scale):
         s = numpy.array(factor).astype(kind)
         for zero in (0, limits.max // 3):
             inputs = [x, s, numpy.array(zero, name)]
-            assert same(fast("QuantizeLinear", inputs), slow("QuantizeLinear", inputs))
+            assert same(by_kernel("QuantizeLinear", inputs), by_definition("QuantizeLinear", inputs))
             y = numpy.arange(limits.min, limits.max, max(1, (limits.max - limits.min) // 500)).astype(name)
             inputs = [y, s, numpy.array(zero, name)]
-            assert same(fast("DequantizeLinear", inputs), slow("DequantizeLinear", inputs))
+            assert same(by_kernel("DequantizeLinear", inputs), by_definition("DequantizeLinear", inputs))
 
 
 REFUSED = {
@@ -278,11 +236,11 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("definition", [False, True])
 @pytest.mark.parametrize("rule", REFUSED)
-def test_no_value_names_the_rule_the_index_and_the_element(rule, plain):
+def test_no_value_names_the_rule_the_index_and_the_element(rule, definition):
     operator, inputs, sentence = REFUSED[rule]
     with pytest.raises(NoValue) as stop:
-        (slow if plain else fast)(operator, inputs)
+        (by_definition if definition else by_kernel)(operator, inputs)
     assert stop.value.rule == rule
     assert sentence in str(stop.value)

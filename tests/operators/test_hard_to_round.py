@@ -10,8 +10,8 @@ import gmpy2
 import numpy
 import pytest
 
-from tests.operators.test_elementwise import fast, probes
 from tests.support.exact import rounded
+from tests.support.nodes import by_kernel, probes
 from tests.support.oracle import KINDS, bits
 
 DRAWN, CHOSEN = 200_000, 120
@@ -60,7 +60,7 @@ def expected(operator, name, x):
 @pytest.mark.parametrize("operator", FUNCTIONS)
 def test_next_to_a_middle(operator, name):
     x = arguments(operator, name)
-    found = bits(fast(operator, [x]))
+    found = bits(by_kernel(operator, [x]))
     wanted = [expected(operator, name, each) for each in x]
     assert found.tolist() == wanted
 
@@ -75,4 +75,4 @@ def test_random_arguments(operator, name):
     if operator in ("Log", "Sqrt"):
         x = numpy.abs(x)
         x = x[x != 1]
-    assert bits(fast(operator, [x])).tolist() == [expected(operator, name, each) for each in x]
+    assert bits(by_kernel(operator, [x])).tolist() == [expected(operator, name, each) for each in x]

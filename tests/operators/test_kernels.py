@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from sonnx.numerics import numpy_trials, order
 from sonnx.numerics.formats import format_of
 from sonnx.operators import argmax, reducemax
-from sonnx.operators import argmax as plain_argmax
-from sonnx.operators import max as kernel_max
-from sonnx.operators import max as plain_max
-from sonnx.operators import reducemax as plain_reducemax
+from sonnx.operators import max as max_operator
 from tests.support import oracle
 from tests.support.oracle import (
     FLOATS,
@@ -42,10 +39,10 @@ def quiet():
 @pytest.fixture(params=["trusted", "integers"])
 def path(request, monkeypatch):
     """Both ways of a kernel: numpy as it was tried, and as if it had failed the trial."""
-    monkeypatch.setattr(kernel_max, "_known", {})
+    monkeypatch.setattr(max_operator, "_known", {})
     reducemax._reduction.cache_clear()
     if request.param == "integers":
-        monkeypatch.setattr(kernel_max, "maximum_keeps_the_first_nan", lambda kind: False)
+        monkeypatch.setattr(max_operator, "maximum_keeps_the_first_nan", lambda kind: False)
         monkeypatch.setattr(reducemax, "maximum_keeps_the_first_nan", lambda kind: False)
         monkeypatch.setattr(argmax, "argmax_finds_the_first_nan", lambda kind: False)
     yield request.param
@@ -54,7 +51,7 @@ def path(request, monkeypatch):
 
 def fast_max(X):
     out = numpy.empty(numpy.broadcast_shapes(*[x.shape for x in X]), X[0].dtype)
-    return kernel_max.fast_maximum(X, out)
+    return max_operator.fast_maximum(X, out)
 
 
 def fast_reduce(x, axes):
@@ -192,30 +189,30 @@ class Forgetful(dict):
 
 def small_blocks(monkeypatch, size):
     """Blocks of a few elements, so that few elements make many blocks."""
-    monkeypatch.setattr(kernel_max, "SMALL", 0)
+    monkeypatch.setattr(max_operator, "MAX_UNBLOCKED_ELEMENTS", 0)
     monkeypatch.setattr(numpy, "getbufsize", lambda: 2)
-    monkeypatch.setattr(kernel_max, "ROW", 4)
-    monkeypatch.setattr(kernel_max, "SHORTEST", 1)
-    monkeypatch.setattr(argmax, "BLOCK", 32)
-    monkeypatch.setattr(argmax, "WIDE", 2)
-    monkeypatch.setattr(reducemax, "GATHERED", 8)
-    of_type = kernel_max._combine
-    monkeypatch.setattr(kernel_max, "_combine", lambda kind: (of_type(kind)[0], size))
-    monkeypatch.setattr(kernel_max, "_known", Forgetful())
+    monkeypatch.setattr(max_operator, "MAX_REPEATED", 4)
+    monkeypatch.setattr(max_operator, "MIN_REPEATED", 1)
+    monkeypatch.setattr(argmax, "KEY_ELEMENTS", 32)
+    monkeypatch.setattr(argmax, "MIN_BAND_COLUMNS", 2)
+    monkeypatch.setattr(reducemax, "NAN_SLICE_ELEMENTS", 8)
+    of_type = max_operator._combine
+    monkeypatch.setattr(max_operator, "_combine", lambda kind: (of_type(kind)[0], size))
+    monkeypatch.setattr(max_operator, "_known", Forgetful())
 
 
 @settings(max_examples=400, deadline=None)
 @given(operands(), st.sampled_from([None, 3, 16]), st.booleans())
 def test_max_in_any_layout(X, block, trusted):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_max, "_known", {})
+        patch.setattr(max_operator, "_known", {})
         if not trusted:
-            patch.setattr(kernel_max, "maximum_keeps_the_first_nan", lambda kind: False)
+            patch.setattr(max_operator, "maximum_keeps_the_first_nan", lambda kind: False)
         if block:
             small_blocks(patch, block)
         wanted = maximum(X)
         assert same(fast_max(X), wanted)
-        assert same(plain_max.maximum(X), wanted)
+        assert same(max_operator.maximum(X), wanted)
 
 
 @settings(max_examples=300, deadline=None)
@@ -229,7 +226,7 @@ def test_reduce_max_in_any_layout(X, data):
                 small_blocks(patch, 3)
             wanted = reduce_max(x, axes)
             assert same(fast_reduce(x, axes), wanted)
-            assert same(plain_reducemax.reduce_max(x, axes), wanted)
+            assert same(reducemax.reduce_max(x, axes), wanted)
 
 
 @settings(max_examples=300, deadline=None)
@@ -245,7 +242,7 @@ def test_arg_max_in_any_layout(X, data):
                 patch.setattr(argmax, "argmax_finds_the_first_nan", lambda kind: False)
             wanted = arg_max(x, axis, last, equal_zeros)
             assert same(fast_arg(x, axis, last, equal_zeros), wanted)
-            assert same(plain_argmax.argmax(x, axis, int(last), equal_zeros), wanted)
+            assert same(argmax.argmax(x, axis, int(last), equal_zeros), wanted)
 
 
 # ------------------------------------------------------------------ real block sizes
@@ -305,7 +302,7 @@ def keys(name, patterns):
 
 def test_one_shape_is_not_silently_another():
     with pytest.raises(ValueError, match="not"):
-        kernel_max.fast_maximum([numpy.zeros(3)] * 2, numpy.zeros((2, 3)))
+        max_operator.fast_maximum([numpy.zeros(3)] * 2, numpy.zeros((2, 3)))
 
 
 @pytest.mark.parametrize("name", WIDE)

@@ -8,7 +8,6 @@ import numpy
 import pytest
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application, NoValue
 from sonnx.operators import (
     averagepool,
@@ -21,38 +20,12 @@ from sonnx.operators import (
     reducemean,
     reducesum,
 )
-from sonnx.operators import averagepool as fast_averagepool
-from sonnx.operators import batchnormalization as fast_batchnormalization
-from sonnx.operators import convinteger as fast_convinteger
-from sonnx.operators import globalaveragepool as fast_globalaveragepool
-from sonnx.operators import globalmaxpool as fast_globalmaxpool
-from sonnx.operators import lrn as fast_lrn
-from sonnx.operators import maxpool as fast_maxpool
-from sonnx.operators import reducemean as fast_reducemean
-from sonnx.operators import reducesum as fast_reducesum
-from tests.executor.test_unchecked import one
-from tests.operators.test_products import application, both
+from tests.support.applications import agreed, application, fast_outputs, written
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
+from tests.support.models import run_node
 from tests.support.oracle import KINDS, best, bits, from_bits, name_of, same
 
 each_format = pytest.mark.parametrize("name", FORMATS)
-
-
-def written(operator, version=13, **attributes):
-    kinds = {int: "int", float: "float", str: "string", list: "ints"}
-    made = {name: Attribute(name, kinds[type(value)], value) for name, value in attributes.items()}
-    return Application(operator, version, "onnx", {}, made)
-
-
-def of_both(plain, kernel, made, inputs):
-    """As `both`, of a kernel module that makes its own outputs."""
-    if hasattr(kernel, "kernel"):
-        return both(plain, kernel, made, inputs)
-    [value] = plain.evaluate(made, inputs)
-    with numpy.errstate(all="ignore"):
-        [faster] = kernel.evaluate(made, inputs)
-    assert same(faster, value)
-    return value
 
 
 # ------------------------------------------------------------------ windows
@@ -94,7 +67,7 @@ def test_max_pool(name, which, seed):
     names = absent | attributes
     X = hard(name, shape, seed)
     names["spacing"] = names["dilations"]
-    found = both(maxpool, fast_maxpool, application("MaxPool", names), [X])
+    found = agreed(maxpool.OPERATOR, application("MaxPool", names), [X])
     wanted, patterns = [], bits(X)
     for b, c in numpy.ndindex(shape[:2]):
         for indices in under(shape, attributes):
@@ -108,11 +81,11 @@ def test_indices_of_max_pool():
     names = {"kernel_shape": [2, 2], "strides": [1, 1], "pads": [0] * 4, "spacing": [1, 1], "dilations": [1, 1]}
     for order, wanted in ((0, [4, 4, 4, 4]), (1, [4, 4, 4, 4])):
         made = Application("MaxPool", 12, "onnx", names | {"storage_order": order}, outputs=2)
-        assert maxpool.evaluate(made, [X])[1].ravel().tolist() == wanted
+        assert maxpool.define(made, [X])[1].ravel().tolist() == wanted
     X[0, 0, 1, 1] = 0
     for order, wanted in ((0, [1, 1, 6, 5]), (1, [3, 3, 2, 7])):
         made = Application("MaxPool", 12, "onnx", names | {"storage_order": order}, outputs=2)
-        assert maxpool.evaluate(made, [X])[1].ravel().tolist() == wanted
+        assert maxpool.define(made, [X])[1].ravel().tolist() == wanted
 
 
 @pytest.mark.parametrize("name", [*FORMATS, "int8", "uint8"])
@@ -137,19 +110,20 @@ def test_indices_by_definition_and_by_kernel(name, which, order, seed, monkeypat
             few = numpy.array([least, least, 0, 1]).astype(X.dtype)
         X = numpy.random.default_rng(seed).choice(few, shape)
     made = Application("MaxPool", 12, "onnx", names, outputs=2)
-    monkeypatch.setattr(fast_maxpool, "BLOCK", 40)
-    with numpy.errstate(all="ignore"):
-        assert all(map(same, fast_maxpool.fast(made, [X]), maxpool.evaluate(made, [X])))
+    monkeypatch.setattr(maxpool, "PLANE_ELEMENTS", 40)
+    wanted = maxpool.OPERATOR.define(made, [X])
+    assert len(wanted) == 2
+    assert all(same(*pair) for pair in zip(fast_outputs(maxpool.OPERATOR, made, [X]), wanted, strict=True))
 
 
 def test_what_has_no_value_has_none_by_kernel():
     names = {"kernel_shape": [1, 1], "strides": [1, 1], "pads": [1, 0, 0, 0], "spacing": [1, 1], "dilations": [1, 1]}
     X = numpy.ones((1, 1, 2, 2), "f4")
-    for module in (maxpool, fast_maxpool):
+    for compute in (maxpool.OPERATOR.define, maxpool.OPERATOR.fast_path):
         with pytest.raises(NoValue, match="on padding only"):
-            module.evaluate(Application("MaxPool", 12, "onnx", names, outputs=2), [X])
+            compute(Application("MaxPool", 12, "onnx", names, outputs=2), [X])
     made = Application("MaxPool", 12, "onnx", names | {"pads": [0] * 4, "storage_order": 2})
-    for call in (maxpool.evaluate, lambda made, inputs: fast_maxpool.kernel(made)(inputs, numpy.empty_like(X))):
+    for call in (maxpool.define, lambda made, inputs: maxpool.kernel(made)(inputs, numpy.empty_like(X))):
         with pytest.raises(NoValue, match="storage_order is 2"):
             call(made, [X])
 
@@ -162,7 +136,7 @@ def test_average_pool(name, which, seed):
     ceil, include = seed % 2, seed // 2 % 2
     X = hard(name, shape, seed)
     made = written("AveragePool", **attributes, ceil_mode=ceil, count_include_pad=include)
-    found = both(averagepool, fast_averagepool, made, [X])
+    found = agreed(averagepool.OPERATOR, made, [X])
     axes, means = len(shape) - 2, []
     elements = dict(zip(numpy.ndindex(shape), decoded(X), strict=True))
     pads = attributes.get("pads", [0] * 2 * axes)
@@ -177,7 +151,7 @@ def test_average_pool(name, which, seed):
 
 def test_a_window_over_padding_only_has_no_mean():
     made = written("AveragePool", kernel_shape=[1], pads=[1, 1])
-    for module in (averagepool.evaluate, lambda m, x: fast_averagepool.kernel(m)(x, numpy.empty((1, 1, 4), "f4"))):
+    for module in (averagepool.define, lambda m, x: averagepool.kernel(m)(x, numpy.empty((1, 1, 4), "f4"))):
         with pytest.raises(NotExecutable, match="padding only"):
             module(made, [numpy.ones((1, 1, 2), "f4")])
 
@@ -201,8 +175,8 @@ def test_sums_and_means(name, seed):
     slices = numpy.transpose(X, (*kept, *sorted(gone))).reshape(math.prod(shape[i] for i in kept), -1)
     sums = [summed(decoded(row)) for row in slices]
     means = [each if isinstance(each, float) else Fraction(each, slices.shape[1]) for each in sums]
-    for plain, kernel, wanted in ((reducesum, fast_reducesum, sums), (reducemean, fast_reducemean, means)):
-        found = of_both(plain, kernel, reduction(plain.OPERATOR, gone, keep), [X])
+    for operator, wanted in ((reducesum.OPERATOR, sums), (reducemean.OPERATOR, means)):
+        found = agreed(operator, reduction(operator.name, gone, keep), [X])
         out = [1 if i in gone else e for i, e in enumerate(shape) if keep or i not in gone]
         assert same(found, array(X.dtype, wanted, out))
 
@@ -210,21 +184,21 @@ def test_sums_and_means(name, seed):
 @each_format
 def test_reductions_of_nothing(name):
     X = numpy.zeros((0, 2), KINDS[FORMATS[name]])
-    assert bits(of_both(reducesum, fast_reducesum, reduction("ReduceSum", [0]), [X])).tolist() == [[0, 0]]
-    assert of_both(reducemean, fast_reducemean, reduction("ReduceMean", [1]), [X]).shape == (0, 1)
-    for module in (reducemean, fast_reducemean):
+    assert bits(agreed(reducesum.OPERATOR, reduction("ReduceSum", [0]), [X])).tolist() == [[0, 0]]
+    assert agreed(reducemean.OPERATOR, reduction("ReduceMean", [1]), [X]).shape == (0, 1)
+    for compute in (reducemean.OPERATOR.define, reducemean.OPERATOR.fast_path):
         with pytest.raises(NotExecutable, match="mean of no element"):
-            module.evaluate(reduction("ReduceMean", [0]), [X])
-    assert same(of_both(reducesum, fast_reducesum, reduction("ReduceSum", []), [X + 1]), X + 1)
+            compute(reduction("ReduceMean", [0]), [X])
+    assert same(agreed(reducesum.OPERATOR, reduction("ReduceSum", []), [X + 1]), X + 1)
 
 
 @pytest.mark.parametrize("kind", ["i4", "u4", "i8", "u8"])
 def test_sums_of_integers_wrap_around(kind):
     X = hard(numpy.dtype(kind).name, (40, 3), 1)
-    found = of_both(reducesum, fast_reducesum, reduction("ReduceSum", [0], 0), [X])
+    found = agreed(reducesum.OPERATOR, reduction("ReduceSum", [0], 0), [X])
     assert same(found, array(X.dtype, [sum(decoded(column)) for column in X.T], (3,)))
     with pytest.raises(NotExecutable, match="mean"):
-        reducemean.evaluate(reduction("ReduceMean", [0, 1]), [X])
+        reducemean.define(reduction("ReduceMean", [0, 1]), [X])
 
 
 @pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMean", "ReduceSum"])
@@ -241,7 +215,7 @@ def test_sums_of_integers_wrap_around(kind):
 )
 def test_bad_axes(operator, version, attributes, axes, said):
     inputs = [numpy.ones((2, 2), "f4"), *([] if axes is None else [numpy.array(axes)])]
-    _, run = one(operator, inputs, None, operator_set=version, **attributes)
+    _, run = run_node(operator, inputs, None, operator_set=version, **attributes)
     with pytest.raises(Stop, match=said.format(operator)):
         run()
 
@@ -250,17 +224,17 @@ def test_bad_axes(operator, version, attributes, axes, said):
 def test_no_axes(operator, version):
     """Without axes everything is reduced, or nothing where the flag says so; an empty list is none."""
     X, all_of_it = numpy.array([[1, 2], [4, 9]], "f4"), {"ReduceMax": 9, "ReduceMean": 4, "ReduceSum": 16}[operator]
-    assert one(operator, [X], None, operator_set=11)[1]().tolist() == [[all_of_it]]
+    assert run_node(operator, [X], None, operator_set=11)[1]().tolist() == [[all_of_it]]
     for more in ([], [numpy.zeros(0, "i8")]):
-        assert one(operator, [X, *more], None, operator_set=version)[1]().tolist() == [[all_of_it]]
-        kept = one(operator, [X, *more], None, operator_set=version, noop_with_empty_axes=1)[1]()
+        assert run_node(operator, [X, *more], None, operator_set=version)[1]().tolist() == [[all_of_it]]
+        kept = run_node(operator, [X, *more], None, operator_set=version, noop_with_empty_axes=1)[1]()
         assert same(kept, X)
 
 
 @pytest.mark.parametrize("version", [11, 18])
 def test_the_mean_of_nothing(version):
     with pytest.raises(Stop, match=r"ReduceMean\.reduction-not-empty"):
-        one("ReduceMean", [numpy.ones((0, 2), "f4")], None, operator_set=version)[1]()
+        run_node("ReduceMean", [numpy.ones((0, 2), "f4")], None, operator_set=version)[1]()
 
 
 @each_format
@@ -270,10 +244,10 @@ def test_global_pools(name, seed):
     rows = [decoded(X[at]) for at in numpy.ndindex(2, 3)]
     sums = [summed(row) for row in rows]
     means = [each if isinstance(each, float) else Fraction(each, 15) for each in sums]
-    found = of_both(globalaveragepool, fast_globalaveragepool, written("GlobalAveragePool"), [X])
+    found = agreed(globalaveragepool.OPERATOR, written("GlobalAveragePool"), [X])
     assert same(found, array(X.dtype, means, (2, 3, 1, 1)))
     largest = [best(name_of(X), bits(X)[at].ravel().tolist()) for at in numpy.ndindex(2, 3)]
-    found = of_both(globalmaxpool, fast_globalmaxpool, written("GlobalMaxPool"), [X])
+    found = agreed(globalmaxpool.OPERATOR, written("GlobalMaxPool"), [X])
     assert same(found, from_bits(name_of(X), largest, (2, 3, 1, 1)))
 
 
@@ -288,7 +262,7 @@ def test_convolution_of_integers(seed):
     off = [None, hard(kinds[0], (), 3)][seed // 4 % 2], [None, hard(kinds[1], (4,), 4), hard(kinds[1], (), 5)][seed % 3]
     pads = [0] * 4 if off[0] is not None else draw.integers(0, 3, 4).tolist()
     names = {"group": 2, "strides": [2, 1], "dilations": [1, 1], "pads": pads}
-    found = both(convinteger, fast_convinteger, application("ConvInteger", names), [X, W, *off])
+    found = agreed(convinteger.OPERATOR, application("ConvInteger", names), [X, W, *off])
     x = numpy.pad(X.astype(object) - int(off[0] or 0), [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])])
     w = W.astype(object) - (0 if off[1] is None else numpy.broadcast_to(off[1], 4).astype(object)[:, None, None, None])
     wanted = [
@@ -301,7 +275,7 @@ def test_convolution_of_integers(seed):
 def test_a_sum_beyond_32_bits_wraps_around():
     X, W = numpy.full((1, 40000, 1, 1), 255, "u1"), numpy.full((1, 40000, 1, 1), 255, "u1")
     names = {"group": 1, "strides": [1, 1], "dilations": [1, 1], "pads": [0] * 4}
-    found = both(convinteger, fast_convinteger, application("ConvInteger", names), [X, W])
+    found = agreed(convinteger.OPERATOR, application("ConvInteger", names), [X, W])
     assert found.item() == 255 * 255 * 40000 - 2**32
 
 
@@ -333,9 +307,8 @@ def test_batch_normalization(name, seed):
     epsilon = [0.0, 1e-5, 2.0**-6][seed % 3]
     epsilon = float(numpy.float32(epsilon))
     names = {"epsilon": epsilon, "training_mode": 0}
-    found = both(
-        batchnormalization,
-        fast_batchnormalization,
+    found = agreed(
+        batchnormalization.OPERATOR,
         application("BatchNormalization", names),
         [X, scale, B, mean, variance],
     )
@@ -369,7 +342,7 @@ def test_a_negative_variance_has_no_value():
     made = application("BatchNormalization", {"epsilon": 1.0})
     for value in (-1.0, numpy.nan):
         inputs = [numpy.ones((1, 2), "f4"), ones, ones, ones, numpy.array([1, value], "f4")]
-        for act in (batchnormalization.evaluate, lambda m, x: fast_batchnormalization.kernel(m)(x, x[0].copy())):
+        for act in (batchnormalization.define, lambda m, x: batchnormalization.kernel(m)(x, x[0].copy())):
             with pytest.raises(NoValue, match=r"input_var\[1\]"):
                 act(made, inputs)
 
@@ -379,24 +352,24 @@ def test_a_negative_variance_has_no_value():
 def test_local_response_normalization(name, seed):
     X = hard(name, (1, 5, 2, 2), seed)
     for size, beta in ((1, 0.75), (3, 0.75), (4, 0.5), (5, 0.75)):
-        of_both(lrn, fast_lrn, written("LRN", size=size, beta=beta, alpha=0.25, bias=1.0), [X])
+        agreed(lrn.OPERATOR, written("LRN", size=size, beta=beta, alpha=0.25, bias=1.0), [X])
 
 
 @each_format
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 7, 9, 12])
 def test_blocks_of_local_response_normalization(name, size, monkeypatch):
     """Windows that are even, as wide as the channels and wider; blocks of two places; nothing to normalize."""
-    monkeypatch.setattr(fast_lrn, "BLOCK", 10)
+    monkeypatch.setattr(lrn, "BLOCK_ELEMENTS", 10)
     draw = numpy.random.default_rng(size)
     for shape in ((2, 5, 3), (1, 1, 2), (1, 5), (0, 3, 2), (1, 3, 0), (1, 0, 2)):
         X = draw.standard_normal(shape).astype(KINDS[FORMATS[name]])
-        of_both(lrn, fast_lrn, written("LRN", size=size, alpha=0.3, bias=1.5), [X])
+        agreed(lrn.OPERATOR, written("LRN", size=size, alpha=0.3, bias=1.5), [X])
 
 
 def test_local_response_normalization_by_fourth_powers():
     """With beta = 0.75 the fourth power of a value is x^4 / d^3: the nearest element has no nearer neighbour."""
     X = numpy.random.default_rng(3).standard_normal((1, 6, 3, 3)).astype("f4")
-    found = of_both(lrn, fast_lrn, written("LRN", size=5, alpha=0.5, bias=2.0), [X])
+    found = agreed(lrn.OPERATOR, written("LRN", size=5, alpha=0.5, bias=2.0), [X])
     for index in numpy.ndindex(X.shape):
         around = X[0, max(0, index[1] - 2) : index[1] + 3, index[2], index[3]]
         divisor = 2 + Fraction(1, 2) / 5 * sum(Fraction(float(x)) ** 2 for x in around)

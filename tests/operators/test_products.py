@@ -3,12 +3,11 @@
 import numpy
 import pytest
 
-from sonnx.numerics import matrix_products
-from sonnx.numerics.application import Application
-from sonnx.operators import conv, gemm, matmul
-from sonnx.operators import conv as fast_conv
-from sonnx.operators import gemm as fast_gemm
-from sonnx.operators import matmul as fast_matmul
+from sonnx.numerics import single_products
+from sonnx.operators.conv import OPERATOR as CONV
+from sonnx.operators.gemm import OPERATOR as GEMM
+from sonnx.operators.matmul import OPERATOR as MATMUL
+from tests.support.applications import agreed, application, kernel_output
 from tests.support.exact import FORMATS, array, decoded, hard, matrix_product, product, summed
 from tests.support.oracle import KINDS, same
 
@@ -17,30 +16,13 @@ each_type = pytest.mark.parametrize("name", TYPES)
 each_format = pytest.mark.parametrize("name", FORMATS)
 
 
-def application(operator, names=()):
-    return Application(operator, 1, "onnx", dict(names))
-
-
-def fast(module, made, inputs, like):
-    out = numpy.full_like(like, 7)
-    with numpy.errstate(all="ignore"):
-        return module.kernel(made)(inputs, out)
-
-
-def both(plain, kernel, made, inputs):
-    """The value of the definition and that of the kernel, which must be the same."""
-    [value] = plain.evaluate(made, inputs)
-    assert same(fast(kernel, made, inputs, value), value)
-    return value
-
-
 @each_type
 @pytest.mark.parametrize("seed", range(40))
 def test_matrix_product(name, seed):
     draw = numpy.random.default_rng(seed)
     m, k, n = (int(draw.integers(1, high)) for high in (7, 9, 7))
     A, B = hard(name, (m, k), seed), hard(name, (k, n), seed // 3 + 1000)
-    assert same(both(matmul, fast_matmul, application("MatMul"), [A, B]), matrix_product(A, B))
+    assert same(agreed(MATMUL, application("MatMul"), [A, B]), matrix_product(A, B))
 
 
 @each_format
@@ -51,7 +33,7 @@ def test_many_open_elements_of_a_larger_product(name, seed):
     last = hard(name, (12, 1), seed + 100), hard(name, (1, 16), seed + 150)
     A, B = numpy.hstack([A, last[0], A]), numpy.vstack([B, last[1], -B])
     wanted = matrix_product(A, B)
-    assert same(fast(fast_matmul, application("MatMul"), [A, B], wanted), wanted)
+    assert same(kernel_output(MATMUL, application("MatMul"), [A, B], wanted), wanted)
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
@@ -59,15 +41,15 @@ def test_many_open_elements_of_a_larger_product(name, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_of_any_size(name, few, seed, monkeypatch):
     """The ways of few rows and of many, in pieces of one to three columns; with a row that is added, and specials."""
-    monkeypatch.setattr(matrix_products, "FEW", few)
-    monkeypatch.setattr(matrix_products, "PIECE", 16)
-    monkeypatch.setattr(matrix_products, "COLUMNS", 64)
+    monkeypatch.setattr(single_products, "FEW_ROWS", few)
+    monkeypatch.setattr(single_products, "FEW_ROWS_RIGHT_ELEMENTS", 16)
+    monkeypatch.setattr(single_products, "RIGHT_ELEMENTS", 64)
     A, B, row = hard(name, (5, 6), seed), hard(name, (6, 7), seed + 50), hard(name, (7,), seed + 100)
     if seed:
         A, B, row = (numpy.where(numpy.isfinite(each), each, each.dtype.type(1)) for each in (A, B, row))
     out = numpy.empty((5, 7), A.dtype)
     with numpy.errstate(all="ignore"):
-        matrix_products.product_into(A, B, out, row)
+        single_products.product_into(A, B, out, row)
     assert same(out, matrix_product(numpy.hstack([A, numpy.ones((5, 1), A.dtype)]), numpy.vstack([B, row])))
 
 
@@ -81,7 +63,7 @@ def test_stacks_and_vectors(name):
         ((2, 2, 3), (3, 5)),
     ):
         A, B = hard(name, left, 5), hard(name, right, 6)
-        value = both(matmul, fast_matmul, application("MatMul"), [A, B])
+        value = agreed(MATMUL, application("MatMul"), [A, B])
         with numpy.errstate(all="ignore"):
             assert value.shape == numpy.matmul(A.astype("f8"), B.astype("f8")).shape
         A2, B2 = A.reshape(-1, 3), B if B.ndim < 3 else B[0]
@@ -93,7 +75,7 @@ def test_stacks_and_vectors(name):
 def test_empty_products(name):
     for left, right in (((0, 3), (3, 2)), ((2, 0), (0, 2)), ((2, 3), (3, 0)), ((0, 2, 3), (3, 1)), ((0,), (0,))):
         A, B = (numpy.ones(shape, KINDS[FORMATS.get(name, name)]) for shape in (left, right))
-        assert not both(matmul, fast_matmul, application("MatMul"), [A, B]).any()
+        assert not agreed(MATMUL, application("MatMul"), [A, B]).any()
 
 
 def test_one_element_of_each_kind():
@@ -115,10 +97,10 @@ def test_one_element_of_each_kind():
     ]
     A = numpy.array([row[:3] for row in rows], "f4")
     B = numpy.ones((3, 1), "f4")
-    value = both(matmul, fast_matmul, application("MatMul"), [A, B])
+    value = agreed(MATMUL, application("MatMul"), [A, B])
     assert value.view("u4").ravel().tolist() == [row[3] for row in rows]
     tiny = numpy.array([[2.0**-100]], "f4")
-    assert both(matmul, fast_matmul, application("MatMul"), [tiny, -tiny]).view("u4").tolist() == [[0x80000000]]
+    assert agreed(MATMUL, application("MatMul"), [tiny, -tiny]).view("u4").tolist() == [[0x80000000]]
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
@@ -132,7 +114,7 @@ def test_sums_of_doubles_whose_cut_off_parts_cancel(name):
         rows += [[2.0**40, 1.0, -(2.0**40), half, tip, 0.0], [3.0, -3.0, tip, -tip, 2.0**-56, -(2.0**-56)]]
     rows = numpy.array([draw[order] for draw in map(numpy.array, rows) for order in (slice(None), [3, 1, 5, 0, 2, 4])])
     wanted = array(kind, [summed(decoded(row)) for row in rows], (len(rows),))
-    assert same(matrix_products.exact_sums(rows, kind), wanted)
+    assert same(single_products.exact_row_sums(rows, kind), wanted)
 
 
 def test_a_least_number_of_double_tips_a_halfway_sum():
@@ -140,8 +122,8 @@ def test_a_least_number_of_double_tips_a_halfway_sum():
     A, third = numpy.array([[3.0, 1 / 3]]), 5e-324
     for added in (third, -third, 0.0):
         B = numpy.array([[added], [3.0]])
-        assert same(both(matmul, fast_matmul, application("MatMul"), [A, B]), matrix_product(A, B))
-        assert same(both(matmul, fast_matmul, application("MatMul"), [B.T, A.T]), matrix_product(B.T, A.T))
+        assert same(agreed(MATMUL, application("MatMul"), [A, B]), matrix_product(A, B))
+        assert same(agreed(MATMUL, application("MatMul"), [B.T, A.T]), matrix_product(B.T, A.T))
 
 
 # ------------------------------------------------------------------ Gemm
@@ -165,7 +147,7 @@ def test_gemm(name, seed):
         "transB": flips[1],
     }
     inputs = [A.T.copy() if flips[0] else A, B.T.copy() if flips[1] else B, *([] if C is None else [C])]
-    found = both(gemm, fast_gemm, application("Gemm", names), inputs)
+    found = agreed(GEMM, application("Gemm", names), inputs)
     factors = [numpy.float32(each) for each in (alpha, beta)]
     scale = [decoded(each.reshape(1))[0] if name in FORMATS else int(each) for each in factors]
     added = None if C is None else decoded(numpy.broadcast_to(C, (m, n)))
@@ -183,7 +165,7 @@ def test_integers_are_not_scaled_by_fractions():
 
     names = {"alpha": 0.5, "beta": 1.0, "transA": 0, "transB": 0}
     with pytest.raises(NotExecutable, match=r"alpha = 0\.5"):
-        gemm.evaluate(application("Gemm", names), [numpy.ones((1, 1), "i4")] * 2)
+        GEMM.define(application("Gemm", names), [numpy.ones((1, 1), "i4")] * 2)
 
 
 # ------------------------------------------------------------------ Conv
@@ -236,5 +218,5 @@ def test_convolution(name, which, seed):
     names = {"group": 1, "strides": [1] * axes, "dilations": [1] * axes, "pads": [0] * 2 * axes} | given
     X, W = hard(name, shape, seed), hard(name, kernel, seed * 7 + 3)
     B = hard(name, kernel[:1], seed + 9) if seed % 2 else None
-    found = both(conv, fast_conv, application("Conv", names), [X, W, B])
+    found = agreed(CONV, application("Conv", names), [X, W, B])
     assert same(found, convolution(X, W, B, names))

@@ -15,9 +15,9 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import sonnx
+from tests.support.definitions import run_by_definitions
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import bits, same
-from tests.support.plainly import by_definition
 
 H = Fraction(1, 2)
 
@@ -143,7 +143,7 @@ def model(version, X, Y_shape, roi=None, scales=None, sizes=None, **attributes):
 
 def both(source, given):
     """The value of the definition and of the kernel, which must be the same."""
-    value = by_definition(source, given)["Y"]
+    value = run_by_definitions(source, given)["Y"]
     assert same(sonnx.run(source, given, unchecked=True)["Y"], value)
     return value
 
@@ -374,7 +374,7 @@ RUNS_NOT = {
     "a scale that is no number": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.nan], "f4")),
                                   r"Resize\.scales-positive"),
     "a scale that is infinite": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.inf], "f4")),
-                                 "no operation on real numbers"),
+                                 "not defined on real numbers"),
     "a size that is negative": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([-3])), "has a negative extent"),
     "a mode that is none": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([3]), mode="cubic2"),
                             r"Resize\.mode-known"),

@@ -16,9 +16,9 @@ def series(z):
 
 def test_the_pieces_of_pi():
     with gmpy2.context(precision=200):
-        rest = gmpy2.const_pi() - gmpy2.mpfr(sin.HIGH) - gmpy2.mpfr(sin.LOW)
+        rest = gmpy2.const_pi() - gmpy2.mpfr(sin.PI_HIGH) - gmpy2.mpfr(sin.PI_LOW)
         assert abs(rest) < gmpy2.mpfr(2) ** -86
-    assert Fraction(sin.HIGH) * 2**30 % 1 == 0  # at most 32 digits
+    assert Fraction(sin.PI_HIGH) * 2**30 % 1 == 0  # at most 32 digits
 
 
 def test_the_polynomial():

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import sonnx
-from tests.executor.test_run import FLOAT, INT64, graph
-from tests.operators.test_elementwise import fast, prepared, slow
+from tests.support.models import FLOAT, INT64, graph
+from tests.support.nodes import by_definition, by_kernel, prepared
 
 
 def indices(shape):
@@ -27,9 +27,9 @@ def built(shape, kind, element):
 
 def both(operator, inputs, **options):
     """The definition's value, which must be the kernel's where there is one."""
-    found = slow(operator, inputs, **options)
+    found = by_definition(operator, inputs, **options)
     if prepared(operator, inputs, **options).kernel is not None:
-        assert numpy.array_equal(fast(operator, inputs, **options), found, equal_nan=True)
+        assert numpy.array_equal(by_kernel(operator, inputs, **options), found, equal_nan=True)
     return found
 
 
@@ -160,9 +160,9 @@ def test_gather_and_scatter():
         found = both("ScatterND", [data, twice, numpy.array([1, 2, 7], "f4")], reduction=reduction)
         assert found[1, 1] == wanted
     with pytest.raises(sonnx.Stop, match="named 2 times"):
-        slow("ScatterND", [data, twice, numpy.array([1, 2, 7], "f4")])
+        by_definition("ScatterND", [data, twice, numpy.array([1, 2, 7], "f4")])
     with pytest.raises(sonnx.Stop, match=r"Gather\.indices-in-axis"):
-        slow("Gather", [data, numpy.array([4])], axis=1)
+        by_definition("Gather", [data, numpy.array([4])], axis=1)
 
 
 def test_views_outlive_the_buffers_they_look_into():
@@ -223,10 +223,15 @@ MISFITS = [
         {},
         "index-depth",
     ),
-    ("ScatterND", [numpy.zeros(2, "f4"), numpy.array([[5]]), numpy.zeros(1, "f4")], {}, "none of a tensor of shape"),
+    (
+        "ScatterND",
+        [numpy.zeros(2, "f4"), numpy.array([[5]]), numpy.zeros(1, "f4")],
+        {},
+        r"shape \[2\] has no index \[5\]",
+    ),
     ("Cast", [numpy.zeros(3, "f4")], {"to": 17}, "the element type float8e4m3fn, which the executor does not know"),
     ("Cast", [numpy.zeros(3, "f4")], {}, "to is not written"),
-    ("Pow", [numpy.ones(2, "i4"), numpy.array([0.5, 1], "f4")], {}, "no whole number"),
+    ("Pow", [numpy.ones(2, "i4"), numpy.array([0.5, 1], "f4")], {}, "not a whole number"),
     ("Reshape", [numpy.zeros(3, "f4"), numpy.array([2, 2])], {}, "Reshape"),
     ("Softmax", [numpy.zeros((), "f4")], {"axis": 0}, "Softmax.axis-range"),
     ("QuantizeLinear", [numpy.zeros((2, 3), "f4"), numpy.ones(2, "f4"), numpy.zeros(2, "u1")], {}, "do not fit axis 1"),

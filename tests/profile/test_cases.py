@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sonnx.checker.selection import every
 from sonnx.evidence.verification import wrong
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.catalogue import editions
+from sonnx.profile.index import every
 
 EXPECTED = [(case, edition) for case in cases() for edition in case.expected]
 

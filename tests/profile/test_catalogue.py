@@ -11,12 +11,12 @@ import onnx.defs
 import pytest
 
 from sonnx.checker.profile_validation import problems
-from sonnx.checker.selection import every
 from sonnx.language.parser import parse as parse_rule
 from sonnx.model import reader
 from sonnx.model.ir import WIDTH
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Tag, at, expand
+from sonnx.profile.index import every
 from sonnx.profile.signature import signature
 
 OPERATORS = catalogue.operators()
@@ -50,18 +50,18 @@ GOOD = catalogue.general_rules()[0]
         ({"remedy": ""}, "has no remedy"),
         ({"source": ""}, "has no source"),
         ({"kind": "law"}, "class"),
-        ({"subject": "planet"}, "no subject"),
+        ({"subject": "planet"}, "not a subject"),
         ({"introduced": "1999-01"}, "text '1999-01'"),
         ({"withdrawn": "1999-01"}, "text '1999-01'"),
         ({"tags": (Tag("1999-01", "R1", "x"),)}, "text '1999-01'"),
         ({"require": None}, "no condition"),
-        ({"require": parse_rule("value.rank")}, "is of kind int, not bool"),
-        ({"require": parse_rule("value.rank == value.type")}, "do not go together"),
+        ({"require": parse_rule("value.rank")}, "has the type int, not bool"),
+        ({"require": parse_rule("value.rank == value.type")}, "are different types"),
         ({"require": parse_rule("nobody > 0")}, "unknown name nobody"),
-        ({"when": parse_rule("value.shape[0]")}, "is of kind int, not bool"),
+        ({"when": parse_rule("value.shape[0]")}, "has the type int, not bool"),
     ],
 )
-def test_problems_are_said(monkeypatch, changed, said):
+def test_problems_are_reported(monkeypatch, changed, said):
     monkeypatch.setattr(catalogue, "general_rules", lambda: (replace(GOOD, **changed),))
     found = [each for each in problems() if said in each]
     assert found and all(each.endswith(".") for each in found)
@@ -72,10 +72,10 @@ def test_problems_are_said(monkeypatch, changed, said):
     [
         ({"relies": ("nothing-of-it",)}, "relies on nothing-of-it"),
         ({"require": parse_rule("len(Z) > 0")}, "unknown name Z"),
-        ({"since": 14}, "in force in no version"),
+        ({"since": 14}, "not active in any version"),
     ],
 )
-def test_problems_of_operators_are_said(monkeypatch, changed, said):
+def test_problems_of_operators_are_reported(monkeypatch, changed, said):
     max_ = catalogue.operator("Max")
     rules = (replace(max_.rules[0], **changed), *max_.rules[1:])
     monkeypatch.setattr(catalogue, "operators", lambda: (replace(max_, rules=rules),))
@@ -112,7 +112,7 @@ def test_a_planned_operator_is_asked_what_onnx_demands():
     assert all(rule.errata for each in OPERATORS for rule in each.rules if rule.slug in beyond)
 
 
-def test_all_rules_say_why():
+def test_all_rules_have_a_rationale():
     for slug, rule in every().items():
         assert rule.statement.endswith("."), slug
         assert rule.because and rule.remedy and rule.source, slug
@@ -172,7 +172,7 @@ def test_types(described, version):
     assert listed == stated
 
 
-def test_types_that_are_no_tensors():
+def test_types_other_than_tensors():
     """The files list tensor types only; other values fail `tensor-values-only` wherever they stand."""
     others = {
         name

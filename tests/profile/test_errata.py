@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 
-from sonnx.prover import driver
+from sonnx.proofs import registry
 
 RESTRICTIONS = Path(__file__).parent.parent.parent / "restrictions"
 ERRATA = tomllib.loads((RESTRICTIONS / "errata.toml").read_text("utf-8"))
@@ -43,7 +43,7 @@ def test_ordered_by_the_earliest_text():
 
 def test_errata_and_theorems_name_each_other():
     by_erratum = {}
-    for theorem in driver.theorems():
+    for theorem in registry.theorems():
         if theorem.erratum:
             by_erratum.setdefault(theorem.erratum, []).append(theorem.id)
     named_theorems = {each["id"]: each["theorems"] for each in ERRATA["erratum"] if "theorems" in each}

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import sonnx
-from sonnx.checker.selection import every, labels
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import at, expand
+from sonnx.profile.index import every, labels
 from sonnx.profile.signature import signature
 from tests.support.text_statements import element_types, statements
 

@@ -153,17 +153,17 @@ BROKEN = [
     ("general.toml", 'slug      = "no-sparse-tensor"\n', "", "lacks slug"),
     ("general.toml", 'remedy    = "Replace the value by tensors."\n', "", "lacks remedy"),
     ("general.toml", 'because   = "The', 'reason    = "-"\nbecause   = "The', "unknown reason"),
-    ("general.toml", 'class     = "restriction"', "class     = 3", "not of kind str"),
-    ("graph.toml", 'statement = "Every graph has a name."', "statement = true", "not of kind str"),
+    ("general.toml", 'class     = "restriction"', "class     = 3", "not of type str"),
+    ("graph.toml", 'statement = "Every graph has a name."', "statement = true", "not of type str"),
     ("graph.toml", 'slug      = "acyclic"', 'slug      = "acyclic"\nseverity  = "high"', "unknown severity"),
     ("graph.toml", 'label = "T01a", ', "", "lacks label"),
-    ("editions.toml", "operator_set = 28", 'operator_set = "28"', "not of kind int"),
+    ("editions.toml", "operator_set = 28", 'operator_set = "28"', "not of type int"),
     ("editions.toml", "operator_set = 28", "operator_set = 28\nnewest = 1", "unknown newest"),
-    ("editions.toml", "consolidated  = true", 'consolidated  = "yes"', "not of kind bool"),
+    ("editions.toml", "consolidated  = true", 'consolidated  = "yes"', "not of type bool"),
     ("editions.toml", 'title    = "SONNX drafts"\n', "", "lacks title"),
-    ("editions.toml", 'removed       = ["ReduceMax"]', 'removed       = "ReduceMax"', "no list of strings"),
+    ("editions.toml", 'removed       = ["ReduceMax"]', 'removed       = "ReduceMax"', "not a list of strings"),
     ("errata.toml", 'id             = "living-pages"\n', "", "lacks id"),
-    ("errata.toml", 'document       = ["onnx"]', 'document       = "onnx"', "no list of strings"),
+    ("errata.toml", 'document       = ["onnx"]', 'document       = "onnx"', "not a list of strings"),
     (
         "errata.toml",
         'id             = "living-pages"',
@@ -171,16 +171,16 @@ BROKEN = [
         "unknown author",
     ),
     (MAX, 'operator = "Max"\n', "", "lacks operator"),
-    (MAX, "specified = 13", "specified = true", "not of kind int"),
+    (MAX, "specified = 13", "specified = true", "not of type int"),
     (MAX, "specified = 13", "specified = 13\nnewest = 13", "unknown newest"),
-    (MAX, "1  = [", "one  = [", "keyed by version numbers"),
-    (MAX, "variadic = true", 'variadic = "yes"', "not of kind bool"),
+    (MAX, "1  = [", "one  = [", "must be version numbers"),
+    (MAX, "variadic = true", 'variadic = "yes"', "not of type bool"),
     (MAX, "variadic = true", "repeated = true", "unknown repeated"),
-    (MAX, "shape.8 = ", "shape.eight = ", "keyed by version numbers"),
+    (MAX, "shape.8 = ", "shape.eight = ", "must be version numbers"),
     (MAX, "relies  = [", "needs = [", "unknown needs"),
     (MAX, 'name      = "input-count"\n', "", "lacks name"),
     (MAX, 'class     = "validity"\n', "", "lacks class"),
-    (MAX, "before    = 8", 'before    = "8"', "not of kind int"),
+    (MAX, "before    = 8", 'before    = "8"', "not of type int"),
     (MAX, "before    = 8", 'before    = 8\nsubject   = "node"', "unknown subject"),
     (ARGMAX, 'kind = "int", absent = "0"', 'absent = "0"', "lacks kind"),
     (ARGMAX, 'absent = "0"', 'default = "0"', "unknown default"),
@@ -198,7 +198,7 @@ def test_broken_data_are_refused_twice(copy: Path, file: str, old: str, new: str
 
 
 @pytest.mark.parametrize("text", ["", " ", "axis ** 2 > 0", "axis > ", "lambda: 1"])
-def test_a_text_that_is_no_rule_is_refused_by_the_loader(copy: Path, text: str) -> None:
+def test_a_text_that_is_not_a_rule_is_refused_by_the_loader(copy: Path, text: str) -> None:
     """A schema cannot read the rule language; the loader does."""
     broken(copy, ARGMAX, 'require   = "-X.rank <= axis < X.rank"', f'require   = "{text}"')
     with pytest.raises((CatalogueError, RuleError)):

@@ -2,51 +2,15 @@
 
 import itertools
 import math
-import struct
-import tomllib
-from pathlib import Path
 
 import numpy
 import onnx
 import pytest
-from onnx import TensorProto, helper
 
 import sonnx
+from tests.support.seed_examples import CASES, DATA, EDITIONS, FLOATS, elements, model
 
-TESTS = Path(__file__).parent.parent
-DATA = tomllib.loads((TESTS / "data" / "seed_examples.toml").read_text("utf-8"))
-EDITIONS = tomllib.loads((TESTS.parent / "restrictions" / "editions.toml").read_text("utf-8"))["edition"]
-FLOATS = {"bfloat16": (16, 8), "float16": (16, 5), "float": (32, 8), "double": (64, 11)}  # width, exponent bits
-
-
-def cases():
-    """One case per example and type, the data put in place of their names."""
-    for example in DATA["example"]:
-        for element_type in example.get("types", [None]):
-            name = example["id"] if element_type is None else f"{example['id']}-{element_type}"
-            inputs = [DATA["data"][x] if isinstance(x, str) else x for x in example["inputs"]]
-            fixed = {"type": element_type} if element_type else {}
-            case = {"inputs": [x | fixed for x in inputs], "output": example["output"] | fixed}
-            yield name, {"attributes": {}, "violates": {}} | example | case
-
-
-CASES = dict(cases())
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-
-
-def pattern(element_type, value):
-    """A number as the oracle keeps it: an integer as it is, a floating-point value as its bits."""
-    if element_type not in FLOATS:
-        return value
-    code = {"float16": ">e", "bfloat16": ">f", "float": ">f", "double": ">d"}[element_type]
-    return int.from_bytes(struct.pack(code, value)[: FLOATS[element_type][0] // 8])
-
-
-def elements(tensor):
-    """The elements in row-major order, as `pattern` keeps them."""
-    if "bits" in tensor:
-        return [int(bits, 16) for bits in tensor["bits"].split()]
-    return [pattern(tensor["type"], value) for value in tensor["values"]]
 
 
 def key(element_type, element):
@@ -110,19 +74,6 @@ def oracle_arg_max(inputs, attributes):
 
 
 ORACLES = {"Max": oracle_max, "ReduceMax": oracle_reduce_max, "ArgMax": oracle_arg_max}
-
-
-def model(case):
-    """One node; the operator decides the names."""
-
-    def declared(name, tensor):
-        return helper.make_tensor_value_info(name, getattr(TensorProto, tensor["type"].upper()), tensor["shape"])
-
-    names = [f"x{m}" for m in range(len(case["inputs"]))]
-    node = helper.make_node(case["operator"], names, ["y"], name="node", **case["attributes"])
-    inputs = [declared(name, tensor) for name, tensor in zip(names, case["inputs"], strict=True)]
-    graph = helper.make_graph([node], "example", inputs, [declared("y", case["output"])])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
 def test_the_texts_have_35_cases():

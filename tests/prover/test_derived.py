@@ -14,13 +14,13 @@ from sonnx.model.reader import read
 from sonnx.model.writer import write
 from sonnx.profile.catalogue import _operator, editions, operator, operators
 from sonnx.profile.definitions import Operator, Rule
-from sonnx.proofs import derived, independent
-from sonnx.prover.family import Family, families, signatures
+from sonnx.proofs import derived
+from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.theorem import Obligation, Theorem
-from sonnx.prover.witness import find, instance
-from tests.support.proved import chosen, of_chosen
+from sonnx.prover.witness import find_values, instance
+from tests.support.proved import chosen_operators, derived_from_chosen
 
-THEOREMS = of_chosen(derived.theorems())
+THEOREMS = derived_from_chosen(derived.theorems())
 
 
 def status(obligations: Iterable[Obligation]) -> str:
@@ -65,7 +65,7 @@ def test_every_mutant_is_refuted() -> None:
 
 
 def test_every_rule_of_every_version_and_edition_has_its_theorems() -> None:
-    for described in chosen():
+    for described in chosen_operators():
         for made, edition in signatures(described):
             for rule in made.rules:
                 kinds = ("implied", "independent")
@@ -92,7 +92,7 @@ def test_ids_and_bounds() -> None:
 
 def test_a_rule_stands_after_those_it_relies_on() -> None:
     """The checker asks rules in their order; one that relies on a later one would be asked although that fails."""
-    for described in chosen():
+    for described in chosen_operators():
         for made, edition in signatures(described):
             names = [rule.name for rule in made.rules]
             for index, rule in enumerate(made.rules):
@@ -148,7 +148,7 @@ def test_no_rule_follows_from_itself() -> None:
     """Else two rules could each be excused by the other, and neither be broken by any witness."""
     for described in operators():
         for made, edition in signatures(described):
-            family = Family(described, made, edition, ((made.version, edition),))
+            family = SignatureFamily(described, made, edition, ((made.version, edition),))
             open_names = {rule.name: set(family.implied_by(rule)) for rule in made.rules}
             while settled := {name for name, of in open_names.items() if not of & open_names.keys()}:
                 open_names = {name: of for name, of in open_names.items() if name not in settled}
@@ -277,10 +277,10 @@ def test_attributes_of_every_kind() -> None:
     assert {theorem.id: status(theorem.obligations()) for theorem in theorems} == {
         theorem.id: theorem.expected for theorem in theorems
     }
-    family = next(families(_operator(data, "constant.toml"), Family.everything))
-    values = find(family.setting, list(independent.conforming(family)))
+    family = next(families(_operator(data, "constant.toml"), SignatureFamily.conformance))
+    values = find_values(family.variables, list(derived.conforming(family)))
     assert values is not None
-    call = instance(family.made, family.setting.reading.codes, values)
+    call = instance(family.signature, family.variables.interpretation.codes, values)
     written = read(write(call.model())).graph.nodes[0].attributes
     assert [each.name for each in written] == ["value", "alpha", "scales", "mode", "names"]
     assert [(each.kind, each.fields) for each in written] == [(each.kind, each.fields) for each in call.attributes]
@@ -291,4 +291,4 @@ def test_attributes_of_every_kind() -> None:
 
 def test_the_catalogue_of_the_tests_is_the_one_that_is_installed() -> None:
     assert folder("restrictions").is_dir()
-    assert editions().default in {edition for each in chosen() for _, edition in signatures(each)}
+    assert editions().default in {edition for each in chosen_operators() for _, edition in signatures(each)}

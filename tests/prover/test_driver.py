@@ -9,9 +9,10 @@ import pytest
 import z3
 
 from sonnx.cli.commands import prove as prove_command
+from sonnx.proofs import registry
 from sonnx.prover import driver, queries, solvers
-from sonnx.prover.solver_cache import Answers
-from sonnx.prover.theorem import Mutant, Obligation, Theorem, Unconfirmed
+from sonnx.prover.solver_cache import SolverCache
+from sonnx.prover.theorem import Mutant, Obligation, ReplayFailed, Theorem
 
 X = z3.Int("x")
 TRUE = Theorem("test.true", "It holds.", "x = x", lambda: [Obligation("holds", (X > 0,), X >= 1)])
@@ -30,7 +31,7 @@ def arguments(monkeypatch):
     """Parses a command line; the theorems are the ones given."""
 
     def parse(line, *found):
-        monkeypatch.setattr(driver, "theorems", lambda: found)
+        monkeypatch.setattr(registry, "theorems", lambda: found)
         parser = argparse.ArgumentParser()
         prove_command.add_arguments(parser)
         return parser.parse_args([*line.split(), "--jobs", "0"])
@@ -80,7 +81,7 @@ def test_a_vacuous_theorem_is_refused(arguments, capsys):
     assert "test.vacuous is vacuous" in capsys.readouterr().out
 
 
-def test_undecided_is_no_success(arguments, capsys, monkeypatch):
+def test_undecided_is_not_a_success(arguments, capsys, monkeypatch):
     monkeypatch.setattr(solvers, "EFFORT", 2000)
     assert run(arguments("--no-cache", HARD)) == 3
     assert "test.hard is undecided" in capsys.readouterr().out
@@ -131,38 +132,38 @@ def test_questions_are_written_for_other_solvers(arguments, tmp_path):
 
 
 def test_answers_are_kept(tmp_path, monkeypatch):
-    first = outcome(TRUE, answers=Answers(tmp_path))
+    first = outcome(TRUE, cache=SolverCache(tmp_path))
     monkeypatch.setattr(solvers, "ask", lambda *_: pytest.fail("asked again"))
-    assert outcome(TRUE, answers=Answers(tmp_path)) == first
+    assert outcome(TRUE, cache=SolverCache(tmp_path)) == first
     (tmp_path / "other").mkdir()
     with pytest.raises(pytest.fail.Exception):
-        outcome(FALSE, answers=Answers(tmp_path))
+        outcome(FALSE, cache=SolverCache(tmp_path))
 
 
-def test_a_kept_answer_that_cannot_be_read_is_none(tmp_path):
-    outcome(TRUE, answers=Answers(tmp_path))
+def test_a_kept_answer_that_cannot_be_read_is_asked_again(tmp_path):
+    outcome(TRUE, cache=SolverCache(tmp_path))
     for path in tmp_path.rglob("*.json"):
         path.write_text("{")
-    assert outcome(TRUE, answers=Answers(tmp_path)).status == "proved"
+    assert outcome(TRUE, cache=SolverCache(tmp_path)).status == "proved"
 
 
 def test_another_version_is_asked_again(tmp_path, monkeypatch):
-    outcome(TRUE, answers=Answers(tmp_path))
+    outcome(TRUE, cache=SolverCache(tmp_path))
     kept = len(list(tmp_path.rglob("*.json")))
     monkeypatch.setattr(solvers, "installed", lambda solver: "0")
-    outcome(TRUE, answers=Answers(tmp_path))
+    outcome(TRUE, cache=SolverCache(tmp_path))
     assert len(list(tmp_path.rglob("*.json"))) == 2 * kept
 
 
 def test_undecided_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(solvers, "EFFORT", 2000)
-    outcome(HARD, answers=Answers(tmp_path))
+    outcome(HARD, cache=SolverCache(tmp_path))
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
+def test_a_folder_that_cannot_be_written_is_not_an_error(tmp_path):
     (tmp_path / "file").write_text("")
-    assert outcome(TRUE, answers=Answers(tmp_path / "file")).status == "proved"
+    assert outcome(TRUE, cache=SolverCache(tmp_path / "file")).status == "proved"
 
 
 def test_solvers_that_disagree_decide_nothing(monkeypatch):
@@ -174,14 +175,14 @@ def test_solvers_that_disagree_decide_nothing(monkeypatch):
 
 def test_a_counterexample_that_the_code_does_not_show(arguments, capsys):
     def replay(found):
-        raise Unconfirmed(f"x = {found['x']} is well")
+        raise ReplayFailed(f"x = {found['x']} is well")
 
     assert run(arguments("--no-cache", replace(FALSE, expected="refuted", replay=replay))) == 1
     assert "the code that runs does not show it: x = 3 is well" in capsys.readouterr().out
 
 
 def test_an_answer_does_not_depend_on_what_was_asked_before():
-    found = driver.select(driver.theorems(), ["word", "layout"])
+    found = driver.select(registry.theorems(), ["word", "layout"])
     asked = [question for theorem in found for question in queries.questions(theorem, "z3", theorem.obligations)]
     forward = [solvers.ask("z3", question.text) for question in asked]
     kept_alive = [z3.Context() for _ in range(3)]
@@ -189,7 +190,7 @@ def test_an_answer_does_not_depend_on_what_was_asked_before():
     assert len(kept_alive) == 3
 
 
-def test_a_mutant_that_survives_is_noticed():
+def test_a_surviving_mutant_is_detected():
     assert not driver.refutes(TRUE, Mutant("the same", TRUE.obligations))
     assert driver.refutes(TRUE, Mutant("another", FALSE.obligations))
 
@@ -199,13 +200,13 @@ def test_the_source_of_a_theorem_changes_its_hash():
     assert len(hashes) == 4
 
 
-def test_every_reader_of_a_fragment_agrees():
+def test_all_solvers_of_a_theory_agree():
     b = z3.BitVec("b", 8)
     question = solvers.export(Obligation("bits", (z3.UGT(b, 3),), b != 0))
     assert {solvers.ask(solver, question).result for solver in solvers.PACKAGES} == {"unsat"}
 
 
-def test_what_a_solver_cannot_read_it_refuses():
+def test_a_solver_refuses_what_it_cannot_read():
     answers = [solvers.ask(solver, "(assert (nothing))") for solver in solvers.PACKAGES]
     assert [answer.result for answer in answers] == ["refused"] * 3
 

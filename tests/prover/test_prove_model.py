@@ -16,8 +16,9 @@ from onnx import TensorProto, helper
 from sonnx import check
 from sonnx.prover import model_walk
 from sonnx.prover.model_proof import ModelProof, Unprovable, prove_model
-from sonnx.prover.symbols import Symbols, weakest
-from sonnx.report.proofs import as_data, render
+from sonnx.prover.symbols import Symbols
+from sonnx.prover.weakest_condition import weakest_condition
+from sonnx.report.model_proof import ProofReport, as_data
 
 
 def model(inputs: str, outputs: str, body: str, operator_set: int = 13) -> bytes:
@@ -58,12 +59,12 @@ def test_assumptions_can_make_it_hold(assume: tuple[str, ...]) -> None:
     ("assume", "sentence"),
     [
         ("K > 1", "the model has no symbol K; it has N, M"),
-        ("N =", "the assumption 'N =' is no condition such as"),
-        ("N + 1", "is no condition such as"),
-        ("N", "is no condition such as"),
-        ("import os", "is no condition such as"),
-        ("N < 1", "nothing fulfils the assumptions N < 1, N>=1, M>=1"),
-        ("N > 3, N < 3", "nothing fulfils the assumptions"),
+        ("N =", "the assumption 'N =' is not a condition such as"),
+        ("N + 1", "is not a condition such as"),
+        ("N", "is not a condition such as"),
+        ("import os", "is not a condition such as"),
+        ("N < 1", "no values satisfy the assumptions N < 1, N>=1, M>=1"),
+        ("N > 3, N < 3", "no values satisfy the assumptions"),
     ],
 )
 def test_bad_assumptions_are_one_sentence(assume: str, sentence: str) -> None:
@@ -138,7 +139,7 @@ def test_an_operator_without_rules_is_not_passed_over() -> None:
 def test_what_fails_for_all_values_says_so() -> None:
     proof = proved("float[N] a", "int64[1] c", "c = ArgMax<axis = 7, keepdims = 1, select_last_index = 0>(a)")
     assert [(each.rule, each.always) for each in proof.refuted] == [("ArgMax.axis-range", True)]
-    assert "whatever the symbols are: axis = 7, needs < X.rank = 1" in render(proof)
+    assert "whatever the symbols are: axis = 7, needs < X.rank = 1" in ProofReport.of(proof).to_text()
 
 
 def test_a_symbol_may_have_any_name() -> None:
@@ -153,7 +154,7 @@ def test_a_symbol_may_have_any_name() -> None:
 
 def test_text_and_data() -> None:
     proof = proved(*TWO)
-    text = render(proof)
+    text = ProofReport.of(proof).to_text()
     assert "refuted  Max.broadcastable  for N=2, M=3: X.shape = [[2, 4], [3, 4]]" in text
     assert "holds     where N == M or N == 1 or M == 1" in text
     assert "repeat    sonnx check --bind N=2,M=3" in text
@@ -178,12 +179,12 @@ def test_the_proof_agrees_with_the_check_for_small_numbers() -> None:
 def test_weakest_words_are_equal_to_the_condition() -> None:
     symbols = Symbols(("N", "M"), ())
     n, m = (symbols.numbers[name].term for name in ("N", "M"))
-    assert weakest(z3.And(n % 4 == 0, n <= 64), symbols) == "N % 4 == 0 and N <= 64"
-    assert weakest(z3.Or(n == m, m == 1), symbols) == "N == M or M == 1"
-    assert weakest(n * m == 12, symbols) == ""
+    assert weakest_condition(z3.And(n % 4 == 0, n <= 64), symbols) == "N % 4 == 0 and N <= 64"
+    assert weakest_condition(z3.Or(n == m, m == 1), symbols) == "N == M or M == 1"
+    assert weakest_condition(n * m == 12, symbols) == ""
 
 
-def test_a_counterexample_the_check_does_not_confirm_is_no_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_counterexample_the_check_does_not_confirm_is_not_a_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_walk, "bind", lambda model, numbers: models_bound_to_ones(model, numbers))
     proof = proved(*TWO)
     assert proof.verdict == "undecided"
@@ -226,5 +227,5 @@ def test_a_long_chain_takes_little_longer_than_the_check() -> None:
 
 
 def test_a_check_loads_no_solver() -> None:
-    code = "import sys, sonnx, sonnx.prover.model_proof, sonnx.report.proofs; assert 'z3' not in sys.modules"
+    code = "import sys, sonnx, sonnx.prover.model_proof, sonnx.report.model_proof; assert 'z3' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

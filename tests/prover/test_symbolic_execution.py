@@ -1,4 +1,4 @@
-"""What follows plain functions on terms: it agrees with the functions, and refuses what it cannot read exactly."""
+"""Symbolic execution agrees with the functions it executes, and refuses what it cannot execute exactly."""
 
 import pytest
 import z3
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sonnx.language import builtins
 from sonnx.language.builtins import Undefined
 from sonnx.numerics import order
-from sonnx.proofs.forms import FORMATS, one_format
-from sonnx.prover.symbolic_execution import Refused, read
+from sonnx.prover.float_patterns import FORMATS, bit_format
+from sonnx.prover.symbolic_execution import Unsupported, execute
 
 X, Y, Z = z3.Ints("x y z")
 
@@ -30,29 +30,29 @@ numbers = st.integers(-9, 9)
 @UNHURRIED
 @given(numbers, numbers)
 @pytest.mark.parametrize("function", [builtins.join, builtins.normal])
-def test_a_word_is_its_reading(function, a, b):
-    reading = read(function, X, Y)
+def test_a_built_in_function_agrees_with_its_execution(function, a, b):
+    execution = execute(function, X, Y)
     try:
         wanted = function(a, b)
     except Undefined:
-        assert not at(reading.defined, x=a, y=b)
+        assert not at(execution.defined, x=a, y=b)
     else:
-        assert at(reading.defined, x=a, y=b)
-        assert at(reading.value, x=a, y=b) == wanted
+        assert at(execution.defined, x=a, y=b)
+        assert at(execution.value, x=a, y=b) == wanted
 
 
 @UNHURRIED
 @given(numbers, numbers, st.integers(0, 1))
-def test_the_step_of_argmax_is_its_reading(best, candidate, last):
-    reading = read(order.replaces, X, Y, Z)
-    assert at(reading.value, x=best, y=candidate, z=last) == order.replaces(best, candidate, last)
+def test_the_step_of_argmax_agrees_with_its_execution(best, candidate, last):
+    execution = execute(order.replaces, X, Y, Z)
+    assert at(execution.value, x=best, y=candidate, z=last) == order.replaces(best, candidate, last)
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @UNHURRIED
 @given(st.data())
-def test_the_order_is_its_reading_on_bits(form, data):
-    f = one_format(form)
+def test_the_order_agrees_with_its_execution_on_bits(form, data):
+    f = bit_format(form)
     special = [0, 1, f.infinity - 1, f.infinity, f.infinity + 1, f.sign - 1]
     patterns = st.integers(0, 2 * f.sign - 1) | st.sampled_from(special + [each + f.sign for each in special])
     x, y = data.draw(patterns), data.draw(patterns)
@@ -62,26 +62,26 @@ def test_the_order_is_its_reading_on_bits(form, data):
         assert found == function(*arguments, f.sign, f.infinity)
 
 
-def test_every_path_is_followed_once():
-    reading = read(builtins.join, X, Y)
-    assert [str(path.undefined) for path in reading.paths].count("") == 3
-    assert "differ" in next(path.undefined for path in reading.paths if path.undefined)
-    for one in reading.paths:
-        for other in reading.paths:
+def test_every_path_is_executed_once():
+    execution = execute(builtins.join, X, Y)
+    assert [str(path.undefined) for path in execution.paths].count("") == 3
+    assert "differ" in next(path.undefined for path in execution.paths if path.undefined)
+    for one in execution.paths:
+        for other in execution.paths:
             if one is not other:
                 solver = z3.Solver()
                 assert solver.check(one.condition, other.condition) == z3.unsat
 
 
 def test_floor_division_by_a_positive_divisor():
-    reading = read(lambda x: (x // 3) * 10 + x % 3, X)
-    assert [at(reading.value, x=x) for x in range(-7, 8)] == [(x // 3) * 10 + x % 3 for x in range(-7, 8)]
+    execution = execute(lambda x: (x // 3) * 10 + x % 3, X)
+    assert [at(execution.value, x=x) for x in range(-7, 8)] == [(x // 3) * 10 + x % 3 for x in range(-7, 8)]
 
 
 def test_an_assumption_makes_a_divisor_positive():
-    assert read(lambda x, y: x // y, X, Y, assuming=(Y >= 1,)).paths
-    with pytest.raises(Refused, match="divisor y is not proved positive"):
-        read(lambda x, y: x // y, X, Y)
+    assert execute(lambda x, y: x // y, X, Y, assuming=(Y >= 1,)).paths
+    with pytest.raises(Unsupported, match="divisor y is not proved positive"):
+        execute(lambda x, y: x // y, X, Y)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_an_assumption_makes_a_divisor_positive():
         lambda x: 1 if x else 0, lambda x: float(x), lambda x: x + True, lambda x: 7 // x, lambda x: x == "a",
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_exactly_is_refused(function):
-    with pytest.raises(Refused):
-        read(function, X)
+def test_what_cannot_be_executed_exactly_is_refused(function):
+    with pytest.raises(Unsupported):
+        execute(function, X)
 
 
 def test_a_loop_without_bound_is_refused():
@@ -103,8 +103,8 @@ def test_a_loop_without_bound_is_refused():
             x = x - 1
         return x
 
-    with pytest.raises(Refused, match="branches"):
-        read(count, X)
+    with pytest.raises(Unsupported, match="branches"):
+        execute(count, X)
 
 
 def test_only_undefined_is_a_result():
@@ -114,23 +114,23 @@ def test_only_undefined_is_a_result():
         return x
 
     with pytest.raises(ValueError):
-        read(raises, X)
+        execute(raises, X)
 
 
-def test_arguments_of_another_kind_are_refused():
+def test_arguments_of_another_type_are_refused():
     for argument in (1.5, "x", z3.Real("r"), True):
-        with pytest.raises(Refused):
-            read(builtins.join, X, argument)
+        with pytest.raises(Unsupported):
+            execute(builtins.join, X, argument)
 
 
 def test_an_overflow_is_an_obligation():
     x = z3.BitVec("x", 8)
-    (_, exact) = read(lambda x: x + 1, x).obligations()
+    (_, exact) = execute(lambda x: x + 1, x).obligations()
     solver = z3.Solver()
     assert solver.check(z3.Not(exact.goal)) == z3.sat
     assert solver.check(z3.Not(exact.goal), x < 100) == z3.unsat
 
 
 def test_a_number_that_does_not_fit_the_bits_is_refused():
-    with pytest.raises(Refused, match="does not fit 8 bits"):
-        read(lambda x: x > 200, z3.BitVec("x", 8))
+    with pytest.raises(Unsupported, match="does not fit 8 bits"):
+        execute(lambda x: x > 200, z3.BitVec("x", 8))

@@ -1,38 +1,40 @@
-"""Every theorem comes out as it is stated, says something, and is confirmed by a second solver."""
+"""Every theorem has the status it states, detects its mutants, and is confirmed by a second solver."""
 
+import pkgutil
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from sonnx import proofs
 from sonnx.base.resources import folder
+from sonnx.proofs import registry
 from sonnx.prover import driver, queries
-from sonnx.prover.solver_cache import Answers
-from sonnx.workers.crews import threads
-from sonnx.workers.theorems import prove_all, work
-from tests.support.proved import asked, of_chosen
+from sonnx.prover.solver_cache import SolverCache
+from sonnx.workers.theorems import prove_theorems
+from tests.support.proved import derived_from_chosen, tested
 
-THEOREMS = asked(driver.theorems())
-CHOSEN = of_chosen(THEOREMS)
+THEOREMS = tested(registry.theorems())
+CHOSEN = derived_from_chosen(THEOREMS)
 ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata.toml").read_text())["erratum"]}
 
 
 @pytest.fixture(scope="module")
 def kept(request):
-    """Each text is asked once: what did not change since the last run is recalled."""
-    return Answers(Path(request.config.cache.mkdir("proofs")))
+    """The answers of the last run: only changed questions are asked again."""
+    return SolverCache(Path(request.config.cache.mkdir("proofs")))
 
 
 @pytest.fixture(scope="module")
 def outcomes(kept):
-    """What becomes of each theorem."""
-    with threads(work(None), 2) as crew:
-        return {outcome.theorem.id: outcome for outcome in prove_all(THEOREMS, "all", kept.folder, crew).outcomes}
+    """The result of each theorem."""
+    results, _ = prove_theorems(THEOREMS, "all", kept.folder, jobs=2)
+    return {result.theorem.id: result for result in results}
 
 
 @pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)
-def test_it_comes_out_as_stated(theorem, outcomes):
+def test_it_has_the_status_it_states(theorem, outcomes):
     outcome = outcomes[theorem.id]
     assert outcome.status == theorem.expected, [(each.name, each.status) for each in outcome.obligations]
     assert not outcome.unconfirmed
@@ -52,6 +54,13 @@ def test_it_is_well_stated(theorem, outcomes):
     if theorem.expected == "refuted":
         assert theorem.because
         assert theorem.replay is None or outcomes[theorem.id].replayed
+
+
+def test_every_module_with_theorems_is_registered():
+    """A module of proofs/ without theorems has definitions that several of them share."""
+    names = {each.name for each in pkgutil.iter_modules(proofs.__path__)}
+    listed = {each.__module__.rpartition(".")[2] for each in registry.MODULES}
+    assert names - listed == {"float_order", "registry"}
 
 
 def test_identifiers_are_unique():

@@ -10,40 +10,42 @@ from sonnx.checker.report import Verdict
 from sonnx.model.reader import read
 from sonnx.model.writer import Unwritable, element_number, write
 from sonnx.profile.catalogue import editions
-from sonnx.proofs import derived, independent
-from sonnx.prover.family import Family, families
-from sonnx.prover.smt_truth import formula
-from sonnx.prover.theorem import Unconfirmed
-from sonnx.prover.witness import Instance, breaks, conforms, find, report, show
-from tests.support.proved import chosen
+from sonnx.proofs import derived
+from sonnx.prover.signature_family import SignatureFamily, families
+from sonnx.prover.smt_values import bool_term
+from sonnx.prover.theorem import ReplayFailed
+from sonnx.prover.witness import CallInstance, call_text, confirm_broken, confirm_conforming, find_values, judge
+from tests.support.proved import chosen_operators
 
-FAMILIES = [family for each in chosen() for family in families(each, Family.everything)]
+FAMILIES = [family for each in chosen_operators() for family in families(each, SignatureFamily.conformance)]
 DEFAULT = [family for family in FAMILIES if family.edition == editions().default]
 
 
-def conforming(family: Family) -> tuple[Instance, bytes]:
-    values = find(family.setting, list(independent.conforming(family)))
+def conforming(family: SignatureFamily) -> tuple[CallInstance, bytes]:
+    values = find_values(family.variables, list(derived.conforming(family)))
     assert values is not None
-    assert "conforms" in conforms(family.made, family.setting.reading.codes, values, family.edition)
-    call, _ = report(family.made, family.setting.reading.codes, values, family.edition)
+    assert "conforms" in confirm_conforming(
+        family.signature, family.variables.interpretation.codes, values, family.edition
+    )
+    call, _ = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
     return call, write(call.model())
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.label)
-def test_a_conforming_call_is_accepted_by_onnx_too(family: Family) -> None:
+def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> None:
     _, data = conforming(family)
     onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
 
 
 @pytest.mark.parametrize("family", DEFAULT, ids=lambda family: family.label)
-def test_each_rule_has_a_file_that_breaks_it_alone(family: Family) -> None:
+def test_each_rule_has_a_file_that_breaks_it_alone(family: SignatureFamily) -> None:
     for rule in family.rules:
         if family.implied_by(rule):
             continue
         condition = family.condition(rule)
-        values = find(family.setting, [*independent.breaking(family, rule), formula(condition.fails)])
+        values = find_values(family.variables, [*derived.breaking(family, rule), bool_term(condition.fails)])
         assert values is not None, rule.slug
-        said = breaks(family.made, rule, family.setting.reading.codes, values, family.edition)
+        said = confirm_broken(family.signature, rule, family.variables.interpretation.codes, values, family.edition)
         assert f"breaks {rule.slug} only" in said
         numbers = [abs(value) for name, value in values.items() if not name.endswith(".type")]
         assert max(numbers) <= 4, said
@@ -52,25 +54,27 @@ def test_each_rule_has_a_file_that_breaks_it_alone(family: Family) -> None:
 def test_witnesses_read_like_cases() -> None:
     family = next(each for each in DEFAULT if each.label == "Max-13")
     rule = next(each for each in family.rules if each.name == "broadcastable")
-    values = find(family.setting, [*independent.breaking(family, rule), formula(family.condition(rule).fails)])
+    values = find_values(family.variables, [*derived.breaking(family, rule), bool_term(family.condition(rule).fails)])
     assert values is not None
-    call, found = report(family.made, family.setting.reading.codes, values, family.edition)
+    call, found = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
     assert found.verdict is Verdict.FAIL
     assert all(tensor is not None and tensor.type == "float" for tensor in call.inputs)
     assert all(extent > 0 for tensor in call.inputs if tensor for extent in tensor.shape)
-    assert show(call).startswith("Max-13(float [")
+    assert call_text(call).startswith("Max-13(float [")
 
 
 def test_a_witness_that_breaks_another_rule_is_refused() -> None:
     family = next(each for each in DEFAULT if each.label == "ArgMax-13")
     rules = {rule.name: rule for rule in family.rules}
     flag = rules["keepdims-flag"]
-    values = find(family.setting, [*independent.breaking(family, flag), formula(family.condition(flag).fails)])
+    values = find_values(family.variables, [*derived.breaking(family, flag), bool_term(family.condition(flag).fails)])
     assert values is not None
-    with pytest.raises(Unconfirmed, match=r"should break ArgMax\.axis-range only"):
-        breaks(family.made, rules["axis-range"], family.setting.reading.codes, values, family.edition)
-    with pytest.raises(Unconfirmed, match="should conform"):
-        conforms(family.made, family.setting.reading.codes, values, family.edition)
+    with pytest.raises(ReplayFailed, match=r"should break ArgMax\.axis-range only"):
+        confirm_broken(
+            family.signature, rules["axis-range"], family.variables.interpretation.codes, values, family.edition
+        )
+    with pytest.raises(ReplayFailed, match="should conform"):
+        confirm_conforming(family.signature, family.variables.interpretation.codes, values, family.edition)
 
 
 def test_a_theorem_replays_the_counterexample_of_its_own() -> None:
@@ -78,7 +82,7 @@ def test_a_theorem_replays_the_counterexample_of_its_own() -> None:
     assert theorem.replay is not None
     said = theorem.replay({"X.count": 2, "X[0].rank": 1, "X[0].0": 2, "X[1].rank": 1, "X[1].0": 3})
     assert "breaks Max.broadcastable only" in said
-    with pytest.raises(Unconfirmed, match="cannot be completed"):
+    with pytest.raises(ReplayFailed, match="cannot be completed"):
         theorem.replay({"X.count": 1, "X[0].rank": 0})
 
 

@@ -1,8 +1,9 @@
-"""Rewrites: what comes of a model, that its values stay by evaluators that are not ours, and nothing half done."""
+"""Rewrites: the model that results, its values by independent evaluators, and what must not be rewritten."""
 
 from __future__ import annotations
 
-import importlib.util
+import ast
+import inspect
 import tomllib
 from pathlib import Path
 
@@ -14,13 +15,17 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from benchmarks import fix as table
 from sonnx.checker.report import Verdict
-from sonnx.checker.selection import every
-from sonnx.executor.executor import asked
+from sonnx.executor.executor import required_inputs
 from sonnx.model.reader import read
+from sonnx.profile import catalogue
+from sonnx.profile.index import every
 from sonnx.rewriter.fix import fix
-from sonnx.rewriter.rewrite import every_kind, title
-from sonnx.rewriter.samples import samples
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.passes import every_rewrite
+from sonnx.rewriter.rewrites.explicit_parameters import NEUTRAL_INPUTS
+from sonnx.rewriter.sample_inputs import sample_inputs
 
 ROOT = Path(__file__).parent.parent.parent
 CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "fix_cases.toml").read_text("utf-8"))["case"]
@@ -41,10 +46,10 @@ def parsed(text: str) -> onnx.ModelProto:
 def original(case):
     """The model before, with its sparse initializers, which the text format does not have."""
     model = parsed(case["before"])
-    for name, said in case.get("sparse", {}).items():
-        numbers, places = numpy.array(said["values"], numpy.float32), numpy.array(said["indices"], numpy.int64)
+    for name, sparse in case.get("sparse", {}).items():
+        numbers, places = numpy.array(sparse["values"], numpy.float32), numpy.array(sparse["indices"], numpy.int64)
         values, indices = numpy_helper.from_array(numbers, name), numpy_helper.from_array(places)
-        model.graph.sparse_initializer.add(values=values, indices=indices, dims=said["dims"])
+        model.graph.sparse_initializer.add(values=values, indices=indices, dims=sparse["dims"])
     again = [each for each in model.graph.initializer if each.name in case.get("twice", ())]
     model.graph.initializer.extend(again)
     return model
@@ -56,10 +61,10 @@ def fixed(case):
 
 
 def given(case):
-    """What is asked for with the model."""
+    """The other arguments of `fix`."""
     return {
         "select": case.get("select", ()),
-        "options": case.get("options", ()),
+        "fold_batch_normalization": case.get("fold_batch_normalization", False),
         "strict_versions": case.get("strict", False),
     }
 
@@ -113,17 +118,17 @@ EVALUATORS = {"onnx": ReferenceEvaluator, "onnxruntime": runtime}
 @ALL
 def test_the_model_becomes(case):
     found = fixed(case)
-    made, wanted = (shown(model) for model in (onnx.ModelProto.FromString(found.data), parsed(case["after"])))
+    made, wanted = (shown(model) for model in (onnx.ModelProto.FromString(found.model_bytes()), parsed(case["after"])))
     for part in case.get("only", wanted):
         assert made[part] == wanted[part], part
-    assert list(dict.fromkeys(each.kind for each in found.rewrites)) == case["kinds"]
+    assert list(dict.fromkeys(each.name for each in found.rewrites)) == case["rewrites"]
 
 
 @ALL
-def test_what_is_left_over(case):
+def test_the_remaining_failures(case):
     found = fixed(case)
     failing = {each.rule for each in found.after.roots if each.verdict is Verdict.FAIL}
-    assert failing == set(case.get("left", ()))
+    assert failing == set(case.get("remaining", ()))
 
 
 @ALL
@@ -132,11 +137,11 @@ def test_another_evaluator_gives_the_same_values(case):
     found, before = fixed(case), original(case)
     if "bind" in case or case.get("oracle") == "none":
         return  # an evaluator of shapes with symbols has nothing to compare but what is bound
-    if "sorted-nodes" in case["kinds"]:
+    if "sorted-nodes" in case["rewrites"]:
         return  # the evaluator runs in the order of the file
-    for values in samples(asked(read(before.SerializeToString())), 3):
+    for values in sample_inputs(required_inputs(read(before.SerializeToString())), 3):
         pair = []
-        for model in (before, onnx.ModelProto.FromString(found.data)):
+        for model in (before, onnx.ModelProto.FromString(found.model_bytes())):
             names = {value.name for value in model.graph.input}
             inputs = {name: each for name, each in values.items() if name in names}
             with numpy.errstate(all="ignore"):
@@ -149,20 +154,20 @@ def test_another_evaluator_gives_the_same_values(case):
 @ALL
 def test_fixing_again_does_nothing(case):
     found = fixed(case)
-    again = fix(found.data, **given(case))
+    again = fix(found.model_bytes(), **given(case))
     assert not again.rewrites
-    assert again.data == found.data
+    assert again.model_bytes() == found.model_bytes()
 
 
 @ALL
 def test_the_same_input_gives_the_same_bytes(case):
-    assert fixed(case).data == fixed(case).data
+    assert fixed(case).model_bytes() == fixed(case).model_bytes()
 
 
 @ALL
 def test_the_output_is_valid_onnx(case):
-    if "left" not in case:
-        onnx.checker.check_model(onnx.ModelProto.FromString(fixed(case).data), full_check=True)
+    if "remaining" not in case:
+        onnx.checker.check_model(onnx.ModelProto.FromString(fixed(case).model_bytes()), full_check=True)
 
 
 @ALL
@@ -173,17 +178,49 @@ def test_no_rule_fails_that_did_not_fail_before(case):
 
 
 def test_every_rewrite_has_a_case():
-    made = {kind for case in CASES for kind in case["kinds"]} - {"bound-symbol"}
-    assert made == every_kind().keys()
+    made = {name for case in CASES for name in case["rewrites"]} - {"bound-symbol"}
+    assert made == every_rewrite().keys()
 
 
 def test_every_rewrite_names_rules_that_exist():
     known = every()
     names = {*known, *(rule.name for rule in known.values())}
-    for kind, module in every_kind().items():
-        assert title(module), kind
-        assert module.RULES, kind
-        assert set(module.RULES) <= names, kind
+    for name, rewrite in every_rewrite().items():
+        assert rewrite.title, name
+        assert rewrite.rules, name
+        assert set(rewrite.rules) <= names, name
+
+
+def test_the_option_of_a_rewrite_is_a_parameter():
+    options = {rewrite.option for rewrite in every_rewrite().values()} - {""}
+    assert options == {"fold_batch_normalization"}
+    assert options <= inspect.signature(fix).parameters.keys()
+
+
+OUTSIDE = {"Dropout", "Greater", "If", "Size", "Sum"}
+"""Operators that rewrites replace and the profile does not describe."""
+
+
+def test_every_operator_that_is_named_exists():
+    named = {operator.value for operator in OperatorName}
+    assert {name for name in named if catalogue.operator(name) is None} == OUTSIDE
+    assert all(onnx.defs.has(name) for name in named)
+
+
+def test_no_operator_is_named_elsewhere():
+    """A string that is the name of an operator stands in one module of the rewriter only."""
+    known = {schema.name for schema in onnx.defs.get_all_schemas()}
+    for path in (ROOT / "sonnx" / "rewriter").rglob("*.py"):
+        strings = {
+            each.value for each in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(each, ast.Constant)
+        }
+        assert path.name == "operator_names.py" or not known & strings, path
+
+
+def test_neutral_inputs_are_optional_inputs():
+    for operator, name in NEUTRAL_INPUTS:
+        formals = [each for each in catalogue.operator(operator).inputs if each.onnx == name]
+        assert any(formal.optional for formal in formals), (operator, name)
 
 
 # ------------------------------------------------------------------ sparse constants
@@ -231,7 +268,7 @@ def test_a_sparse_constant_becomes_the_dense_one(where, seed):
         tensor.float_data.extend(1.5 + each for each in range(len(values)))
         wanted[places] = (1.5 + numpy.arange(len(places))).astype(numpy.float32).view(numpy.uint32)
     found = fix(with_sparse(tensor, numbers(by_axis, numpy.int64), dims, where).SerializeToString())
-    made = onnx.ModelProto.FromString(found.data)
+    made = onnx.ModelProto.FromString(found.model_bytes())
     [dense] = made.graph.initializer if where == "initializer" else [made.graph.node[0].attribute[0].t]
     assert (list(dense.dims), dense.data_type, dense.raw_data) == (dims, 1, wanted.astype("<u4").tobytes())
     assert not any(each.rule == "no-sparse-tensor" for each in found.after.roots)
@@ -260,7 +297,7 @@ def test_a_sparse_constant_that_leaves_something_open_stays(where, why):
     model = with_sparse(numbers(values), numbers(indices, numpy.int64), dims, where)
     found = fix(model.SerializeToString(), samples=1)
     assert "no-sparse-tensor" in {each.rule for each in found.after.roots}
-    made = onnx.ModelProto.FromString(found.data)
+    made = onnx.ModelProto.FromString(found.model_bytes())
     kept, before = (
         each.graph.sparse_initializer[0] if where == "initializer" else each.graph.node[0].attribute[0].sparse_tensor
         for each in (made, model)
@@ -273,33 +310,24 @@ def test_indices_of_another_type_and_a_constant_the_caller_may_give_stay():
     given = with_sparse(numbers([1]), numbers([0], numpy.int64), [2, 3], "initializer")
     given.graph.input.append(helper.make_tensor_value_info("w", 1, [2, 3]))
     for model in (wrong, given):
-        assert "dense-constants" not in {each.kind for each in fix(model.SerializeToString(), samples=1).rewrites}
+        assert "dense-constants" not in {each.name for each in fix(model.SerializeToString(), samples=1).rewrites}
 
 
 # ------------------------------------------------------------------ the page
 
 
-def table():
-    """The program that makes the tables of docs/fix.md."""
-    path = ROOT / "benchmarks" / "fix.py"
-    found = importlib.util.spec_from_file_location("table", path)
-    made = importlib.util.module_from_spec(found)
-    found.loader.exec_module(made)
-    return made
-
-
 def test_the_page_lists_every_rewrite():
-    assert "".join(table().kinds()) in PAGE
+    assert "".join(table.rewrites()) in PAGE
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests" / "models").glob("*.onnx")), ids=lambda path: path.stem)
 def test_the_page_says_what_becomes_of_a_model(path):
-    assert table().row(path, 1) in PAGE
+    assert table.row(path, 1) in PAGE
 
 
-def test_the_page_has_every_network_of_the_wheel():
-    """One of them again as a whole; the others would take minutes."""
-    networks = {path.stem: path for path in table().wheel()}
+def test_the_page_has_every_network_of_the_onnx_package():
+    """One of them is fixed again; the others would take minutes."""
+    networks = {path.stem: path for path in table.light_networks()}
     assert len(networks) == 9
     assert all(f"| {name} |" in PAGE for name in networks)
-    assert table().row(networks["light_squeezenet"], 1) in PAGE
+    assert table.row(networks["light_squeezenet"], 1) in PAGE

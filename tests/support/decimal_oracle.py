@@ -1,9 +1,12 @@
 """Real functions to many digits by means that are not MPFR: the decimal module's exp and ln, and series.
 
-Every function takes exact fractions and gives a fraction whose relative error is far below that of any rounding asked
-about.  `fits` says whether a bit pattern is a number nearest to it.
+Every function takes exact fractions and returns a fraction whose relative error is far below that of any rounding that
+is tested.  `fits` tells whether a bit pattern is a number nearest to it.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import isqrt
@@ -11,78 +14,86 @@ from math import isqrt
 from tests.support.oracle import FLOATS, rank
 
 DIGITS = 120
-MANY = Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))
-LESS = Fraction(1, 10 ** (DIGITS - 40))
+CONTEXT = Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))
+RELATIVE_ERROR = Fraction(1, 10 ** (DIGITS - 40))
 """The relative error results are taken to have."""
 
 
-def decimal(value):
-    return MANY.divide(Decimal(value.numerator), Decimal(value.denominator))
+def decimal(value: Fraction) -> Decimal:
+    """The fraction as a decimal of many digits."""
+    return CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def exp(x):
-    return Fraction(MANY.exp(decimal(x)))
+def exp(x: Fraction) -> Fraction:
+    """e^x."""
+    return Fraction(CONTEXT.exp(decimal(x)))
 
 
-def log(x):
-    return Fraction(MANY.ln(decimal(x)))
+def log(x: Fraction) -> Fraction:
+    """ln x."""
+    return Fraction(CONTEXT.ln(decimal(x)))
 
 
-def sqrt(x):
+def sqrt(x: Fraction) -> Fraction:
+    """The square root."""
     scale = 10 ** (2 * DIGITS)
     return Fraction(isqrt(x.numerator * x.denominator * scale), x.denominator * 10**DIGITS)
 
 
-def sigmoid(x):
+def sigmoid(x: Fraction) -> Fraction:
+    """1 / (1 + e^-x)."""
     return 1 / (1 + exp(-x)) if x > -2000 else exp(x)
 
 
-def tanh(x):
+def tanh(x: Fraction) -> Fraction:
+    """tanh x."""
     if abs(x) < Fraction(1, 10**12):  # the difference below has lost its digits: two terms of the series
         return x - x**3 / 3 + 2 * x**5 / 15
     return (1 - exp(-2 * x)) / (1 + exp(-2 * x)) if x > 0 else -tanh(-x)
 
 
-def softplus(x):
+def softplus(x: Fraction) -> Fraction:
+    """ln(1 + e^x)."""
     if x > 200:
         return x + exp(-x)
     power = exp(x)
     return log(1 + power) if power > Fraction(1, 10**30) else power - power**2 / 2
 
 
-def power(a, b):
+def power(a: Fraction, b: Fraction) -> Fraction:
+    """a^b."""
     return exp(b * log(a))
 
 
-def cut(value):
+def cut(value: Fraction) -> Fraction:
     """A fraction of few digits, for series."""
     return Fraction(round(value * 10**DIGITS), 10**DIGITS)
 
 
-def arctan(x):
+def arctan(x: Fraction) -> Fraction:
     """For 0 <= x <= 1: the argument is halved until the series is fast."""
     halved = 0
     while x > Fraction(1, 64):
         x, halved = cut(x / (1 + sqrt(1 + x * x))), halved + 1
     total, term, n = Fraction(0), x, 0
     while abs(term) > Fraction(1, 10 ** (DIGITS + 5)):
-        total += term / (2 * n + 1) * (-1) ** n
+        total += term / (2 * n + 1) * (-1 if n % 2 else 1)
         term, n = cut(term * x * x), n + 1
-    return total * 2**halved
+    return total * (1 << halved)
 
 
 PI = 4 * (4 * arctan(Fraction(1, 5)) - arctan(Fraction(1, 239)))
 """Machin."""
 
 
-def acos(x):
+def acos(x: Fraction) -> Fraction:
     """2 arctan(sqrt((1 - x) / (1 + x))), on the side where the argument is at most 1."""
     if x < 0:
         return PI - acos(-x)
     return 2 * arctan(sqrt((1 - x) / (1 + x)))
 
 
-def sin(x):
+def sin(x: Fraction) -> Fraction:
     """Of any argument the types have up to 2^60, by reduction with PI."""
     turns = round(x / PI)
     rest = x - turns * PI
@@ -91,10 +102,10 @@ def sin(x):
         total += term
         n += 2
         term = -Fraction(decimal(term * rest * rest)) / (n * (n - 1))
-    return total * (-1) ** turns
+    return -total if turns % 2 else total
 
 
-def erf(x):
+def erf(x: Fraction) -> Fraction:
     """2 / sqrt(pi) times the series, which alternates."""
     total, term, n = Fraction(0), x, 0
     while abs(term) > abs(x) / 10 ** (DIGITS - 20):
@@ -104,15 +115,13 @@ def erf(x):
     return 2 * total / sqrt(PI)
 
 
-def softmax(x):
+def softmax(x: Sequence[Fraction]) -> list[Fraction]:
+    """The shares of a slice."""
     powers = [exp(each - max(x)) for each in x]
     return [each / sum(powers) for each in powers]
 
 
-# ------------------------------------------------------------------ nearest
-
-
-def fits(name, pattern, value):
+def fits(name: str, pattern: int, value: Fraction) -> bool:
     """Whether the number with these bits is one nearest to a real that is not zero, and of its sign."""
     exponent_bits, significand_bits = FLOATS[name]
     sign = 1 << exponent_bits + significand_bits
@@ -124,10 +133,11 @@ def fits(name, pattern, value):
         return False
     past = Fraction(2) ** (2 ** (exponent_bits - 1))
 
-    def number(each):
-        return past if each == infinity else rank(name, each)[1]
+    def number(each: int) -> Fraction:
+        found: Fraction = past if each == infinity else rank(name, each)[1]
+        return found
 
     low = (number(magnitude - 1) + number(magnitude)) / 2 if magnitude else Fraction(0)
-    if real * (1 + LESS) < low:
+    if real * (1 + RELATIVE_ERROR) < low:
         return False
-    return magnitude == infinity or real * (1 - LESS) <= (number(magnitude) + number(magnitude + 1)) / 2
+    return magnitude == infinity or real * (1 - RELATIVE_ERROR) <= (number(magnitude) + number(magnitude + 1)) / 2

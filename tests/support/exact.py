@@ -1,20 +1,26 @@
-"""Exact sums of products, once more and by other means: fractions and floats for what is no number.
+"""An oracle of exact sums of products by other means: fractions, and no code of the package.
 
-No code of the package.  A value is a Fraction, or a Python float for zeros, infinities and NaN.
+A value is a Fraction or an integer, or a Python float for zeros, infinities and NaN.
 """
+
+from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy
 
-from tests.support.oracle import FLOATS, KINDS, bits, name_of
+from tests.support.oracle import FLOATS, KINDS, Array, bits, name_of
+
+Value: TypeAlias = Fraction | int | float
 
 FORMATS = {"float16": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
 
 
-def decoded(array):
+def decoded(array: Array) -> list[Any]:
     """The elements as values, row-major; integers as integers."""
     name = name_of(array)
     if name not in FLOATS:
@@ -22,7 +28,7 @@ def decoded(array):
     return [_value(name, int(pattern)) for pattern in bits(array).ravel()]
 
 
-def _value(name, pattern):
+def _value(name: str, pattern: int) -> Value:
     exponent_bits, significand_bits = FLOATS[name]
     significand = pattern % 2**significand_bits
     exponent = pattern >> significand_bits & 2**exponent_bits - 1
@@ -34,17 +40,17 @@ def _value(name, pattern):
     return sign * whole * Fraction(2) ** (max(exponent, 1) - bias - significand_bits) if whole else sign * 0.0
 
 
-def rounded(name, value):
+def rounded(name: str, value: Value) -> int:
     """The pattern of a value rounded to nearest even; a NaN is the positive quiet one without payload."""
     exponent_bits, significand_bits = FLOATS[name]
-    top = 2 ** (exponent_bits - 1)
-    infinity = (2**exponent_bits - 1) << significand_bits
+    top = 1 << exponent_bits - 1
+    infinity = ((1 << exponent_bits) - 1) << significand_bits
     sign = 1 << exponent_bits + significand_bits
     if isinstance(value, float):
         if math.isnan(value):
             return infinity | 1 << significand_bits - 1
         return (sign if math.copysign(1, value) < 0 else 0) + (infinity if value else 0)
-    magnitude, exponent = abs(value), 2 - top
+    magnitude, exponent = abs(Fraction(value)), 2 - top
     while magnitude >= Fraction(2) ** (exponent + 1) and exponent < top:
         exponent += 1
     whole = round(magnitude / Fraction(2) ** (exponent - significand_bits))  # halfway goes to the even one
@@ -53,15 +59,16 @@ def rounded(name, value):
     return (sign if value < 0 else 0) + min(whole, infinity)
 
 
-def product(*factors):
+def product(*factors: Value) -> Value:
     """IEEE 754 but for the rounding."""
     if all(isinstance(each, Fraction | int) for each in factors):
         return math.prod(factors)
     return math.prod(each if isinstance(each, float) else 1.0 if each > 0 else -1.0 for each in factors)
 
 
-def summed(addends):
+def summed(addends: Iterable[Value]) -> Value:
     """IEEE 754 but for the rounding; a sum of 0 is +0 unless all addends are -0."""
+    addends = list(addends)
     numbers = [each for each in addends if not isinstance(each, float)]
     others = [each for each in addends if isinstance(each, float)]
     if not math.isfinite(special := sum(others)):
@@ -72,7 +79,7 @@ def summed(addends):
     return -0.0 if others and not numbers and all(math.copysign(1, each) < 0 for each in others) else 0.0
 
 
-def array(kind, values, shape):
+def array(kind: numpy.dtype[Any], values: Iterable[Value], shape: Sequence[int]) -> Array:
     """An array of values, each rounded once; integers wrap around."""
     name = next(key for key, each in KINDS.items() if each == kind)
     if name not in FLOATS:
@@ -82,7 +89,7 @@ def array(kind, values, shape):
     return numpy.array(patterns, f"u{kind.itemsize}").view(kind).reshape(shape)
 
 
-def matrix_product(A, B):
+def matrix_product(A: Array, B: Array) -> Array:
     """The product of two matrices."""
     rows = [decoded(row) for row in A]
     columns = [decoded(column) for column in B.T]
@@ -90,7 +97,7 @@ def matrix_product(A, B):
     return array(A.dtype, sums, (len(A), B.shape[1]))
 
 
-def hard(name, shape, seed):
+def hard(name: str, shape: tuple[int, ...], seed: int) -> Array:
     """Elements that are hard to add up: every pattern of sampling by turns, by the seed."""
     kind, draw = KINDS[FORMATS.get(name, name)], numpy.random.default_rng(seed)
     if FORMATS.get(name) is None:

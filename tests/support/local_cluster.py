@@ -3,6 +3,8 @@
 The argument is the number of workers.  It ends with its input.
 """
 
+from __future__ import annotations
+
 import sys
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Which derived theorems `make test` asks; `make proofs` asks all.
+"""Which derived theorems `make test` proves; `make proofs` proves all.
 
-Of the others `make test` asks whether their questions are those of the record, which says what came out.
+For the others `make test` compares their questions with those of the record, which has their results.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import Operator
 from sonnx.prover.theorem import Theorem
 
-CHOSEN = frozenset({"ArgMax", "Max"})
-"""The operators whose theorems are looked at one by one."""
-EVERYTHING = "SONNX_PROVE_ALL" in os.environ
+CHOSEN_OPERATORS = frozenset({"ArgMax", "Max"})
+"""The operators whose derived theorems are proved one by one."""
+PROVE_ALL = "SONNX_PROVE_ALL" in os.environ
 
 
-def chosen() -> tuple[Operator, ...]:
-    """The operators whose theorems are looked at one by one."""
-    return tuple(each for each in operators() if EVERYTHING or each.name in CHOSEN)
+def chosen_operators() -> tuple[Operator, ...]:
+    """The operators whose derived theorems are proved one by one."""
+    return tuple(each for each in operators() if PROVE_ALL or each.name in CHOSEN_OPERATORS)
 
 
-def of_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:
-    """The theorems derived from those."""
-    names = {each.name for each in chosen()}
+def derived_from_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:
+    """The theorems derived from the chosen operators."""
+    names = {each.name for each in chosen_operators()}
     return [each for each in theorems if _operator(each) in names]
 
 
-def asked(theorems: Iterable[Theorem]) -> list[Theorem]:
-    """The theorems about words, values and operators, and those derived from the chosen operators."""
-    names = {"", *(each.name for each in chosen())}
+def tested(theorems: Iterable[Theorem]) -> list[Theorem]:
+    """The theorems that are not derived, and those derived from the chosen operators."""
+    names = {"", *(each.name for each in chosen_operators())}
     return [each for each in theorems if _operator(each) in names]
 
 

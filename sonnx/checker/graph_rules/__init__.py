@@ -1,33 +1,73 @@
-"""The rules of graph.toml: one function each, in the module of its subject, named as the rule.
+"""The rules of graph.toml: one function each, in the module of its subject, with the name of the rule.
 
-no-dead-node, whose subject is a graph, is `graphs.no_dead_node`.  A function judges its one rule and nothing else;
-which rules are in force is decided elsewhere.
+no-dead-node, whose subject is a graph, is `graphs.no_dead_node`.  A function decides its one rule and yields the
+violations; `sonnx.checker.rules.ActiveRules` says which rules are active.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from types import ModuleType
+from collections.abc import Callable, Iterable, Mapping
 
-from sonnx.checker.graph_rules import files, functions, graphs, nodes, tensors
-from sonnx.checker.graph_rules.defect import Defect
-from sonnx.checker.graph_rules.nodes import Call
+from sonnx.checker.graph_rules import files, graphs, nodes, tensors
+from sonnx.checker.report import Violation
 from sonnx.profile.definitions import Rule
 
-SUBJECTS: dict[str, ModuleType] = {
-    "model": files,
-    "function": functions,
-    "graph": graphs,
-    "tensor": tensors,
-    "node": nodes,
+Decision = Callable[..., Iterable[Violation]]
+"""A function that yields the violations of one rule by a subject."""
+
+
+def _by_slug(*functions: Decision) -> Mapping[str, Decision]:
+    return {function.__name__.replace("_", "-"): function for function in functions}
+
+
+DECISIONS: Mapping[str, Mapping[str, Decision]] = {
+    "model": _by_slug(
+        files.ir_version_known,
+        files.operator_set_imported_once,
+        files.some_operator_set_imported,
+        files.imports_since_ir_version_3,
+        files.initializers_are_inputs,
+        files.operator_set_known,
+        files.no_training_info,
+        files.no_unknown_field,
+        files.printable_name,
+        files.no_model_local_function,
+    ),
+    "function": _by_slug(files.function_overrides_operator),
+    "graph": _by_slug(
+        graphs.graph_named,
+        graphs.values_named,
+        graphs.names_defined_once,
+        graphs.names_defined_before_use,
+        graphs.acyclic,
+        graphs.outputs_produced,
+        graphs.no_dead_node,
+        graphs.no_unused_value,
+        graphs.axis_denotations,
+        graphs.consistent_declarations,
+    ),
+    "tensor": _by_slug(tensors.tensor_data, tensors.external_data),
+    "node": _by_slug(
+        nodes.operator_named,
+        nodes.operator_set_imported,
+        nodes.operator_in_profile,
+        nodes.operator_version,
+        nodes.known_attribute,
+        nodes.required_attribute,
+        nodes.attribute_once,
+        nodes.attribute_kind,
+        nodes.attribute_reference,
+        nodes.input_count,
+        nodes.output_count,
+        nodes.outputs_connected,
+    ),
 }
-"""The module that decides the rules about each subject."""
+"""The function of each rule, by subject and slug."""
 
 
-def decide(rule: Rule) -> Callable[..., Iterable[Defect]]:
+def decide(rule: Rule) -> Decision:
     """The function that decides a rule of graph.toml."""
-    function: Callable[..., Iterable[Defect]] = getattr(SUBJECTS[rule.subject], rule.slug.replace("-", "_"))
-    return function
+    return DECISIONS[rule.subject][rule.slug]
 
 
-__all__ = ["SUBJECTS", "Call", "Defect", "decide"]
+__all__ = ["DECISIONS", "Decision", "Violation", "decide"]

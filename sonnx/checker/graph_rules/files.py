@@ -1,6 +1,6 @@
-"""Rules about a model file as a whole.
+"""Rules about a model file as a whole, and about its model-local functions.
 
-Each public function is the rule of its name in restrictions/graph.toml: it yields what is wrong with its subject.
+Each public function decides the rule of its name in restrictions/graph.toml and yields the violations.
 """
 
 from __future__ import annotations
@@ -10,46 +10,46 @@ from collections.abc import Iterator
 from itertools import chain
 
 from sonnx.base.escaping import escape, plural, quote
-from sonnx.checker.graph_rules.defect import Defect
+from sonnx.checker.report import Violation
 from sonnx.model.ir import Function, Model, Node
 from sonnx.model.scopes import scopes, standard
 from sonnx.profile.definitions import Editions
 
 
-def ir_version_known(model: Model, editions: Editions) -> Iterator[Defect]:
+def ir_version_known(model: Model, editions: Editions) -> Iterator[Violation]:
     if model.ir_version is None:
-        yield Defect("no IR version is written")
+        yield Violation("the IR version is missing")
     elif not 1 <= model.ir_version <= editions.ir_version:
-        yield Defect(f"the IR version is {model.ir_version}; known are 1 to {editions.ir_version}")
+        yield Violation(f"the IR version is {model.ir_version}; known are 1 to {editions.ir_version}")
 
 
-def operator_set_imported_once(model: Model, editions: Editions) -> Iterator[Defect]:
+def operator_set_imported_once(model: Model, editions: Editions) -> Iterator[Violation]:
     for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
         seen = Counter(standard(entry.domain) for entry in imports)
         for domain, number in seen.items():
             if number > 1:
                 versions = ", ".join(str(entry.version) for entry in imports if standard(entry.domain) == domain)
-                yield Defect(
+                yield Violation(
                     f"the operator set {quote(domain)} is imported {number} times, with versions {versions}", place
                 )
         for entry in imports:
             if entry.version is None:
-                yield Defect(f"the operator set {quote(entry.domain)} is imported without a version", place)
+                yield Violation(f"the operator set {quote(entry.domain)} is imported without a version", place)
 
 
-def some_operator_set_imported(model: Model, editions: Editions) -> Iterator[Defect]:
+def some_operator_set_imported(model: Model, editions: Editions) -> Iterator[Violation]:
     if model.ir_version not in (1, 2) and not model.imports:
-        yield Defect("no operator set is imported")
+        yield Violation("no operator set is imported")
 
 
-def imports_since_ir_version_3(model: Model, editions: Editions) -> Iterator[Defect]:
-    # An IR version that is no number or none of the known ones fails ir-version-known.
+def imports_since_ir_version_3(model: Model, editions: Editions) -> Iterator[Violation]:
+    # An IR version that is missing or unknown fails ir-version-known.
     if model.imports and model.ir_version in (1, 2):
         imported = plural(len(model.imports), "operator set is imported", "operator sets are imported")
-        yield Defect(f"{imported} at IR version {model.ir_version}")
+        yield Violation(f"{imported} at IR version {model.ir_version}")
 
 
-def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Defect]:
+def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Violation]:
     if model.ir_version not in (1, 2, 3):
         return
     for scope in scopes(model):
@@ -58,37 +58,44 @@ def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Defect
         names = [*(each.name for each in graph.initializers), *(each.name for each in graph.sparse_initializers)]
         others = [name for name in names if name not in inputs]
         if others:
-            alone = plural(len(others), "initializer is no graph input", "initializers are no graph inputs")
-            yield Defect(f"at IR version {model.ir_version} {alone}, first {quote(others[0])}", scope.place, others[0])
+            alone = plural(len(others), "initializer is not a graph input", "initializers are not graph inputs")
+            yield Violation(
+                f"at IR version {model.ir_version} {alone}, first {quote(others[0])}", scope.place, others[0]
+            )
 
 
-def operator_set_known(model: Model, editions: Editions) -> Iterator[Defect]:
+def operator_set_known(model: Model, editions: Editions) -> Iterator[Violation]:
     for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
         for entry in imports:
             version = entry.version
             if standard(entry.domain) == "" and version is not None and not 1 <= version <= editions.operator_set:
-                yield Defect(f"operator set {version} is imported; known are 1 to {editions.operator_set}", place)
+                yield Violation(f"operator set {version} is imported; known are 1 to {editions.operator_set}", place)
 
 
-def no_training_info(model: Model, editions: Editions) -> Iterator[Defect]:
+def no_training_info(model: Model, editions: Editions) -> Iterator[Violation]:
     if model.training_count:
-        yield Defect(f"training_info has {plural(model.training_count, 'entry', 'entries')}")
+        yield Violation(f"training_info has {plural(model.training_count, 'entry', 'entries')}")
 
 
-def no_unknown_field(model: Model, editions: Editions) -> Iterator[Defect]:
+def no_unknown_field(model: Model, editions: Editions) -> Iterator[Violation]:
     for unknown in model.unknown:
-        yield Defect(f"field number {unknown.number} has a content the format does not define", unknown.place)
+        yield Violation(f"the ONNX format does not define the field with number {unknown.number}", unknown.place)
 
 
-def printable_name(model: Model, editions: Editions) -> Iterator[Defect]:
+def printable_name(model: Model, editions: Editions) -> Iterator[Violation]:
     for place, name in _names(model):
-        yield Defect(f"the name is {quote(name)}", place, name)
+        yield Violation(f"the name is {quote(name)}", place, name)
 
 
-def no_model_local_function(model: Model, editions: Editions) -> Iterator[Defect]:
+def no_model_local_function(model: Model, editions: Editions) -> Iterator[Violation]:
     for index, function in enumerate(model.functions):
         text = f"the function {quote(function.name)} of the domain {quote(function.domain)} is defined in the model"
-        yield Defect(text, f"function[{index}]")
+        yield Violation(text, f"function[{index}]")
+
+
+def function_overrides_operator(function: Function) -> Iterator[Violation]:
+    if standard(function.domain) == "":
+        yield Violation(f"the function {quote(function.name)} has the domain of the standard operators")
 
 
 def _function_place(function: Function) -> str:
@@ -96,7 +103,7 @@ def _function_place(function: Function) -> str:
 
 
 def _names(model: Model) -> Iterator[tuple[str, str]]:
-    """The names that do not print, each with its place; whole lists are passed over where all do."""
+    """The names with unprintable characters, each with its place; lists of printable names are skipped as a whole."""
     for index, entry in enumerate(model.imports):
         yield from _unprintable(f"opset_import[{index}]", (entry.domain,))
     for index, function in enumerate(model.functions):

@@ -1,6 +1,6 @@
-"""Rules about one graph: names, order, what contributes to its outputs.
+"""Rules about one graph: names, order of nodes, nodes and values that no output depends on.
 
-Each public function is the rule of its name in restrictions/graph.toml: it yields what is wrong with its subject.
+Each public function decides the rule of its name in restrictions/graph.toml and yields the violations.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from collections.abc import Iterator
 from itertools import chain
 
 from sonnx.base.escaping import escape, plural, quote
-from sonnx.checker.graph_rules.defect import Defect
+from sonnx.checker.report import Violation
 from sonnx.model.ir import Node, SparseTensor, Tensor, Type
 from sonnx.model.scopes import Scope, captured, standard
 from sonnx.profile.catalogue import operator
 
 
-def graph_named(scope: Scope) -> Iterator[Defect]:
+def graph_named(scope: Scope) -> Iterator[Violation]:
     if not scope.graph.name:
-        yield Defect("the graph has no name")
+        yield Violation("the graph has no name")
 
 
-def values_named(scope: Scope) -> Iterator[Defect]:
+def values_named(scope: Scope) -> Iterator[Violation]:
     graph = scope.graph
     for kind in ("input", "output", "initializer"):
         for index, value in enumerate(getattr(graph, f"{kind}s")):
             if not value.name:
-                yield Defect(f"{kind} {index} has no name", f"{kind}[{index}]")
+                yield Violation(f"{kind} {index} has no name", f"{kind}[{index}]")
 
 
-def names_defined_once(scope: Scope) -> Iterator[Defect]:
+def names_defined_once(scope: Scope) -> Iterator[Violation]:
     graph = scope.graph
     inputs, initializers = [value.name for value in graph.inputs], [tensor.name for tensor in _constants(scope)]
     produced = [name for node in graph.nodes for name in node.outputs]
@@ -46,62 +46,62 @@ def names_defined_once(scope: Scope) -> Iterator[Defect]:
     for kind, names in (("graph input", inputs), ("initializer", initializers)):
         for name, number in Counter(names).items():
             if name and number > 1:
-                yield Defect(f"{number} entries of kind {kind} define {quote(name)}", "", name)
+                yield Violation(f"{number} entries of kind {kind} define {quote(name)}", "", name)
             elif name and outer is not None and outer.visible(name, scope.position):
-                yield Defect(f"the {kind} {quote(name)} is already defined in a graph around this one", "", name)
+                yield Violation(f"the {kind} {quote(name)} is already defined in a graph around this one", "", name)
     first: dict[str, str] = dict.fromkeys(initializers, "an initializer") | dict.fromkeys(inputs, "a graph input")
     for index, node in enumerate(graph.nodes):
         for name in filter(None, node.outputs):
             if name in first:
-                yield Defect(f"{quote(name)} is already defined by {first[name]}", f"node[{index}]", name)
+                yield Violation(f"{quote(name)} is already defined by {first[name]}", f"node[{index}]", name)
             elif outer is not None and outer.visible(name, scope.position):
-                yield Defect(f"{quote(name)} is already defined in a graph around this one", f"node[{index}]", name)
+                yield Violation(f"{quote(name)} is already defined in a graph around this one", f"node[{index}]", name)
             first.setdefault(name, f"node[{index}]")
 
 
-def names_defined_before_use(scope: Scope) -> Iterator[Defect]:
+def names_defined_before_use(scope: Scope) -> Iterator[Violation]:
     defined = scope.defined_at
     looping = _cyclic(scope) if scope.early_uses else set()
     for index, name in scope.early_uses:
         if scope.visible(name, index):
             continue
         if name not in defined:
-            yield Defect(f"{quote(name)} is used and nowhere defined", f"node[{index}]", name)
+            yield Violation(f"{quote(name)} is used but not defined", f"node[{index}]", name)
         elif not (index in looping and defined[name] in looping):
-            yield Defect(f"{quote(name)} is used before node[{defined[name]}] defines it", f"node[{index}]", name)
+            yield Violation(f"{quote(name)} is used before node[{defined[name]}] defines it", f"node[{index}]", name)
 
 
-def acyclic(scope: Scope) -> Iterator[Defect]:
+def acyclic(scope: Scope) -> Iterator[Violation]:
     cycle = sorted(_cyclic(scope)) if scope.early_uses else []
     if cycle:
         shown = ", ".join(f"node[{index}]" for index in cycle[:5]) + (", …" if len(cycle) > 5 else "")
-        yield Defect(f"{plural(len(cycle), 'node depends', 'nodes depend')} on their own outputs: {shown}")
+        yield Violation(f"{plural(len(cycle), 'node depends', 'nodes depend')} on their own outputs: {shown}")
 
 
-def outputs_produced(scope: Scope) -> Iterator[Defect]:
+def outputs_produced(scope: Scope) -> Iterator[Violation]:
     for index, value in enumerate(scope.graph.outputs):
         known = value.name in scope.defined_at
         if value.name and not known and not (scope.outer and scope.outer.visible(value.name, scope.position)):
-            yield Defect(f"nothing produces the output {quote(value.name)}", f"output[{index}]", value.name)
+            yield Violation(f"nothing produces the output {quote(value.name)}", f"output[{index}]", value.name)
 
 
-def no_dead_node(scope: Scope) -> Iterator[Defect]:
+def no_dead_node(scope: Scope) -> Iterator[Violation]:
     nodes = scope.graph.nodes
     wanted = {value.name for value in scope.graph.outputs} - {""}
-    passed: list[int] = []
+    skipped: list[int] = []
     for index in range(len(nodes) - 1, -1, -1):
         if wanted.isdisjoint(nodes[index].outputs):
-            passed.append(index)
+            skipped.append(index)
         else:
             _want(nodes[index], wanted)
-    _want_unsorted([nodes[index] for index in passed], wanted)
-    for index in reversed(passed):
+    _want_unsorted([nodes[index] for index in skipped], wanted)
+    for index in reversed(skipped):
         node = nodes[index]
         if wanted.isdisjoint(node.outputs):
-            yield Defect("no graph output depends on the node", f"node[{index}]", node.name, node.operator)
+            yield Violation("no graph output depends on the node", f"node[{index}]", node.name, node.operator)
 
 
-def no_unused_value(scope: Scope) -> Iterator[Defect]:
+def no_unused_value(scope: Scope) -> Iterator[Violation]:
     graph = scope.graph
     used = {value.name for value in graph.outputs}
     used.update(chain.from_iterable([node.inputs for node in graph.nodes]))
@@ -111,45 +111,45 @@ def no_unused_value(scope: Scope) -> Iterator[Defect]:
     inputs = {value.name for value in graph.inputs}
     for index, value in enumerate(graph.inputs if scope.outer is None else ()):  # a body's inputs are its operator's
         if value.name and value.name not in used:
-            yield Defect(f"no node uses the graph input {quote(value.name)}", f"input[{index}]", value.name)
+            yield Violation(f"no node uses the graph input {quote(value.name)}", f"input[{index}]", value.name)
     for index, tensor in enumerate(_constants(scope)):
         if tensor.name and tensor.name not in used and tensor.name not in inputs:
-            yield Defect(f"no node uses the initializer {quote(tensor.name)}", f"initializer[{index}]", tensor.name)
+            yield Violation(f"no node uses the initializer {quote(tensor.name)}", f"initializer[{index}]", tensor.name)
     for index, node in enumerate(graph.nodes):
         unused = [name for name in node.outputs if name and name not in used]
         for name in unused if not used.isdisjoint(node.outputs) else ():  # no-dead-node reports the other nodes
-            yield Defect(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
+            yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
     for index, value in enumerate(graph.value_info):
         if value.name and not _is_known(scope, value.name):
-            yield Defect(f"nothing makes the value {quote(value.name)}", f"value_info[{index}]", value.name)
+            yield Violation(f"nothing makes the value {quote(value.name)}", f"value_info[{index}]", value.name)
 
 
-def axis_denotations(scope: Scope) -> Iterator[Defect]:
+def axis_denotations(scope: Scope) -> Iterator[Violation]:
     denoted = {name: type_.denotations for name, type_ in scope.declared.items() if type_.denotations}
     for index, node in enumerate(scope.graph.nodes if denoted else ()):
-        described = operator(node.operator) if standard(node.domain) == "" else None
-        for formal, name in zip(described.inputs if described else (), node.inputs, strict=False):
+        definition = operator(node.operator) if standard(node.domain) == "" else None
+        for formal, name in zip(definition.inputs if definition else (), node.inputs, strict=False):
             written, expected = denoted.get(name, ()), formal.denotations
             wanted = [expected[min(axis, len(expected) - 1)] for axis in range(len(written))] if expected else []
-            if any(said not in ("", meant) for said, meant in zip(written, wanted, strict=False)):
-                said, meant = (", ".join(each or "none" for each in listed) for listed in (written, wanted))
-                text = f"{formal.name} is denoted [{escape(said)}], the operator expects [{meant}]"
-                yield Defect(text, f"node[{index}]", node.name, node.operator)
+            if any(found not in ("", meant) for found, meant in zip(written, wanted, strict=False)):
+                found, meant = (", ".join(each or "none" for each in listed) for listed in (written, wanted))
+                text = f"{formal.name} is denoted [{escape(found)}], the operator expects [{meant}]"
+                yield Violation(text, f"node[{index}]", node.name, node.operator)
 
 
-def consistent_declarations(scope: Scope) -> Iterator[Defect]:
+def consistent_declarations(scope: Scope) -> Iterator[Violation]:
     graph, declared = scope.graph, scope.declared
     values = (*graph.inputs, *graph.outputs, *graph.value_info)
     for value in values if len(declared) < len(values) else ():
         if value.name and not _agree(declared[value.name], value.type):
             difference = f"{_show(declared[value.name])} and {_show(value.type)}"
-            yield Defect(f"{quote(value.name)} is declared as {difference}", "", value.name)
+            yield Violation(f"{quote(value.name)} is declared as {difference}", "", value.name)
     for tensor in graph.initializers:
         declaration = declared.get(tensor.name)
         if declaration is not None and not _fits(tensor, declaration):
-            said = f"{quote(tensor.name)} is declared as {_show(declaration)}"
-            constant = _show(Type("tensor", tensor.element, tensor.dims))
-            yield Defect(f"{said}, its initializer is {constant}", "", tensor.name)
+            constant = Type("tensor", tensor.element, tensor.dims)
+            difference = f"declared as {_show(declaration)}, its initializer is {_show(constant)}"
+            yield Violation(f"{quote(tensor.name)} is {difference}", "", tensor.name)
 
 
 def _is_known(scope: Scope, name: str) -> bool:
@@ -165,15 +165,15 @@ def _want(node: Node, wanted: set[str]) -> None:
     wanted.discard("")
 
 
-def _want_unsorted(passed: list[Node], wanted: set[str]) -> None:
-    """Where nodes are not sorted, a node passed over may be wanted by one before it, and so on."""
-    makers: dict[str, list[Node]] = {}
-    for node in passed:
+def _want_unsorted(skipped: list[Node], wanted: set[str]) -> None:
+    """Add the inputs of skipped nodes that a wanted name depends on; only unsorted nodes need this."""
+    producers: dict[str, list[Node]] = {}
+    for node in skipped:
         for name in node.outputs:
-            makers.setdefault(name, []).append(node)
-    waiting = [name for name in makers if name in wanted]
+            producers.setdefault(name, []).append(node)
+    waiting = [name for name in producers if name in wanted]
     while waiting:
-        for node in makers.pop(waiting.pop(), ()):
+        for node in producers.pop(waiting.pop(), ()):
             more: set[str] = set()
             _want(node, more)
             waiting.extend(more - wanted)
@@ -196,13 +196,13 @@ def _fits(tensor: Tensor, declaration: Type) -> bool:
 
 
 def _agree(left: Type, right: Type) -> bool:
-    """Whether nothing contradicts: what is not stated, or stated as a symbol, contradicts nothing."""
+    """Whether two declarations are consistent; a missing or symbolic part is consistent with any other."""
     if left == right or "not stated" in (left.kind, right.kind):
         return True
     if left.kind != right.kind or (left.element != right.element and None not in (left.element, right.element)):
         return False
     if left.shape is None or right.shape is None:
-        return left.kind in ("tensor", "sparse tensor")  # types that hold others are compared as a whole
+        return left.kind in ("tensor", "sparse tensor")  # other types are compared as a whole
     pairs = zip(left.shape, right.shape, strict=False)
     numbers = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
     return len(left.shape) == len(right.shape) and all(a == b for a, b in numbers)
@@ -215,7 +215,7 @@ def _show(type_: Type) -> str:
 
 
 def _cyclic(scope: Scope) -> set[int]:
-    """The nodes on a cycle: what is left when nodes that wait for none, and nodes none waits for, are taken away."""
+    """The nodes on cycles, and those between cycles: nodes without remaining predecessors or successors are removed."""
     nodes, defined = scope.graph.nodes, scope.defined_at
     before = [{at for name in node.inputs if (at := defined.get(name, -1)) >= 0} for node in nodes]
     remaining = _peel(before)
@@ -227,7 +227,7 @@ def _cyclic(scope: Scope) -> set[int]:
 
 
 def _peel(edges: list[set[int]]) -> set[int]:
-    """The indices left when those all of whose edges lead to peeled ones are peeled, again and again."""
+    """The indices left after removing, repeatedly, those whose edges all lead to removed ones."""
     users: list[list[int]] = [[] for _ in edges]
     open_edges = [len(targets) for targets in edges]
     for index, targets in enumerate(edges):

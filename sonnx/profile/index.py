@@ -1,0 +1,86 @@
+"""The index of the profile: rules by slug, label and operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from sonnx.base.errors import UsageError
+from sonnx.profile.catalogue import general_rules, graph_rules, operators
+from sonnx.profile.definitions import Formal, Operator, Rule, Tag
+from sonnx.profile.signature import every_rule
+
+
+class UnknownRule(UsageError):
+    """No rule has a slug, label or operator of this name."""
+
+
+def every() -> dict[str, Rule]:
+    """Every rule of the catalogue by slug, derived ones included; reads all operator files."""
+    rules = [*general_rules(), *graph_rules(), *(rule for each in operators() for rule in every_rule(each))]
+    return {rule.slug: rule for rule in rules}
+
+
+class Label(NamedTuple):
+    """A tag with the slug of the rule it belongs to.
+
+    `rule` is "" where the label states what an operator computes.  `subject` is the operator, input or parameter that
+    has the label, "" where the rule has it.
+    """
+
+    tag: Tag
+    rule: str
+    subject: str = ""
+
+
+@cache
+def labels() -> tuple[Label, ...]:
+    """Every label of every text: on rules, and on the parts of operator files that a general rule is about."""
+    found = [Label(tag, rule.slug) for rule in every().values() for tag in rule.tags]
+    return tuple(dict.fromkeys([*found, *(label for each in operators() for label in _of_parts(each))]))
+
+
+def _of_parts(operator: Operator) -> Iterator[Label]:
+    for tag in operator.tags:
+        yield Label(tag, tag.rule, operator.name)
+    for parameter in operator.parameters:
+        for tag in parameter.tags:
+            yield Label(tag, "no-default-values", f"{operator.name}.{parameter.name}")
+    for each in operator.inputs:
+        for tag in each.tags:
+            yield Label(tag, "inputs-connected", f"{operator.name}.{each.name}")
+    formals: tuple[Formal, ...] = (*operator.inputs, *operator.outputs)
+    for formal in formals:
+        for tag in formal.type_tags if formal.type in operator.types else ():
+            yield Label(tag, "no-implicit-conversion", f"{operator.name}.{formal.name}")
+
+
+def named(names: Iterable[str]) -> frozenset[str]:
+    """The slugs of the rules that slugs, labels (`R1`, `R1@2025-10`) and operators (`Max`) name.
+
+    Raises:
+        UnknownRule: a name has no rule.
+    """
+    known = every()
+    found: set[str] = set()
+    for name in names:
+        matches = {slug for slug, rule in known.items() if matches_rule(name, rule)}
+        matches |= {label.rule for label in labels() if label.rule and matches_tag(name, label.tag)}
+        if not matches:
+            raise UnknownRule(f"no rule, tag or operator is called {name!r}; `sonnx rules` lists them")
+        found |= matches
+    return frozenset(found)
+
+
+def matches_rule(name: str, rule: Rule) -> bool:
+    """Whether a name is the slug, the operator or a label of a rule."""
+    if name in (rule.slug, rule.slug.partition(".")[0]):
+        return True
+    return any(matches_tag(name, tag) for tag in rule.tags)
+
+
+def matches_tag(name: str, tag: Tag) -> bool:
+    """Whether a name is the label of a tag, alone or with its text."""
+    label, _, text = name.partition("@")
+    return tag.label == label and text in ("", tag.text)

@@ -1,0 +1,263 @@
+"""The proof of one call whose facts may contain symbols: its rules for all their values, and its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Any
+
+from sonnx.checker.facts_domain import FactsDomain
+from sonnx.checker.rules import ActiveRules
+from sonnx.graph.call import Call
+from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, Stored, environment
+from sonnx.graph.interpreter import Transferred
+from sonnx.graph.transfer import complete_types, demands, output_facts
+from sonnx.language.evaluator import Cause, Unknown
+from sonnx.language.evaluator import TensorFacts as Facts
+from sonnx.model.ir import Attribute
+from sonnx.profile.definitions import Editions, Output, Rule
+from sonnx.profile.signature import Signature
+from sonnx.prover.smt_functions import FactNotStated
+from sonnx.prover.smt_interpretation import SmtCondition, SmtInterpretation
+from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_values import (
+    PartialValue,
+    RecordValue,
+    SymbolicList,
+    SymbolicNumber,
+    Truth,
+    Value,
+    all_of,
+    bool_term,
+    implies,
+    real,
+    same,
+    variable,
+)
+from sonnx.prover.symbols import Symbols
+from sonnx.prover.terms import constants_in, names_in
+
+UNSTATED_PREFIX = "u"
+"""Prefix of the variables of dimensions that the model does not state; those of symbols begin with d."""
+NOT_COMPUTED = Unknown(Cause.NOT_STATED, "its input comes from a node whose rules do not hold for all values")
+"""The shape of an output that is not declared and, for some values of the symbols, not defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProof:
+    """One rule for one call: "proved", "refuted" with a small counterexample, or "open" with the reason."""
+
+    rule: Rule
+    verdict: str
+    demand: str = ""
+    counterexample: Mapping[str, int] = field(default_factory=dict)
+    holds: Truth = True
+    fails: Truth = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallProofs:
+    """The proofs of the rules about one call; `signature` is None where the edition has no rules for it.
+
+    `waiting` are the rules that were not attempted, because a rule they rely on is not proved.
+    """
+
+    signature: Signature | None
+    proofs: tuple[RuleProof, ...] = ()
+    waiting: tuple[Rule, ...] = ()
+
+
+class SymbolicDomain(FactsDomain):
+    """Facts whose dimensions may be symbols: a call gives the proofs of its rules for all values of the symbols."""
+
+    def __init__(self, rules: ActiveRules, symbols: Symbols) -> None:
+        super().__init__(rules)
+        self.symbols = symbols
+
+    def call(  # type: ignore[override]  # another result than the check's
+        self, call: Call, inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
+    ) -> Transferred[Facts, CallProofs]:
+        """The proofs about a call, and the facts of its outputs after it."""
+        if call.signature is None or call.in_function:
+            return Transferred(outputs, CallProofs(None))
+        proofs, after = CallProof(call.signature, self.symbols, self.rules.editions).prove(
+            call.attributes, inputs, outputs
+        )
+        return Transferred(after, proofs)
+
+
+class CallProof:
+    """Interprets the rules and shapes of one call, and proves them."""
+
+    def __init__(self, signature: Signature, symbols: Symbols, editions: Editions) -> None:
+        self.signature, self.symbols, self.editions = signature, symbols, editions
+        self.interpretation = SmtInterpretation()
+        self.unstated: list[SymbolicNumber] = []
+
+    def prove(
+        self, attributes: Sequence[Attribute], inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
+    ) -> tuple[CallProofs, list[Facts]]:
+        """The proofs of the rules, and the facts of the outputs after the call."""
+        stated = environment(self.signature, attributes, inputs, outputs)
+        complete_types(self.signature, stated)
+        names = self._names(stated)
+        shapes = self._shapes(names)
+        for output in self.signature.outputs:
+            if not output.variadic:
+                names[output.name] = self._output(output, names, stated[output.name], shapes.get(output.name))
+        proofs, not_proved = self._rules(names)
+        after = output_facts(
+            self.signature,
+            stated,
+            [NOTHING_STATED if each is None else each for each in outputs],
+            not_proved,
+            lambda output: self._computed(output, shapes[output.name]),
+            is_open=lambda dimension: isinstance(dimension, Unknown) and not dimension.symbol,
+            not_computed=NOT_COMPUTED,
+        )
+        return proofs, after
+
+    # Facts as values
+
+    def _names(self, stated: Mapping[str, Any]) -> dict[str, Value]:
+        """The environment of the rules: terms for symbols, all else as the checker has it."""
+        signature = self.signature
+        names: dict[str, Value] = {
+            name: self._value(value) for name, value in stated.items() if name not in signature.define
+        }
+        for parameter in signature.parameters:
+            absent = signature.absent[parameter.name]
+            if stated[f"written({parameter.name})"] is False and absent is not None:
+                names[parameter.name] = self.interpretation.partial(absent, names, f"{parameter.name} has no value")
+        for name, expression in signature.define.items():
+            names[name] = self.interpretation.partial(expression, names, f"{name} is not defined")
+        return names
+
+    def _value(self, value: Any) -> Value:
+        if isinstance(value, Facts):
+            return RecordValue({
+                "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
+                "holds_sparse": value.holds_sparse,
+                "values": self._value(value.values.read() if isinstance(value.values, Stored) else value.values),
+            })  # fmt: skip
+        if isinstance(value, Unknown) and value.symbol:
+            return self.symbols.number(value.symbol)
+        if isinstance(value, tuple):
+            unknown = next((each for each in value if isinstance(each, Unknown) and not each.symbol), None)
+            return listing([self._value(each) for each in value]) if unknown is None else unknown
+        if isinstance(value, float):
+            return real(value) if isfinite(value) else Unknown(Cause.NOT_STATED, f"{value} is not a real number")
+        return value
+
+    def _shape(self, shape: tuple[int | Unknown, ...] | Unknown) -> Value:
+        if isinstance(shape, Unknown):
+            return shape
+        return listing([self._extent(each) for each in shape])
+
+    def _extent(self, extent: int | Unknown) -> int | SymbolicNumber:
+        if isinstance(extent, int):
+            return extent
+        if extent.symbol:
+            return self.symbols.number(extent.symbol)
+        number = variable(f"{UNSTATED_PREFIX}{len(self.unstated)}", 0)
+        self.unstated.append(number)
+        return number
+
+    def _shapes(self, names: Mapping[str, Value]) -> dict[str, Value]:
+        return {
+            name: self.interpretation.partial(shape, names, f"the shape of {name} is not defined")
+            for name, shape in self.signature.shapes.items()
+        }
+
+    def _output(self, output: Output, names: Mapping[str, Value], stated: Any, shape: Value) -> Value:
+        """An output as declared; its parts that are not declared are those the operator computes."""
+        fields = dict(names[output.name].fields)
+        inner = shape.value if isinstance(shape, PartialValue) else shape
+        fixed = isinstance(inner, SymbolicList) and not isinstance(stated.shape, Unknown) and _fixed(inner)
+        if fixed and len(inner.items) == len(stated.shape):
+            pairs = zip(fields["shape"].items, stated.shape, inner.items, strict=True)
+            fields["shape"] = listing(
+                [
+                    computed if isinstance(declared, Unknown) and not declared.symbol else value
+                    for (_, value), declared, (_, computed) in pairs
+                ]
+            )
+        return RecordValue(fields)
+
+    # Rules
+
+    def _rules(self, names: Mapping[str, Value]) -> tuple[CallProofs, set[str]]:
+        """The proofs of the rules in order, and the names of those not proved or not attempted for that reason."""
+        not_proved, found, waiting = set[str](), list[RuleProof](), list[Rule]()
+        for rule, demand in demands(self.signature, self.editions):
+            if demand is None:
+                continue
+            if not_proved & set(rule.relies):
+                not_proved.add(rule.name)
+                waiting.append(rule)
+                continue
+            try:
+                condition = self.interpretation.condition(demand, names, rule.when)
+                proof = self._rule(rule, demand.text, condition)
+            except FactNotStated as unknown:
+                proof = RuleProof(rule, "open", demand.text, reason=str(unknown))
+            if proof.verdict != "proved":
+                not_proved.add(rule.name)
+            found.append(proof)
+        return CallProofs(self.signature, tuple(found), tuple(waiting)), not_proved
+
+    def _rule(self, rule: Rule, demand: str, condition: SmtCondition) -> RuleProof:
+        assumed = all_of([bool_term(number.term >= 0) for number in self.unstated]) if self.unstated else True
+        if self.interpretation.bounds and not self.symbols.always(implies(assumed, all_of(self.interpretation.bounds))):
+            return RuleProof(rule, "open", demand, reason="a loop has more iterations than the proof unrolls")
+        holds = implies(assumed, condition.holds)
+        if self.symbols.always(holds):
+            return RuleProof(rule, "proved", demand)
+        numbers = self.symbols.smallest_values(all_of([assumed, condition.fails]))
+        if numbers is None:
+            return RuleProof(rule, "open", demand, reason="the solver finds neither a proof nor a counterexample")
+        if self.unstated and not isinstance(condition.holds, bool):
+            known = {str(number.term) for number in self.unstated}
+            if known & names_in(condition.holds):
+                return RuleProof(rule, "open", demand, reason="it depends on a dimension the model does not state")
+        return RuleProof(rule, "refuted", demand, numbers, condition.holds, condition.fails)
+
+    # Outputs
+
+    def _computed(self, output: Output, computed: Value) -> Any:
+        """The shape computed for all values of the symbols, of a repeated output each; unknown if there is none."""
+        if isinstance(computed, PartialValue):
+            if not self.symbols.always(computed.defined):
+                return NO_SHAPE
+            computed = computed.value
+        if not isinstance(computed, SymbolicList) or not _fixed(computed):
+            return NO_SHAPE
+        if output.variadic:
+            return tuple([self._computed(replace(output, variadic=False), shape) for _, shape in computed.items])
+        return tuple([self._named(value) for _, value in computed.items])
+
+    def _named(self, extent: int | SymbolicNumber) -> int | Unknown:
+        """A computed extent as a fact: a number, a symbol it equals, or a new name for the term."""
+        if isinstance(extent, int):
+            return extent
+        involved = names_in(extent.term)
+        if any(name.startswith(UNSTATED_PREFIX) for name in involved):
+            return Unknown(Cause.NOT_STATED, "it depends on a dimension the model does not state")
+        known = self.symbols.known
+        name = next((name for name, number in known.items() if same(number, extent)), "")
+        if not name:
+            for constant in sorted(constants_in(extent.term)):
+                if self.symbols.always(extent.term == constant):
+                    return constant
+            over_same = [name for name, number in known.items() if names_in(number.term) <= involved]
+            name = next((name for name in over_same if self.symbols.always(extent.term == known[name].term)), "")
+        if not name:
+            name = self.symbols.name_dimension(extent)
+        return Unknown(Cause.NOT_STATED, f"the dimension is {name!r}", name)
+
+
+def _fixed(known: SymbolicList) -> bool:
+    """Whether the rank does not depend on symbols."""
+    return all(present is True for present, _ in known.items)

@@ -1,0 +1,306 @@
+"""Versions and editions of an operator with equal expressions, so that one theorem speaks of all of them.
+
+A method such as `SignatureFamily.type_conformance` gives the part of a signature that decides one sort of theorem;
+signatures with equal parts form a family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import z3
+
+from sonnx.checker.rules import ActiveRules
+from sonnx.language.domain import Expression
+from sonnx.language.parser import with_inner, words
+from sonnx.language.structure import computes, fields, functions, reads, strings, without_listed_strings
+from sonnx.profile.catalogue import editions
+from sonnx.profile.definitions import Operator, Rule, at
+from sonnx.profile.signature import Signature, demanded, resolve
+from sonnx.prover.call_variables import CallBounds, CallVariables, general_rules, readable
+from sonnx.prover.smt_interpretation import SmtCondition
+from sonnx.prover.smt_values import Truth, bool_term
+
+ALLOWED = "-allowed"
+"""The end of the names of rules that list the element types of a type variable."""
+_CALL = ("parameter", "input")
+"""Subjects of the general rules about a call, not about one value; shapes are numbers for every `CallVariables`."""
+_TYPE_FUNCTIONS = {"all", "any", "given"}
+"""The functions that a rule about element types only may call."""
+
+_VARIABLES: dict[tuple[int, int, str, CallBounds], tuple[Operator, CallVariables]] = {}
+"""The variables made so far by the id of the operator; the operator is kept, so that no other object gets its id."""
+_MEMBERS: dict[tuple[int, int, str], SignatureFamily] = {}
+"""The families of one version and edition made so far."""
+
+
+@cache
+def in_force(edition: str) -> ActiveRules:
+    """An edition with its rules by subject."""
+    return ActiveRules(editions().editions[edition])
+
+
+@dataclass(frozen=True)
+class SignatureFamily:
+    """A signature, and the versions and editions (`members`) in which the expressions in question are the same."""
+
+    described: Operator
+    signature: Signature
+    edition: str
+    members: tuple[tuple[int, str], ...]
+    bounds: CallBounds = field(default_factory=CallBounds)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the operator in force."""
+        return self.signature.rules
+
+    @cached_property
+    def variables(self) -> CallVariables:
+        """The facts of a call as variables; theorems about one signature share them."""
+        key = (id(self.described), self.signature.version, self.edition, self.bounds)
+        if key not in _VARIABLES:
+            _VARIABLES[key] = self.described, CallVariables(self.signature, self.bounds)
+        return _VARIABLES[key][1]
+
+    @cached_property
+    def facts(self) -> tuple[z3.BoolRef, ...]:
+        """What holds for every call: the ranges of the variables, and the bounds of all loops that were interpreted."""
+        variables = self.variables
+        for rule in self.rules:
+            for demand in (self.demand(rule), self.onnx(rule)):
+                variables.condition(rule, demand)
+        for shape in self.signature.shapes.values():
+            variables.interpretation.interpret(shape, variables.names)
+        return *variables.ranges, *dict.fromkeys(map(bool_term, variables.interpretation.bounds))
+
+    @cached_property
+    def general(self) -> tuple[tuple[str, Truth], ...]:
+        """The general rules about the call."""
+        return tuple(general_rules(self.variables, in_force(self.edition)))
+
+    def demand(self, rule: Rule) -> Expression | None:
+        """The condition of a rule in this edition."""
+        return demanded(rule, self.signature.text, editions())
+
+    def text(self, rule: Rule) -> str:
+        """The source text of that condition, "" without one."""
+        demand = self.demand(rule)
+        return demand.text if demand else ""
+
+    def onnx(self, rule: Rule) -> Expression | None:
+        """What ONNX demands in place of the rule, None if nothing."""
+        return rule.onnx or (rule.require if rule.kind == "validity" else None)
+
+    def implied_by(self, rule: Rule) -> tuple[str, ...]:
+        """The rules it follows from: as its file states, or rules about types that leave nothing to demand."""
+        stated = self._in_force(at(rule.implied_by, self.signature.version) or ())
+        if stated or not rule.name.endswith(ALLOWED):
+            return stated
+        if self._types_of(rule) >= set(in_force(self.edition).edition.element_types):
+            return ("element-type",)
+        return self._never_there(rule) or self._of_one_type(rule)
+
+    def _types_of(self, rule: Rule) -> set[str]:
+        demand = self.demand(rule)
+        return set(strings(demand)) if demand else set()
+
+    def _never_there(self, rule: Rule) -> tuple[str, ...]:
+        """The rules under which no value of a type variable is connected, if there are such rules."""
+        outputs = {each.name: at(each.implied_by, self.signature.version) or () for each in self.signature.outputs}
+        found = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
+        return tuple(dict.fromkeys(name for names in found for name in names)) if all(found) else ()
+
+    def _members(self, rule: Rule) -> tuple[str, ...]:
+        return self.signature.groups.get(rule.name.removesuffix(ALLOWED), ())
+
+    def _of_one_type(self, rule: Rule) -> tuple[str, ...]:
+        """An earlier rule about types, if both are about values that must have one type."""
+        members = set(self._members(rule))
+        for other in self.rules[: self.rules.index(rule)] if members else ():
+            others = set(self._members(other))
+            joined = any(members <= set(names) and others & set(names) for names in self.signature.one_type)
+            if joined and self._types_of(other) <= self._types_of(rule):
+                return other.name, *(slug.slug for slug, _ in in_force(self.edition).about("group"))
+        return ()
+
+    def following(self, rule: Rule) -> frozenset[str]:
+        """The names of the rules that follow from this rule and others: a call that breaks it may break them."""
+        return frozenset(each.name for each in self.rules if rule.name in self.implied_by(each))
+
+    def _in_force(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The names, if all these rules, of the operator or general, are in force here; else none."""
+        known = {rule.name for rule in self.rules} | {rule.slug for rule, _ in in_force(self.edition).general}
+        return names if known.issuperset(names) else ()
+
+    def condition(self, rule: Rule) -> SmtCondition:
+        """The SMT interpretation of the rule."""
+        return self.variables.condition(rule, self.demand(rule))
+
+    def readable(self, rule: Rule) -> Iterator[z3.BoolRef]:
+        """The conditions under which the inputs whose values a rule reads are constants."""
+        demand = self.demand(rule)
+        read = {name for name, field in reads(demand) if field == "values"} if demand else set[str]()
+        for name in sorted(self.variables.with_values & read):
+            known = readable(self.variables.tensors[name].record.fields["type"].term)
+            yield bool_term(self.variables.names.get(f"constant({name})", known))
+
+    def holds(self, rule: Rule) -> Truth:
+        """The rule holds."""
+        return self.condition(rule).holds
+
+    @property
+    def label(self) -> str:
+        """The short name: operator, version, and the edition unless it is the default one."""
+        edition = "" if self.edition == editions().default else f"-in-{self.edition}"
+        return f"{self.signature.operator}-{self.signature.version}{edition}"
+
+    @property
+    def title(self) -> str:
+        """The operator with all versions and editions of the family."""
+        by_versions: dict[tuple[int, ...], list[str]] = {}
+        for edition in dict.fromkeys(name for _, name in self.members):
+            versions = tuple(sorted(version for version, name in self.members if name == edition))
+            by_versions.setdefault(versions, []).append(edition)
+        parts = [f"{', '.join(map(str, versions))} in {', '.join(names)}" for versions, names in by_versions.items()]
+        return f"{self.signature.operator} (version {'; '.join(parts)})"
+
+    @property
+    def sources(self) -> tuple[Callable[..., Any] | str, ...]:
+        """The expressions, and the built-in functions they use, also inside other built-in functions."""
+        expressions = [*self._demands(), *self.signature.define.values(), *self.signature.shapes.values()]
+        texts = [self.text(rule) for rule in self.rules]
+        texts += [each.text for each in (*self.signature.define.values(), *self.signature.shapes.values())]
+        used = sorted(with_inner(name for each in expressions for name in each.words))
+        return (*dict.fromkeys(texts), *(words()[name].function for name in used))
+
+    def _demands(self) -> Iterator[Expression]:
+        yield from (demand for rule in self.rules if (demand := self.demand(rule)))
+
+    # The parts of a signature that must be equal for one theorem to speak of two
+
+    def _parts(self) -> Hashable:
+        signature = self.signature
+        parameters = [
+            (
+                each.name,
+                each.kind,
+                each.required_at(signature.version),
+                _text(signature.absent[each.name]),
+                each in signature.values,
+            )
+            for each in signature.parameters
+        ]
+        inputs = [(each.name, each.variadic, each.optional, bool(each.exempt)) for each in signature.inputs]
+        outputs = [(each.name, each.optional) for each in signature.outputs]
+        define = [(name, each.text) for name, each in signature.define.items()]
+        return tuple(parameters), tuple(inputs), tuple(outputs), tuple(define)
+
+    def _texts(self) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+        return tuple((rule.name, self.text(rule), _text(rule.when), rule.relies) for rule in self.rules)
+
+    def conformance_without_types(self) -> Hashable:
+        """What decides which calls conform, apart from element types."""
+        rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
+        general = in_force(self.edition).general
+        about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
+        return self._parts(), rules, about, self._implied(types=False)
+
+    def _implied(self, types: bool) -> Hashable:
+        return tuple((rule.name, self.implied_by(rule)) for rule in self.rules if self.about_types(rule) is types)
+
+    def type_conformance(self) -> Hashable:
+        """What decides which element types conform."""
+        rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if self.about_types(rule))
+        inputs = tuple((each.name, each.type) for each in self.signature.inputs)
+        outputs = tuple((each.name, each.type) for each in self.signature.outputs)
+        parts = (self._parts(), inputs, outputs, self.signature.one_type)
+        about = tuple((rule.slug, demand.text) for rule, demand in in_force(self.edition).general)
+        return parts, rules, about, in_force(self.edition).edition.element_types, self._implied(types=True)
+
+    def about_types(self, rule: Rule) -> bool:
+        """Whether a rule is about element types only."""
+        demand = self.demand(rule)
+        return (
+            demand is not None
+            and fields(demand) == {"type"}
+            and functions(demand) <= _TYPE_FUNCTIONS
+            and not computes(demand)
+        )
+
+    def conformance(self) -> Hashable:
+        """Everything that decides which calls conform."""
+        rules, general = self._texts(), in_force(self.edition).general
+        about = tuple((rule.slug, demand.text, _text(rule.when)) for rule, demand in general)
+        types = (tuple(self.signature.groups.items()), self.signature.one_type)
+        return self._parts(), rules, about, types, in_force(self.edition).edition.element_types
+
+    def definedness(self) -> Hashable:
+        """What decides where rules are defined; the strings in a list do not."""
+        rules = [
+            (name, demand and without_listed_strings(demand), when, relies)
+            for (name, _, when, relies), demand in zip(self._texts(), map(self.demand, self.rules), strict=True)
+        ]
+        implied = tuple(self.implied_by(rule) for rule in self.rules)
+        types = in_force(self.edition).edition.element_types if ("element-type",) in implied else ()
+        return self._parts(), tuple(rules), implied, types
+
+    def output_shapes(self) -> Hashable:
+        """What decides the shapes of the outputs."""
+        relies = {name for output in self.signature.outputs for name in output.relies}
+        rules = tuple(each for each in self._texts() if each[0] in relies)
+        return self._parts(), rules, tuple((name, each.text) for name, each in self.signature.shapes.items())
+
+    def onnx_demands(self) -> Hashable:
+        """The demands of the profile for which ONNX has one too, with that of ONNX."""
+        texts = zip(self.rules, self._texts(), strict=True)
+        pairs = tuple((name, text, _text(self.onnx(rule))) for rule, (name, text, *_) in texts)
+        return self._parts(), tuple(pair for pair in pairs if pair[2])
+
+    def each(self) -> Iterator[SignatureFamily]:
+        """The versions and editions of the family, one by one."""
+        for found, edition in signatures(self.described):
+            member = (found.version, edition)
+            if member in self.members:
+                key = (id(self.described), *member)
+                yield _MEMBERS.setdefault(key, SignatureFamily(self.described, found, edition, (member,)))
+
+
+def _text(expression: Expression | None) -> str:
+    return expression.text if expression else ""
+
+
+def signatures(described: Operator) -> Iterator[tuple[Signature, str]]:
+    """Every admitted signature of an operator with its edition; the default edition and the newest version first."""
+    known = editions()
+    order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
+    for edition in order:
+        text = edition.operators.get(described.name)
+        for version in reversed(described.versions) if text else ():
+            if version not in described.refused:
+                yield resolve(described, version, text or "", known, edition.name), edition.name
+
+
+def families(described: Operator, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:
+    """The signatures of an operator in families of equal key."""
+    groups: dict[Hashable, list[SignatureFamily]] = {}
+    for found, edition in signatures(described):
+        family = SignatureFamily(described, found, edition, ((found.version, edition),))
+        groups.setdefault(key(family), []).append(family)
+    for group in groups.values():
+        members = tuple(member for each in group for member in each.members)
+        yield SignatureFamily(described, group[0].signature, group[0].edition, members)
+
+
+FAMILY_KEYS: tuple[Callable[[SignatureFamily], Hashable], ...] = (
+    SignatureFamily.conformance,
+    SignatureFamily.conformance_without_types,
+    SignatureFamily.type_conformance,
+    SignatureFamily.definedness,
+    SignatureFamily.output_shapes,
+    SignatureFamily.onnx_demands,
+)
+"""The parts of signatures that decide the sorts of derived theorems, see `families`."""

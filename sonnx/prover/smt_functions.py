@@ -1,0 +1,221 @@
+"""Obligations of the SMT interpretation, and its functions: equality, `len`, `range`, `sum`, … on symbolic lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import z3
+
+from sonnx.language.evaluator import Unknown
+from sonnx.model.ir import WIDTH
+from sonnx.prover import smt_values as values
+from sonnx.prover.smt_lists import EMPTY, length, merge, of_length, pack
+from sonnx.prover.smt_values import (
+    UNDEFINED,
+    PartialValue,
+    SymbolicList,
+    SymbolicNumber,
+    SymbolicString,
+    Truth,
+    UndefinedValue,
+    Value,
+    all_of,
+    any_of,
+    bounds,
+    implies,
+    less,
+    negate,
+)
+
+MAX_UNROLLED_ITEMS = 64
+"""A list with a larger static bound is not unrolled; its length is bounded by an obligation."""
+
+
+def _undefined(known: SymbolicList) -> bool:
+    """Whether an item has no value; an obligation states already that it is never read."""
+    return any(item is UNDEFINED for _, item in known.items)
+
+
+def _surely(known: SymbolicList) -> list[int | SymbolicNumber]:
+    """The items that are always present."""
+    return [item for present, item in known.items if present is True]
+
+
+ELEMENT_TYPES = tuple(dict.fromkeys(("float", "int64", "int32", "bool", "double", *WIDTH, "string")))
+"""Element types in the order of their codes; the first is what a witness prefers."""
+
+
+UNROLLED_TURNS = 8
+"""Iterations of a loop over a number without a static bound."""
+
+
+class FactNotStated(Exception):
+    """The expression reads a fact that the model does not state; the message is the reason."""
+
+
+class DefinednessObligations:
+    """The codes of strings, and the obligations and guards of the expression that is being interpreted."""
+
+    def __init__(self, turns: int = UNROLLED_TURNS) -> None:
+        self.turns = turns
+        self.codes = {name: code for code, name in enumerate(ELEMENT_TYPES)}
+        self.guards: list[Truth] = []
+        self.obligations: list[Truth] = []
+        self.bounds: list[Truth] = []
+        """Conditions for loops over numbers to end within their unrolled iterations; callers assume or prove them."""
+
+    def require(self, condition: Truth) -> None:
+        """Add what the expression needs at this place to its obligations."""
+        needed = implies(all_of(self.guards), condition)
+        if needed is not True:
+            self.obligations.append(needed)
+
+    @contextmanager
+    def under(self, guard: Truth) -> Iterator[None]:
+        """Obligations added inside hold under the guard."""
+        self.guards.append(guard)
+        try:
+            yield
+        finally:
+            self.guards.pop()
+
+    def use(self, value: Value) -> Value:
+        """The value itself; that it is defined becomes an obligation."""
+        while isinstance(value, PartialValue):
+            self.require(value.defined)
+            value = value.value
+        if isinstance(value, Unknown):
+            raise FactNotStated(value.reason)
+        return value
+
+    def truth_of(self, value: Value) -> Truth:
+        """The value of a condition; an undefined one counts as false, and is excluded by an obligation."""
+        known = self.use(value)
+        return False if isinstance(known, UndefinedValue) else known
+
+
+class Functions(DefinednessObligations):
+    """Equality, and the functions."""
+
+    def equal(self, left: Value, right: Value) -> Truth:
+        """Equality of numbers, strings or lists."""
+        left, right = self.use(left), self.use(right)
+        if isinstance(left, UndefinedValue) or isinstance(right, UndefinedValue):
+            return False
+        if isinstance(left, SymbolicList):
+            return self._equal_lists(left, right)
+        if isinstance(left, str | SymbolicString):
+            return self._equal_texts(left, right)
+        return values.equal(left, right)
+
+    def _equal_lists(self, left: SymbolicList, right: SymbolicList) -> Truth:
+        one, other = pack(left), pack(right)
+        parts = [values.equal(length(one), length(other))]
+        for (present, item), (_, twin) in zip(one.items, other.items, strict=False):
+            if parts[0] is False:
+                break
+            with self.under(all_of([parts[0], present])):
+                parts.append(implies(present, self.equal(item, twin)))
+        return all_of(parts)
+
+    def _equal_texts(self, left: str | SymbolicString, right: str | SymbolicString) -> Truth:
+        if isinstance(left, str) and isinstance(right, str):
+            return left == right
+        one, other = self.text(left), self.text(right)
+        return True if one.eq(other) else one == other
+
+    def text(self, value: str | SymbolicString) -> z3.ArithRef:
+        """A string as the term of its code."""
+        if isinstance(value, SymbolicString):
+            return value.term
+        return z3.IntVal(self.codes.setdefault(value, len(self.codes)))
+
+    def function(self, name: str, arguments: Sequence[Value]) -> Value:
+        if name == "stated":
+            return not isinstance(arguments[0], Unknown)
+        known = [self.use(argument) for argument in arguments]
+        if any(isinstance(argument, UndefinedValue) for argument in known):
+            return False if name in ("all", "any", "distinct") else UNDEFINED
+        return _FUNCTIONS[name](self, *known)
+
+    def _range(self, first: int | SymbolicNumber, last: int | SymbolicNumber | None = None) -> Value:
+        low, high = (0, first) if last is None else (first, last)
+        span = values.subtract(high, low)
+        most = bounds(span)[1]
+        if most is None or most > MAX_UNROLLED_ITEMS:
+            needed = implies(all_of(self.guards), values.at_most(span, self.turns))
+            if needed is not True:
+                self.bounds.append(needed)
+            most = self.turns
+        return of_length(span, [values.add(low, turn) for turn in range(max(0, most))]) if most > 0 else EMPTY
+
+    def _len(self, known: SymbolicList) -> int | SymbolicNumber:
+        return length(known)
+
+    def _all(self, known: SymbolicList) -> Truth:
+        return all_of([implies(present, self.truth_of(item)) for present, item in known.items])
+
+    def _any(self, known: SymbolicList) -> Truth:
+        return any_of([all_of([present, self.truth_of(item)]) for present, item in known.items])
+
+    def _distinct(self, known: SymbolicList) -> Truth:
+        items = known.items
+        pairs = [(items[i], items[j]) for i in range(len(items)) for j in range(i)]
+        return all_of([negate(all_of([p, q, self.equal(a, b)])) for (p, a), (q, b) in pairs])
+
+    def _sum(self, known: SymbolicList) -> int | SymbolicNumber | UndefinedValue:
+        return self._total(known, values.add, 0)
+
+    def _product(self, known: SymbolicList) -> int | SymbolicNumber | UndefinedValue:
+        return self._total(known, values.multiply, 1)
+
+    def _total(
+        self, known: SymbolicList, join: Callable[[Any, Any], Any], start: int
+    ) -> int | SymbolicNumber | UndefinedValue:
+        if _undefined(known):
+            return UNDEFINED
+        total: int | SymbolicNumber = start
+        for present, item in known.items:
+            total = merge(present, join(total, item), total)
+        return total
+
+    def _max(self, known: SymbolicList) -> Value:
+        if _undefined(known):
+            return UNDEFINED
+        found = self._extreme(known, lambda item, best: less(best, item))
+        lows = [low for low in (bounds(item)[0] for item in _surely(known)) if low is not None]
+        return replace(found, low=max(lows)) if isinstance(found, SymbolicNumber) and lows else found
+
+    def _min(self, known: SymbolicList) -> Value:
+        if _undefined(known):
+            return UNDEFINED
+        found = self._extreme(known, less)
+        highs = [high for high in (bounds(item)[1] for item in _surely(known)) if high is not None]
+        return replace(found, high=min(highs)) if isinstance(found, SymbolicNumber) and highs else found
+
+    def _extreme(self, known: SymbolicList, better: Callable[[Any, Any], Truth]) -> Value:
+        self.require(any_of([present for present, _ in known.items]))
+        best: Value = UNDEFINED
+        found: Truth = False
+        for present, item in known.items:
+            takes = all_of([present, True if best is UNDEFINED else any_of([negate(found), better(item, best)])])
+            best = item if best is UNDEFINED else merge(takes, item, best)
+            found = any_of([found, present])
+        return best
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
+    "range": Functions._range,
+    "len": Functions._len,
+    "all": Functions._all,
+    "any": Functions._any,
+    "distinct": Functions._distinct,
+    "sum": Functions._sum,
+    "product": Functions._product,
+    "max": Functions._max,
+    "min": Functions._min,
+}
+"""The functions of the rule language, beside `stated`; see `sonnx.language.parser.FUNCTIONS`."""

@@ -1,0 +1,155 @@
+"""Terms of z3: connectives, the variables of a term, and obligations without products and quotients of variables.
+
+Solvers decide products and quotients of two variables slowly or not at all.  Two transformations remove them; what is
+proved of the result holds for the obligation.
+
+`without_products` replaces each product, quotient and remainder of two terms that are not constant by an uninterpreted
+function.  A claim that two expressions are equal often needs only that equal operands give equal results.  A
+counterexample of the transformed obligation refutes nothing.
+
+`without_divisions` replaces a / d by a new number q and a % d by a new number r, with Euclid's facts as hypotheses:
+
+    d > 0  =>  a = q * d + r,  0 <= r < d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+
+import z3
+
+from sonnx.prover.theorem import Obligation
+
+# Connectives
+
+
+def conjunction(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
+    """The conjunction; of one part the part itself and of none true, because SMT-LIB has no conjunction of these."""
+    found = list(parts)
+    return z3.BoolVal(True) if not found else found[0] if len(found) == 1 else z3.And(found)
+
+
+def disjunction(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
+    """The disjunction; of one part the part itself, of none false."""
+    found = list(parts)
+    return z3.BoolVal(False) if not found else found[0] if len(found) == 1 else z3.Or(found)
+
+
+# The structure of terms
+
+
+def subterms(*terms: z3.ExprRef) -> Iterator[z3.ExprRef]:
+    """Every different part of terms, each once; terms may share parts."""
+    seen: set[int] = set()
+    waiting = list(terms)
+    while waiting:
+        part = waiting.pop()
+        if part.get_id() not in seen:
+            seen.add(part.get_id())
+            yield part
+            waiting += part.children()
+
+
+def variables_in(*terms: z3.ExprRef) -> list[z3.ExprRef]:
+    """The variables of terms."""
+    return [part for part in subterms(*terms) if z3.is_const(part) and part.decl().kind() == z3.Z3_OP_UNINTERPRETED]
+
+
+def names_in(term: z3.ExprRef) -> set[str]:
+    """The names of the variables of a term."""
+    return {str(part) for part in variables_in(term)}
+
+
+def constants_in(term: z3.ExprRef) -> set[int]:
+    """The numbers in a term."""
+    return {part.as_long() for part in subterms(term) if z3.is_int_value(part)}
+
+
+# Facts about products, which proofs/real_values.py proves and other theorems use where these products occur
+
+
+def keeps_order(a: z3.ArithRef, b: z3.ArithRef, c: z3.ArithRef) -> z3.BoolRef:
+    """The theorem values.products for three terms: a ≥ b and c ≥ 0 give ac ≥ bc."""
+    return z3.Implies(z3.And(a >= b, c >= 0), a * c >= b * c)
+
+
+def result_not_negative(name: str, left: z3.ArithRef, right: z3.ArithRef, result: z3.ArithRef) -> z3.BoolRef:
+    """The theorem values.not-negative for a "product" or "quotient": it is not negative if its operands are not.
+
+    The divisor of a quotient is positive.
+    """
+    return z3.Implies(z3.And(left >= 0, right > 0 if name == "quotient" else right >= 0), result >= 0)
+
+
+# Products and quotients as uninterpreted functions
+
+_OPERATIONS = {z3.Z3_OP_MUL: "product", z3.Z3_OP_IDIV: "quotient", z3.Z3_OP_MOD: "remainder"}
+
+
+def uninterpreted(term: z3.ExprRef) -> z3.ExprRef:
+    """The term with an uninterpreted function in place of *, // and % of two terms that are not constant."""
+    made: dict[int, z3.ExprRef] = {}
+    waiting = [term]
+    while waiting:
+        known = waiting[-1]
+        missing = [each for each in known.children() if each.get_id() not in made]
+        waiting += missing
+        if not missing:
+            made.setdefault(
+                waiting.pop().get_id(), _replaced(known, [made[each.get_id()] for each in known.children()])
+            )
+    return made[term.get_id()]
+
+
+def _replaced(part: z3.ExprRef, parts: list[z3.ExprRef]) -> z3.ExprRef:
+    name = _OPERATIONS.get(part.decl().kind())
+    unknown = [each for each in parts if not z3.is_int_value(each)]
+    linear = len(unknown) < 2 if name == "product" else bool(parts) and z3.is_int_value(parts[-1])
+    if name is None or linear:
+        return part.decl()(*parts) if parts else part
+    function = z3.Function(name, z3.IntSort(), z3.IntSort(), z3.IntSort())
+    return reduce(function, parts)
+
+
+def without_products(obligation: Obligation) -> Obligation:
+    """The obligation for every function in place of products and quotients that meets `result_not_negative`."""
+    parts = [uninterpreted(each) for each in (*obligation.hypotheses, obligation.goal)]
+    return Obligation(obligation.name, (*parts[:-1], *_signs(parts)), parts[-1])
+
+
+def _signs(parts: Sequence[z3.ExprRef]) -> Iterator[z3.BoolRef]:
+    for part in subterms(*parts):
+        if part.num_args() == 2 and part.decl().name() in ("product", "quotient"):
+            yield result_not_negative(part.decl().name(), part.arg(0), part.arg(1), part)
+
+
+# Divisions as quotient and remainder
+
+DIVISIONS = (z3.Z3_OP_IDIV, z3.Z3_OP_MOD)
+
+
+def without_divisions(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
+    """The same obligations without divisions by a term that is not constant."""
+    for each in obligations:
+        yield _without_divisions(each)
+
+
+def _without_divisions(obligation: Obligation) -> Obligation:
+    divisions = list(dict.fromkeys(_divisions([*obligation.hypotheses, obligation.goal])))
+    if not divisions:
+        return obligation
+    known, facts = [], []
+    for number, (a, d) in enumerate(divisions):
+        q, r = z3.Ints(f"quotient.{number} remainder.{number}")
+        known += [(a / d, q), (a % d, r)]
+        facts.append(z3.Implies(d > 0, z3.And(a == q * d + r, r >= 0, r < d)))
+    made = [z3.substitute(each, *known) for each in (*obligation.hypotheses, *facts, obligation.goal)]
+    return Obligation(obligation.name, tuple(made[:-1]), made[-1])
+
+
+def _divisions(terms: Iterable[z3.ExprRef]) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
+    """Dividend and divisor of every division by a term that is not constant."""
+    for part in subterms(*terms):
+        if z3.is_app(part) and part.decl().kind() in DIVISIONS and not z3.is_int_value(part.arg(1)):
+            yield part.arg(0), part.arg(1)

@@ -1,1 +1,0 @@
-"""Rewrites of one node, made while the nodes are visited in their order."""

@@ -1,0 +1,84 @@
+"""The text that `sonnx fix` prints: each rewrite with the places it changed, what remains, and what was validated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sonnx.base.escaping import escape, plural
+from sonnx.checker.report import Finding, Report, Verdict
+from sonnx.report.phrases import VERDICT_PHRASES, place
+from sonnx.rewriter.rewrite import AppliedRewrite
+
+if TYPE_CHECKING:
+    from sonnx.rewriter.fix import FixResult, RemainingFindings
+
+SHOWN_EDITS = 8
+"""Places of one rewrite that are printed by default; the JSON record has all."""
+
+
+def render(result: FixResult, shown: int | None = SHOWN_EDITS) -> str:
+    """The whole text, ending in a line feed, with a number of places of each rewrite, None for all."""
+    blocks = [f"{escape(result.before.name)}: {_headline(result)}"]
+    blocks += ["\n".join(_rewrite(applied, shown)) for applied in _by_name(result.rewrites)]
+    remaining = result.remaining
+    blocks += ["\n".join(["Remaining findings:", *_lines(remaining)])] if remaining else []
+    blocks.append("\n".join(_summary(result)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _headline(result: FixResult) -> str:
+    """Findings before and after, and the verdict on the new model."""
+    before, after = len(result.before.roots), len(result.after.roots)
+    verdict = VERDICT_PHRASES[result.after.verdict]
+    rewrites = plural(len(result.rewrites), "rewrite")
+    return f"{rewrites}, findings {before} before and {after} after: it {verdict} (edition {result.after.edition})"
+
+
+def _by_name(rewrites: Iterable[AppliedRewrite]) -> Iterable[list[AppliedRewrite]]:
+    found: dict[str, list[AppliedRewrite]] = {}
+    for each in rewrites:
+        found.setdefault(each.name, []).append(each)
+    return found.values()
+
+
+def _rewrite(applied: Sequence[AppliedRewrite], shown: int | None) -> Iterator[str]:
+    rules = sorted({rule for each in applied for rule in each.rules})
+    yield f"{applied[0].title} ({len(applied)})" + (f", for {', '.join(rules)}" if rules else "")
+    if applied[0].theorem:
+        yield f"  values unchanged by theorem {applied[0].theorem}: sonnx prove --select {applied[0].theorem}"
+    notes = sorted({each.changes for each in applied} - {""})
+    yield from (f"  note: {escape(changes)}" for changes in notes[:shown])
+    for each in applied[:shown]:
+        yield f"  {place(each.where)}"
+        yield f"    - {each.before}"
+        yield f"    + {each.after}"
+    if shown is not None and len(applied) > shown:
+        yield f"  and {len(applied) - shown} more (--all prints them)"
+
+
+def _lines(remaining: Iterable[RemainingFindings]) -> Iterator[str]:
+    for each in remaining:
+        yield f"  {each.verdict} {each.rule.slug} ({plural(len(each.findings), 'place')}): {each.rule.remedy}"
+        for reason, findings in each.reasons.items():
+            yield f"    {place(findings[0].where)}{_more(findings)}: {reason}"
+
+
+def _more(findings: Sequence[Finding]) -> str:
+    return f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+
+
+def _summary(result: FixResult) -> Iterator[str]:
+    yield f"findings before: {_counted(result.before)}"
+    yield f"findings after:  {_counted(result.after)}"
+    if result.rewrites:
+        yield result.validation.sentence
+
+
+def _counted(report: Report) -> str:
+    """The findings by rule, the most frequent first."""
+    found = Counter(
+        each.rule if each.verdict is Verdict.FAIL else f"{each.rule} {each.verdict}" for each in report.roots
+    )
+    return ", ".join(f"{number} {rule}" for rule, number in found.most_common()) or "none"

@@ -1,0 +1,100 @@
+"""Builders of nodes, with all attributes written, and of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sonnx.model.from_protobuf import VALUE_FIELD
+from sonnx.model.ir import Attribute, AttributeValue, Node, Tensor
+from sonnx.rewriter import constant_tensors
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.rewrite import Replacement
+
+SHAPE_AS_INPUT = 5
+"""The operator set from which Reshape takes its shape as an input (ONNX Reshape-5)."""
+BOUNDS_AS_INPUTS = 10
+"""The operator set from which Slice takes its bounds as inputs (ONNX Slice-10)."""
+ALLOWZERO = 14
+"""The operator set from which Reshape has the attribute allowzero (ONNX Reshape-14)."""
+
+
+def attribute(name: str, kind: str, value: AttributeValue) -> Attribute:
+    """A written attribute."""
+    field = VALUE_FIELD.get(kind, kind)
+    return Attribute(name, kind, value, "", () if value == () else (field,))
+
+
+def with_attributes(node: Node, changed: Mapping[str, Attribute | None]) -> Node:
+    """The node with attributes replaced, or added at the end, or removed where None is given."""
+    kept = [changed.get(each.name, each) for each in node.attributes]
+    present = {each.name for each in node.attributes}
+    added = [each for name, each in changed.items() if name not in present]
+    return replace(node, attributes=tuple(each for each in (*kept, *added) if each is not None))
+
+
+def node(
+    operator: OperatorName,
+    inputs: Sequence[str],
+    output: str,
+    attributes: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Node:
+    """A node with one output and integer attributes."""
+    written = tuple(attribute(key, "int", value) for key, value in (attributes or {}).items())
+    return Node(name, operator.value, "", "", tuple(inputs), (output,), written)
+
+
+class NodeSequence:
+    """Nodes that together replace one node, with the constants they need.
+
+    Intermediate values are named after the output of the replaced node, what they are, and how many nodes there are
+    already.
+    """
+
+    def __init__(self, output: str, operator_set: int) -> None:
+        self.output, self.operator_set = output, operator_set
+        self.nodes: list[Node] = []
+        self.constants: list[Tensor] = []
+
+    def name(self, role: str) -> str:
+        """The name of the next intermediate value."""
+        return f"{self.output}.{role}{len(self.nodes)}"
+
+    def add(self, operator: OperatorName, inputs: Sequence[str], output: str, **attributes: int) -> str:
+        """Append a node; its output."""
+        self.nodes.append(node(operator, inputs, output, attributes))
+        return output
+
+    def reshape(self, source: str, shape: Sequence[int], output: str = "") -> str:
+        """Append a Reshape, from operator set 5 on; its output."""
+        output = output or self.name("shaped")
+        wanted = self._integers(f"{output}.shape", shape)
+        written = {"allowzero": 0} if self.operator_set >= ALLOWZERO else {}
+        return self.add(OperatorName.RESHAPE, (source, wanted), output, **written)
+
+    def slice(self, source: str, shape: Sequence[int], axis: int, span: tuple[int, int], output: str = "") -> str:
+        """Append a Slice of a value of a shape, from one index of an axis to before another; its output."""
+        output = output or self.name("part")
+        rank = len(shape)
+        starts = [span[0] if each == axis else 0 for each in range(rank)]
+        ends = [span[1] if each == axis else extent for each, extent in enumerate(shape)]
+        bounds = {"starts": starts, "ends": ends, "axes": list(range(rank))}
+        if self.operator_set < BOUNDS_AS_INPUTS:
+            written = tuple(attribute(name, "ints", tuple(values)) for name, values in bounds.items())
+            self.nodes.append(Node("", OperatorName.SLICE.value, "", "", (source,), (output,), written))
+            return output
+        bounds["steps"] = [1] * rank
+        inputs = [self._integers(f"{output}.{name}", values) for name, values in bounds.items()]
+        return self.add(OperatorName.SLICE, (source, *inputs), output)
+
+    def replacement(self, before: str, after: str) -> Replacement:
+        """All of them in place of the node."""
+        return Replacement(tuple(self.nodes), before, after, tuple(self.constants))
+
+    def _integers(self, name: str, values: Sequence[int]) -> str:
+        """Add a constant list of integers; its name."""
+        constant = constant_tensors.from_numbers(name, "int64", tuple(values), (len(values),))
+        assert constant is not None  # noqa: S101  (the executor knows int64)
+        self.constants.append(constant)
+        return name

@@ -1,0 +1,46 @@
+"""The operators that rewrites recognize or produce, each named here and nowhere else in the rewriter.
+
+What a rewrite is for follows from the rules it serves, not from an operator.  A name is needed in two places only: a
+node that a rewrite builds is a node of some operator, and where the failing rule is `operator-in-profile` the operator
+decides what can take its place.  A misspelt name is an attribute that the enumeration lacks.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class OperatorName(StrEnum):
+    """An operator of the standard domain."""
+
+    ADD = "Add"
+    BATCH_NORMALIZATION = "BatchNormalization"
+    CAST = "Cast"
+    CONCAT = "Concat"
+    CONSTANT = "Constant"
+    CONSTANT_OF_SHAPE = "ConstantOfShape"
+    CONV = "Conv"
+    CONV_INTEGER = "ConvInteger"
+    DEQUANTIZE_LINEAR = "DequantizeLinear"
+    DROPOUT = "Dropout"
+    EXPAND = "Expand"
+    FLATTEN = "Flatten"
+    GATHER = "Gather"
+    GEMM = "Gemm"
+    GREATER = "Greater"
+    IDENTITY = "Identity"
+    IF = "If"
+    LESS = "Less"
+    LSTM = "LSTM"
+    MATMUL = "MatMul"
+    MAX = "Max"
+    PAD = "Pad"
+    RESHAPE = "Reshape"
+    SHAPE = "Shape"
+    SIZE = "Size"
+    SLICE = "Slice"
+    SPLIT = "Split"
+    SQUEEZE = "Squeeze"
+    SUM = "Sum"
+    TRANSPOSE = "Transpose"
+    UNSQUEEZE = "Unsqueeze"

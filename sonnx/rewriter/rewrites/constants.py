@@ -1,0 +1,280 @@
+"""Constants: graph inputs with defaults, sparse constants, forms of Constant, and values computed before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from sonnx.base.errors import Stop
+from sonnx.base.escaping import escape
+from sonnx.checker.report import Where
+from sonnx.executor.executor import run_model
+from sonnx.language.builtins import clamped, from_first
+from sonnx.language.evaluator import TensorFacts, first_unknown
+from sonnx.model.ir import NOT_STATED, Graph, Import, Model, Node, SparseTensor, Tensor, Value, subgraphs
+from sonnx.model.scopes import Scope, standard
+from sonnx.numerics.formats import Array
+from sonnx.rewriter import constant_tensors, descriptions
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.node_builders import attribute
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Rewrite, Trigger
+from sonnx.rewriter.site import Site
+
+# ------------------------------------------------------------------ graph inputs with a default value
+
+IR_VERSION_OF_DEFAULTS = 4
+"""From this IR version on, an initializer of a graph input is a default that callers may replace (ONNX IR)."""
+
+
+def _constant_inputs(model: Model, context: RewriteContext) -> ModelChange | None:
+    """The model without these inputs; below IR version 4 they are constants already."""
+    del context
+    graph = model.graph
+    constant = {tensor.name for tensor in graph.initializers}
+    both = [(index, value.name) for index, value in enumerate(graph.inputs) if value.name in constant]
+    if not both or (model.ir_version or 0) < IR_VERSION_OF_DEFAULTS:
+        return None
+    inputs = tuple(value for value in graph.inputs if value.name not in constant)
+    edits = tuple(
+        Edit(
+            Where(f"graph/input[{index}]", "value", name),
+            "graph input with a default",
+            "constant",
+            changes="callers can no longer give it another value",
+        )
+        for index, name in both
+    )
+    return ModelChange(replace(model, graph=replace(graph, inputs=inputs)), edits)
+
+
+CONSTANT_INPUTS = Rewrite(
+    name="constant-inputs",
+    title="Turn graph inputs that have an initializer into constants",
+    rules=("no-default-values",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_constant_inputs,
+)
+
+# ------------------------------------------------------------------ sparse constants
+#
+# Initializers of the main graph, and the sparse values of Constant there and in functions.  A constant is left sparse
+# where it is declared as sparse, may be given by the caller, or has indices that are not as ONNX requires.
+
+MAX_DENSE_BYTES = 1 << 26
+"""A larger dense constant changes the size of the file so much that a person should decide."""
+
+
+def _dense_constants(model: Model, context: RewriteContext) -> ModelChange | None:
+    del context
+    graph = model.graph
+    initializers = dict(_dense_initializers(graph))
+    sparse = tuple(each for index, each in enumerate(graph.sparse_initializers) if index not in initializers)
+    edits = [
+        _dense_edit(
+            Where(f"graph/sparse_initializer[{index}]", "tensor", tensor.name),
+            graph.sparse_initializers[index],
+            tensor,
+        )
+        for index, tensor in initializers.items()
+    ]
+    nodes, more = _dense_nodes("graph", graph.nodes)
+    bodies = [_dense_nodes(f"function[{index}]", each.nodes) for index, each in enumerate(model.functions)]
+    edits += [*more, *(edit for _, found in bodies for edit in found)]
+    if not edits:
+        return None
+    changed = replace(
+        graph,
+        initializers=(*graph.initializers, *initializers.values()),
+        sparse_initializers=sparse,
+        nodes=nodes,
+    )
+    functions = [replace(each, nodes=body) for each, (body, _) in zip(model.functions, bodies, strict=True)]
+    return ModelChange(replace(model, graph=changed, functions=tuple(functions)), tuple(edits))
+
+
+def _dense_initializers(graph: Graph) -> Iterator[tuple[int, Tensor]]:
+    scope = Scope("graph", graph, {})
+    taken = {*scope.graph_inputs, *(each.name for each in graph.initializers)}
+    for index, sparse in enumerate(graph.sparse_initializers):
+        if sparse.name in taken or scope.declared.get(sparse.name, NOT_STATED).holds_sparse:
+            continue
+        taken.add(sparse.name)
+        tensor = constant_tensors.dense(sparse, sparse.name, MAX_DENSE_BYTES)
+        if tensor is not None:
+            yield index, tensor
+
+
+def _dense_nodes(place: str, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Edit]]:
+    changed, edits = list(nodes), []
+    for index, node in enumerate(nodes):
+        found = _dense_node(node)
+        if found is not None:
+            changed[index], sparse, tensor = found
+            where = Where(f"{place}/node[{index}]", "node", node.name, node.operator)
+            edits.append(_dense_edit(where, sparse, tensor))
+    return tuple(changed), edits
+
+
+def _dense_node(node: Node) -> tuple[Node, SparseTensor, Tensor] | None:
+    if node.operator != OperatorName.CONSTANT or standard(node.domain) or len(node.attributes) != 1:
+        return None
+    [written] = node.attributes
+    if written.name != "sparse_value" or not isinstance(written.value, SparseTensor):
+        return None
+    tensor = constant_tensors.dense(written.value, "", MAX_DENSE_BYTES)
+    if tensor is None:
+        return None
+    return replace(node, attributes=(attribute("value", "tensor", tensor),)), written.value, tensor
+
+
+def _dense_edit(where: Where, sparse: SparseTensor, tensor: Tensor) -> Edit:
+    before = f"sparse {escape(sparse.element or 'no type')} {list(sparse.dims)}"
+    return Edit(where, before, f"dense {descriptions.tensor(tensor)}")
+
+
+DENSE_CONSTANTS = Rewrite(
+    name="dense-constants",
+    title="Store sparse constants as dense ones",
+    rules=("no-sparse-tensor",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_dense_constants,
+    makes_executable=True,
+)
+
+# ------------------------------------------------------------------ the attribute of Constant
+
+NUMBER_ATTRIBUTES = {"value_int": "int64", "value_ints": "int64", "value_float": "float", "value_floats": "float"}
+"""The attributes of Constant that are numbers, with the element type of their tensor (ONNX Constant-12)."""
+
+
+def _constant_form(site: Site) -> Replacement | None:
+    if len(site.node.attributes) != 1:
+        return None
+    [written] = site.node.attributes
+    tensor = _tensor_of_numbers(written.name, written.value)
+    if tensor is None:
+        return None
+    value = attribute("value", "tensor", tensor)
+    node = replace(site.node, attributes=(value,))
+    return Replacement((node,), descriptions.attribute(written), descriptions.attribute(value))
+
+
+def _tensor_of_numbers(name: str, value: object) -> Tensor | None:
+    element = NUMBER_ATTRIBUTES.get(name)
+    if element is None:
+        return None
+    dims = (len(value),) if isinstance(value, tuple) else ()
+    return constant_tensors.from_numbers("", element, value, dims)
+
+
+CONSTANT_FORM = Rewrite(
+    name="constant-form",
+    title="Write constants in the attribute value",
+    rules=("Constant.value-written",),
+    trigger=Trigger.RULE_FAILS,
+    apply=_constant_form,
+)
+
+# ------------------------------------------------------------------ nodes whose inputs are constants
+#
+# Integers and truth values are exact on every machine, so every operator on them is folded.  Floating-point results are
+# folded only where an operator moves elements without computing.
+
+MOVING_OPERATORS = frozenset({
+    OperatorName.CONCAT, OperatorName.CONSTANT_OF_SHAPE, OperatorName.EXPAND, OperatorName.FLATTEN,
+    OperatorName.GATHER, OperatorName.RESHAPE, OperatorName.SLICE, OperatorName.SPLIT, OperatorName.SQUEEZE,
+    OperatorName.TRANSPOSE, OperatorName.UNSQUEEZE,
+})  # fmt: skip
+"""Operators that give elements of their inputs, or a stated one."""
+
+MAX_FOLDED_ELEMENTS = 1 << 20
+"""A larger result is not computed."""
+
+EXACT_TYPES = frozenset({"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
+
+
+def _folded_constant(site: Site) -> Replacement | None:
+    """No node: its outputs are constants, as the reference executor computes them."""
+    node = site.node
+    inputs = [site.constants[name] for name in dict.fromkeys(node.inputs) if name in site.constants]
+    all_constant = len(inputs) == len(set(node.inputs)) > 0
+    if not all_constant or not site.in_standard_domain or next(subgraphs(node), None) is not None:
+        return None
+    if not all(_foldable(site, facts) for facts in site.outputs):
+        return None
+    found = _outputs_of(site, inputs)
+    moves = node.operator in MOVING_OPERATORS
+    if not found or (any(values.dtype.kind not in "iub" for values in found.values()) and not moves):
+        return None
+    constants = tuple(constant_tensors.from_array(name, values) for name, values in found.items())
+    after = ", ".join(map(descriptions.tensor, constants))
+    return Replacement((), descriptions.call(node), f"constant {after}", constants)
+
+
+def _foldable(site: Site, facts: TensorFacts) -> bool:
+    """Whether an output has a type and size that is folded, by what is known before it is computed."""
+    if site.node.operator in MOVING_OPERATORS:
+        return True
+    shape: Any = None if first_unknown(facts.shape) is not None else facts.shape
+    return shape is not None and prod(shape) <= MAX_FOLDED_ELEMENTS and facts.type in EXACT_TYPES
+
+
+def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
+    """The outputs of the node alone, empty where the executor has no values for it."""
+    node = site.node
+    outputs = tuple(Value(name, NOT_STATED) for name in node.outputs if name)
+    names = dict.fromkeys(node.inputs)
+    constants = tuple(replace(tensor, name=name) for name, tensor in zip(names, inputs, strict=True))
+    graph = Graph("folded", (), outputs, (), constants, (), (node,))
+    model = Model(10, (Import("", site.context.operator_set),), graph)
+    try:
+        return run_model(model, {}, None, site.context.active_rules.edition.name, unchecked=True).values
+    except Stop:
+        return {}
+
+
+FOLDED_CONSTANT = Rewrite(
+    name="folded-constant",
+    title="Fold nodes whose inputs are all constants",
+    rules=("operator-in-profile",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_folded_constant,
+)
+
+# ------------------------------------------------------------------ known shapes
+
+
+def _static_shape(site: Site) -> Replacement | None:
+    """No node: its output is a constant."""
+    node, shape = site.node, site.shape(0)
+    references = {each.name for each in node.attributes if each.reference}
+    if shape is None or len(node.outputs) != 1 or {"start", "end"} & references:
+        return None
+    numbers = prod(shape) if node.operator == OperatorName.SIZE else shape[slice(*_span(site, len(shape)))]
+    dims = () if isinstance(numbers, int) else (len(numbers),)
+    constant = constant_tensors.from_numbers(node.outputs[0], "int64", numbers, dims)
+    if constant is None:
+        return None
+    before = f"{descriptions.call(node)}, of shape {list(shape)}"
+    return Replacement((), before, f"constant {descriptions.tensor(constant)}", (constant,))
+
+
+def _span(site: Site, rank: int) -> tuple[int, int]:
+    """The axes from start to end, both brought into the rank (ONNX Shape-15)."""
+    start, end = (site.attributes[name].value if name in site.attributes else None for name in ("start", "end"))
+    first = clamped(from_first(start, rank), 0, rank) if isinstance(start, int) else 0
+    last = clamped(from_first(end, rank), 0, rank) if isinstance(end, int) else rank
+    return first, last
+
+
+STATIC_SHAPE = Rewrite(
+    name="static-shape",
+    title="Replace Shape and Size by constants where the shape is known",
+    rules=("operator-in-profile",),
+    trigger=Trigger.RULE_SELECTED,
+    operators=frozenset({OperatorName.SHAPE, OperatorName.SIZE}),
+    apply=_static_shape,
+)

@@ -1,0 +1,205 @@
+"""Operators that only move elements, written by Slice, Reshape and Concat."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+
+from sonnx.graph.environment import whole_numbers
+from sonnx.model.ir import Tensor
+from sonnx.rewriter import descriptions
+from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.site import Shape, Site
+
+MAX_PARTS = 64
+"""A permutation stays where one exchange of axes would need more parts."""
+
+# ------------------------------------------------------------------ Gather
+
+
+def _gathered_part(site: Site) -> Replacement | None:
+    """A slice of consecutive indices, and Reshape where one element is taken without its axis."""
+    shape, axis, indices = site.shape(0), site.known("axis"), site.constant(1)
+    if shape is None or axis is None or indices is None or site.operator_set < SHAPE_AS_INPUT:
+        return None
+    if len(indices.dims) > 1 or not -len(shape) <= axis < len(shape):
+        return None
+    axis %= len(shape)
+    wanted = _indices(indices, shape[axis])
+    if not wanted or wanted != list(range(wanted[0], wanted[0] + len(wanted))):
+        return None
+    return _slice_of(site, shape, axis, (wanted[0], wanted[-1] + 1), keeps_axis=bool(indices.dims))
+
+
+def _indices(constant: Tensor, extent: int) -> list[int]:
+    """The indices, counted from the first element; none where one is outside the axis or not readable."""
+    found = whole_numbers(constant)
+    if not isinstance(found, tuple) or any(not -extent <= index < extent for index in found):
+        return []
+    return [index % extent for index in found]
+
+
+def _slice_of(site: Site, shape: Shape, axis: int, span: tuple[int, int], *, keeps_axis: bool) -> Replacement:
+    source, output = site.node.inputs[0], site.node.outputs[0]
+    sequence = NodeSequence(output, site.operator_set)
+    part = sequence.slice(source, shape, axis, span, output if keeps_axis else f"{output}.part")
+    if not keeps_axis:
+        sequence.reshape(part, [*shape[:axis], *shape[axis + 1 :]], output)
+    which = f"index {span[0]}" if span[1] == span[0] + 1 else f"indices {span[0]} to {span[1] - 1}"
+    operators = " and ".join(each.operator for each in sequence.nodes)
+    return sequence.replacement(descriptions.call(site.node), f"{which} of axis {axis} by {operators}")
+
+
+GATHERED_PART = Rewrite(
+    name="gathered-part",
+    title="Replace Gather of consecutive constant indices by Slice",
+    rules=("operator-in-profile",),
+    trigger=Trigger.RULE_FAILS,
+    operators=frozenset({OperatorName.GATHER}),
+    apply=_gathered_part,
+)
+
+# ------------------------------------------------------------------ Split
+
+
+def _split_parts(site: Site) -> Replacement | None:
+    """A slice for each output that is named."""
+    node, shape, axis = site.node, site.shape(0), site.known("axis")
+    if shape is None or axis is None or not -len(shape) <= axis < len(shape) or not site.only_first_input_varies:
+        return None
+    axis %= len(shape)
+    parts = [site.output_shape(index) for index in range(len(node.outputs))]
+    if None in parts or sum(part[axis] for part in parts if part) != shape[axis]:
+        return None
+    if any(part and 0 in part for part in parts):  # the profile's Slice has no empty result
+        return None
+    sequence, start = NodeSequence(node.outputs[0], site.operator_set), 0
+    for name, part in zip(node.outputs, parts, strict=True):
+        end = start + (part[axis] if part else 0)
+        if name:
+            sequence.slice(node.inputs[0], shape, axis, (start, end), name)
+        start = end
+    return sequence.replacement(descriptions.call(node), f"{len(sequence.nodes)} slices of axis {axis}")
+
+
+SPLIT_PARTS = Rewrite(
+    name="split-parts",
+    title="Replace Split by one Slice for each output",
+    rules=("operator-in-profile",),
+    trigger=Trigger.RULE_FAILS,
+    operators=frozenset({OperatorName.SPLIT}),
+    apply=_split_parts,
+)
+
+# ------------------------------------------------------------------ Squeeze and Transpose as Reshape
+
+
+def _reshaped(site: Site) -> Replacement | None:
+    node, shape = site.node, site.output_shape()
+    if shape is None or 0 in shape or not site.only_first_input_varies or site.operator_set < SHAPE_AS_INPUT:
+        return None
+    if node.operator == OperatorName.TRANSPOSE and not _keeps_order(site):
+        return None
+    sequence = NodeSequence(node.outputs[0], site.operator_set)
+    sequence.reshape(node.inputs[0], shape, node.outputs[0])
+    return sequence.replacement(descriptions.call(node), f"Reshape to {list(shape)}")
+
+
+def _keeps_order(site: Site) -> bool:
+    """Whether a permutation moves no axis past another one, of those with more than one element."""
+    shape, order = site.shape(0), site.known("perm")
+    if shape is None or order is None:
+        return False
+    long = [axis for axis in order if shape[axis] != 1]
+    return long == sorted(long)
+
+
+RESHAPED = Rewrite(
+    name="reshaped",
+    title="Replace Squeeze, and Transpose that keeps the order of elements, by Reshape",
+    rules=("operator-in-profile",),
+    trigger=Trigger.RULE_FAILS,
+    operators=frozenset({OperatorName.SQUEEZE, OperatorName.TRANSPOSE}),
+    apply=_reshaped,
+)
+
+# ------------------------------------------------------------------ Transpose
+#
+# Two neighbouring axes are exchanged by cutting along the shorter one, reshaping each part, and concatenating the
+# parts.  A permutation is a few such exchanges.
+
+
+def _transposed_parts(site: Site) -> Replacement | None:
+    node, shape, order = site.node, site.shape(0), site.known("perm")
+    if shape is None or order is None or site.operator_set < SHAPE_AS_INPUT or 0 in shape:
+        return None
+    if sorted(order) != list(range(len(shape))):
+        return None
+    blocks = _blocks(order, shape)
+    exchanges = _exchanges([block for block, _ in blocks])
+    extents = dict(blocks)
+    if not exchanges or any(min(extents[a], extents[b]) > MAX_PARTS for a, b in exchanges):
+        return None
+    sequence, value = NodeSequence(node.outputs[0], site.operator_set), node.inputs[0]
+    current = sorted(extents)
+    for a, b in exchanges:
+        at = current.index(a)
+        sizes = [extents[each] for each in current]
+        value = _exchange(sequence, value, (prod(sizes[:at]), extents[a], extents[b], prod(sizes[at + 2 :])))
+        current[at], current[at + 1] = b, a
+    sequence.reshape(value, [shape[axis] for axis in order], node.outputs[0])
+    return sequence.replacement(descriptions.call(node), f"{len(sequence.nodes)} nodes that move parts")
+
+
+def _blocks(order: tuple[int, ...], shape: Shape) -> list[tuple[int, int]]:
+    """First axis and size of what is moved: axes in their new order, without those of extent 1, neighbours as one."""
+    found: list[list[int]] = []
+    long = [axis for axis in order if shape[axis] != 1]
+    follows = dict(pairwise(sorted(long)))
+    for axis in long:
+        if found and follows.get(found[-1][-1]) == axis:
+            found[-1].append(axis)
+        else:
+            found.append([axis])
+    return [(axes[0], prod(shape[axis] for axis in axes)) for axes in found]
+
+
+def _exchanges(wanted: list[int]) -> list[tuple[int, int]]:
+    """The pairs of neighbours to exchange, one after another, that bring sorted blocks into an order (bubble sort)."""
+    place = {block: index for index, block in enumerate(wanted)}
+    current, steps = sorted(wanted), list[tuple[int, int]]()
+    moved = True
+    while moved:
+        moved = False
+        for at in range(len(current) - 1):
+            a, b = current[at], current[at + 1]
+            if place[a] > place[b]:
+                current[at], current[at + 1] = b, a
+                steps.append((a, b))
+                moved = True
+    return steps
+
+
+def _exchange(sequence: NodeSequence, value: str, shape: tuple[int, int, int, int]) -> str:
+    """Append the nodes that bring a value from [before, a, b, behind] to [before, b, a, behind]; its name."""
+    before, a, b, behind = shape
+    whole = sequence.reshape(value, shape)
+    axis, number = (1, a) if a <= b else (2, b)
+    part_shape = (before, b, 1, behind) if axis == 1 else (before, 1, a, behind)
+    parts = []
+    for index in range(number):
+        part = sequence.slice(whole, shape, axis, (index, index + 1))
+        parts.append(sequence.reshape(part, part_shape))
+    return sequence.add(OperatorName.CONCAT, parts, sequence.name("joined"), axis=3 - axis)
+
+
+TRANSPOSED_PARTS = Rewrite(
+    name="transposed-parts",
+    title="Replace Transpose by Slice, Reshape and Concat",
+    rules=("operator-in-profile",),
+    trigger=Trigger.RULE_FAILS,
+    operators=frozenset({OperatorName.TRANSPOSE}),
+    apply=_transposed_parts,
+)

@@ -1,0 +1,98 @@
+"""Declarations of types and shapes.
+
+They are computed by the shape expressions of the operators' data files, from those of the inputs.  A dimension that is
+not known keeps its declaration.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sonnx.checker.report import Where
+from sonnx.language.evaluator import TensorFacts, Unknown
+from sonnx.model.ir import NOT_STATED, Dimension, Graph, Model, Type, Value
+from sonnx.model.scopes import Scope
+from sonnx.rewriter import descriptions
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
+
+EXPLICIT_SHAPE, EXPLICIT_TYPE = "explicit-shape", "explicit-type"
+
+
+def _explicit_declarations(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange:
+    """The model with a declaration for every value that is known."""
+    graph = model.graph
+    stated = Counter(each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info))
+    several = frozenset(name for name, number in stated.items() if number > 1)
+    rules = tuple(filter(context.selects, EXPLICIT_DECLARATIONS.rules))
+    declarations = _Declarations(Scope("graph", graph, {}).declared, facts, rules, several)
+    outputs = tuple(
+        each if each.name in several else Value(each.name, declarations.type_of(each.name)) for each in graph.outputs
+    )
+    fixed = {each.name for each in (*graph.inputs, *graph.outputs)} | several
+    kept = {*fixed, *(each.name for each in graph.initializers)}
+    inner = [name for node in graph.nodes for name in node.outputs if name and name not in fixed]
+    info = tuple(each for each in graph.value_info if each.name in kept)
+    info += tuple(Value(name, declarations.type_of(name)) for name in inner if declarations.type_of(name) != NOT_STATED)
+    edits = tuple(declarations.edits(graph, [each.name for each in outputs], inner))
+    return ModelChange(replace(model, graph=replace(graph, outputs=outputs, value_info=info)), edits)
+
+
+@dataclass(frozen=True)
+class _Declarations:
+    """What is declared, what is known, the rules to serve, and the values with several declarations, which stay."""
+
+    declared: Mapping[str, Type]
+    facts: Mapping[str, TensorFacts]
+    rules: tuple[str, ...]
+    several: frozenset[str]
+
+    def type_of(self, name: str) -> Type:
+        """The declaration with each part that states nothing replaced by what is known."""
+        stated, known = self.declared.get(name, NOT_STATED), self.facts.get(name)
+        if known is None or stated.kind not in ("tensor", "not stated"):
+            return stated
+        element = stated.element
+        if element is None and EXPLICIT_TYPE in self.rules and isinstance(known.type, str):
+            element = known.type
+        shape = _with_known_dimensions(stated.shape, known.shape) if EXPLICIT_SHAPE in self.rules else stated.shape
+        nothing = (element, shape) == (None, None) and stated == NOT_STATED
+        return NOT_STATED if nothing else Type("tensor", element, shape)
+
+    def edits(self, graph: Graph, outputs: list[str], inner: list[str]) -> Iterator[Edit]:
+        """Each declaration that changes."""
+        places = {name: f"graph/node[{index}]" for index, node in enumerate(graph.nodes) for name in node.outputs}
+        places |= {name: f"graph/output[{index}]" for index, name in enumerate(outputs)}
+        for name in (*inner, *outputs):
+            before, after = self.declared.get(name, NOT_STATED), self.type_of(name)
+            if before != after and name not in self.several:
+                served = tuple(rule for rule in self.rules if _serves(rule, before, after))
+                shown = descriptions.declared_type(before), descriptions.declared_type(after)
+                yield Edit(Where(places[name], "value", name), *shown, served)
+
+
+def _serves(rule: str, before: Type, after: Type) -> bool:
+    return before.element != after.element if rule == EXPLICIT_TYPE else before.shape != after.shape
+
+
+def _with_known_dimensions(stated: tuple[Dimension, ...] | None, known: object) -> tuple[Dimension, ...] | None:
+    """A declared shape with a number for each dimension that has none; a declared number stays."""
+    if not isinstance(known, tuple):
+        return stated
+    if stated is None:
+        return tuple(None if isinstance(each, Unknown) else each for each in known)
+    if len(stated) != len(known):
+        return stated
+    pairs = zip(stated, known, strict=True)
+    return tuple(b if not isinstance(a, int) and not isinstance(b, Unknown) else a for a, b in pairs)
+
+
+EXPLICIT_DECLARATIONS = Rewrite(
+    name="explicit-declarations",
+    title="Declare the type and shape of every value",
+    rules=(EXPLICIT_SHAPE, EXPLICIT_TYPE),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_explicit_declarations,
+)

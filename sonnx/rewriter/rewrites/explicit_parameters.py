@@ -1,0 +1,299 @@
+"""Parameters that a node leaves implicit, written: defaults, padding, axes, bounds and omitted inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sonnx.language.builtins import Undefined, normal, sliced, window
+from sonnx.language.domain import Expression
+from sonnx.language.shape_arithmetic import end_in_axis, odd_at_beginning, odd_at_end, padding, start_in_axis
+from sonnx.language.structure import arguments_of
+from sonnx.model.ir import Attribute, Tensor
+from sonnx.profile.definitions import Input, Operator, Parameter
+from sonnx.rewriter import constant_tensors, descriptions
+from sonnx.rewriter.node_builders import attribute, with_attributes
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.site import Shape, Site
+
+# ------------------------------------------------------------------ default attributes
+#
+# What absence means is the `absent` of the operator's data file, evaluated for the node.  While auto_pad derives the
+# padding, pads has no default.  An empty list is not written: texts are silent on what a written empty list means.
+
+
+def _default_attributes(site: Site) -> Replacement | None:
+    """The node with every attribute whose absence means a value that is known here."""
+    if site.signature is None:
+        return None
+    absent = [each for each in site.signature.attributes if each.name not in site.attributes]
+    added = [written for each in absent if (written := _default(site, each)) is not None]
+    if not added:
+        return None
+    node = with_attributes(site.node, {each.name: each for each in added})
+    return Replacement((node,), "nothing written", descriptions.attributes(added))
+
+
+def _default(site: Site, parameter: Parameter) -> Attribute | None:
+    made, value = site.signature, site.known(parameter.name)
+    derived = parameter.name == "pads" and site.environment.get("auto_pad", "NOTSET") != "NOTSET"
+    if made is None or made.absent[parameter.name] is None or value in (None, ()) or derived:
+        return None
+    return attribute(parameter.name, parameter.kind, _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """A value of the rule language as an attribute holds it."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return float(value) if isinstance(value, Fraction) else value
+
+
+DEFAULT_ATTRIBUTES = Rewrite(
+    name="default-attributes",
+    title="Write default values of attributes",
+    rules=("no-default-values",),
+    trigger=Trigger.RULE_FAILS,
+    apply=_default_attributes,
+)
+
+# ------------------------------------------------------------------ padding
+#
+# For every operator with the parameters auto_pad, kernel_shape and strides.  ONNX: with SAME_UPPER and SAME_LOWER the
+# output has ceil(extent / stride) elements on each axis; an odd element of padding is at the end or at the beginning.
+
+
+def _derived_padding(site: Site) -> Replacement | None:
+    pads = _pads(site, site.known("auto_pad"))
+    if pads is None:
+        return None
+    written = {"auto_pad": attribute("auto_pad", "string", "NOTSET"), "pads": attribute("pads", "ints", pads)}
+    before = [each for name, each in site.attributes.items() if name in written]
+    node = with_attributes(site.node, written)
+    return Replacement((node,), descriptions.attributes(before), descriptions.attributes(written.values()))
+
+
+def _pads(site: Site, mode: object) -> Shape | None:
+    """The begin of each spatial axis, then the end of each."""
+    shape, kernel, strides = site.shape(0), site.known("kernel_shape"), site.known("strides")
+    if kernel is None or strides is None or len(kernel) != len(strides):
+        return None
+    if mode == "VALID":
+        return (0,) * (2 * len(kernel))
+    spacing = site.known("dilations") or (1,) * len(kernel)
+    if shape is None or not len(shape) - 2 == len(kernel) == len(spacing) or mode not in ("SAME_UPPER", "SAME_LOWER"):
+        return None
+    if min((*kernel, *strides, *spacing), default=0) < 1:
+        return None
+    totals = [padding(*each) for each in zip(shape[2:], map(window, kernel, spacing), strides, strict=True)]
+    first = odd_at_end if mode == "SAME_UPPER" else odd_at_beginning
+    begins = tuple(map(first, totals))
+    return (*begins, *(total - begin for total, begin in zip(totals, begins, strict=True)))
+
+
+DERIVED_PADDING = Rewrite(
+    name="derived-padding",
+    title="Replace auto_pad by explicit pads",
+    rules=("explicit-padding",),
+    trigger=Trigger.RULE_FAILS,
+    apply=_derived_padding,
+    theorem="rewrite.same-padding",
+)
+
+# ------------------------------------------------------------------ negative axes
+#
+# Which parameter counts which axes stands in the operator's data file, as `normal(axis, X.rank)`.
+
+
+def _negative_axis(site: Site) -> Replacement | None:
+    """The node with its negative axis brought to [0, rank - 1] by the built-in function of the rules."""
+    known, made = site.call.known, site.signature
+    if known is None or made is None:
+        return None
+    for parameter in made.attributes:
+        for rank in _ranks(known, parameter):
+            axis = site.evaluate(f"normal({parameter.name}, {rank})")
+            if axis is not None and axis != site.known(parameter.name):
+                return _with_axis(site, parameter, axis)
+    return None
+
+
+def _with_axis(site: Site, parameter: Parameter, axis: int) -> Replacement:
+    written = attribute(parameter.name, parameter.kind, axis)
+    before = site.attributes.get(parameter.name)
+    shown = f"{parameter.name} not written" if before is None else descriptions.attribute(before)
+    node = with_attributes(site.node, {parameter.name: written})
+    return Replacement((node,), shown, descriptions.attribute(written))
+
+
+def _ranks(known: Operator, parameter: Parameter) -> Iterator[str]:
+    """The ranks that the data file counts a parameter in: the second arguments of `normal`."""
+    for expression in _expressions(known):
+        for axis, rank in arguments_of(expression, "normal"):
+            if axis.text == parameter.name:
+                yield rank.text
+
+
+def _expressions(known: Operator) -> Iterator[Expression]:
+    versioned: list[Mapping[int, object]] = [each.shape for each in known.outputs]
+    versioned += known.define.values()
+    for values in versioned:
+        yield from (each for each in values.values() if isinstance(each, Expression))
+    yield from (rule.require for rule in known.rules if rule.require)
+
+
+NEGATIVE_AXIS = Rewrite(
+    name="negative-axis",
+    title="Count axes from the first one",
+    rules=("axis-not-negative",),
+    trigger=Trigger.RULE_FAILS,
+    apply=_negative_axis,
+    theorem="rewrite.negative-axis",
+)
+
+# ------------------------------------------------------------------ omitted inputs
+#
+# The neutral values are facts about operators: -0 is the neutral element of a sum of floating-point numbers (+0 is not:
+# -0 + 0 = +0), the states of a recurrent operator start at 0, a zero point is 0.  A parameter that is an input has the
+# value its absence means.  The shape is the one that the operator's own rules require.
+
+NEUTRAL_INPUTS: Mapping[tuple[str, str], str] = {
+    (OperatorName.GEMM, "C"): "-0.0",
+    (OperatorName.LSTM, "B"): "-0.0",
+    (OperatorName.LSTM, "sequence_lens"): "steps",
+    (OperatorName.LSTM, "initial_h"): "0",
+    (OperatorName.LSTM, "initial_c"): "0",
+    (OperatorName.LSTM, "P"): "0",
+    (OperatorName.PAD, "constant_value"): "0",
+    (OperatorName.CONV_INTEGER, "x_zero_point"): "0",
+    (OperatorName.CONV_INTEGER, "w_zero_point"): "0",
+    (OperatorName.DEQUANTIZE_LINEAR, "x_zero_point"): "0",
+}
+"""Operator and input (by its ONNX name) to a number or a defined name of the operator's file."""
+
+
+def _omitted_inputs(site: Site) -> Replacement | None:
+    """The node with a constant for every omitted input that has a neutral value."""
+    made = site.signature
+    if made is None:
+        return None
+    inputs = list(site.node.inputs) + [""] * (len(made.inputs) - len(site.node.inputs))
+    added: dict[str, Tensor] = {}
+    for index, formal in enumerate(made.inputs):
+        constant = _neutral(site, formal) if not inputs[index] and formal.optional and not formal.exempt else None
+        if constant is not None:
+            added[formal.onnx] = constant
+            inputs[index] = constant.name
+    if not added:
+        return None
+    while not inputs[-1]:
+        inputs.pop()
+    node = replace(site.node, inputs=tuple(inputs))
+    shown = [f"{name} = {descriptions.tensor(each)}{_sign_note(site, name)}" for name, each in added.items()]
+    return Replacement((node,), f"{', '.join(added)} omitted", ", ".join(shown), tuple(added.values()))
+
+
+def _sign_note(site: Site, onnx_name: str) -> str:
+    return " (all -0)" if NEUTRAL_INPUTS.get((site.node.operator, onnx_name)) == "-0.0" else ""
+
+
+def _neutral(site: Site, formal: Input) -> Tensor | None:
+    name = f"{next(filter(None, site.node.outputs), 'value')}.{formal.onnx}"
+    element = site.required_element_type(formal)
+    if element is None:
+        return None
+    if site.signature and any(each.name == formal.name for each in site.signature.values):
+        value = site.known(formal.name)
+        dims = (len(value),) if isinstance(value, tuple) else ()
+        return None if value in (None, ()) else constant_tensors.from_numbers(name, element, value, dims)
+    neutral, shape = NEUTRAL_INPUTS.get((site.node.operator, formal.onnx)), site.required_shape(formal.name)
+    if neutral is None or shape is None:
+        return None
+    number = site.known(neutral) if neutral in site.environment else float(neutral)
+    return None if number is None else constant_tensors.from_numbers(name, element, number, shape)
+
+
+OMITTED_INPUTS = Rewrite(
+    name="omitted-inputs",
+    title="Connect omitted optional inputs to constants that do not change the result",
+    rules=("inputs-connected",),
+    trigger=Trigger.RULE_FAILS,
+    apply=_omitted_inputs,
+)
+
+# ------------------------------------------------------------------ bounds of slices
+#
+# A slice that selects nothing stays: with bounds inside the axes it would fail another rule.
+
+BOUNDS = ("starts", "ends", "axes", "steps")
+BOUNDS_AS_INPUTS = 10
+"""The version of Slice from which the bounds are inputs (ONNX Slice-10)."""
+
+Bound = tuple[int, int, int, int]
+"""Start, end, axis, step."""
+
+
+def _slice_bounds(site: Site) -> Replacement | None:
+    """The node with bounds inside the axes, for all axes."""
+    shape, element, made = site.shape(0), site.element_type(1), site.signature
+    lists = [site.known(name) for name in BOUNDS]
+    if made is None or made.version < BOUNDS_AS_INPUTS or shape is None or element is None or None in lists:
+        return None
+    if len({len(each) for each in lists}) != 1:
+        return None
+    old = list(zip(*lists, strict=True))
+    new = _explicit_bounds(old, shape)
+    return None if new is None or new == old else _with_bounds(site, old, new, element)
+
+
+def _explicit_bounds(old: list[Bound], shape: Shape) -> list[Bound] | None:
+    try:
+        by_axis = {normal(axis, len(shape)): (start, end, axis, step) for start, end, axis, step in old}
+    except Undefined:
+        return None
+    if len(by_axis) != len(old) or any(step == 0 for *_, step in old):
+        return None
+    inside = list(_inside(by_axis, shape))
+    kept = (0 <= start < shape[axis] and sliced(shape[axis], start, end, step) > 0 for start, end, axis, step in inside)
+    return inside if all(kept) else None
+
+
+def _inside(by_axis: dict[int, Bound], shape: Shape) -> Iterator[Bound]:
+    for axis, extent in enumerate(shape):
+        start, end, _, step = by_axis.get(axis, (0, extent, axis, 1))
+        yield start_in_axis(start, extent, step), end_in_axis(end, extent, step), axis, step
+
+
+def _with_bounds(site: Site, old: list[Bound], new: list[Bound], element: str) -> Replacement | None:
+    inputs, constants = list(site.node.inputs), list[Tensor]()
+    inputs += [""] * (len(BOUNDS) + 1 - len(inputs))
+    for index, (name, values) in enumerate(_lists(new), 1):
+        if not inputs[index] or values != site.known(name):
+            constant = constant_tensors.from_numbers(f"{site.node.outputs[0]}.{name}", element, values, (len(values),))
+            if constant is None:
+                return None
+            constants.append(constant)
+            inputs[index] = constant.name
+    node = replace(site.node, inputs=tuple(inputs))
+    return Replacement((node,), _shown(old), _shown(new), tuple(constants))
+
+
+def _lists(bounds: list[Bound]) -> list[tuple[str, tuple[int, ...]]]:
+    return list(zip(BOUNDS, zip(*bounds, strict=True), strict=True))
+
+
+def _shown(bounds: list[Bound]) -> str:
+    return ", ".join(f"{name}={list(values)}" for name, values in _lists(bounds))
+
+
+SLICE_BOUNDS = Rewrite(
+    name="slice-bounds",
+    title="Write slice bounds inside the axes, for every axis",
+    rules=("Slice.starts-in-axis", "Slice.ends-in-axis", "Slice.every-axis-named"),
+    trigger=Trigger.RULE_FAILS,
+    apply=_slice_bounds,
+    theorem="rewrite.slice-bounds",
+)

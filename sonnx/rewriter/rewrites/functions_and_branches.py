@@ -1,0 +1,163 @@
+"""Calls of model-local functions and branches of constant conditions, replaced by the nodes inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from sonnx.base.escaping import quote
+from sonnx.checker.report import Where
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import Attribute, Function, Graph, Model, Node, subgraphs
+from sonnx.model.scopes import captured, function_key, imports_of, standard
+from sonnx.rewriter import descriptions, value_names
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Rewrite, Trigger
+from sonnx.rewriter.site import Site
+
+FunctionKey = tuple[str, str, str]
+"""Domain, name and overload."""
+
+# ------------------------------------------------------------------ constant conditions
+
+
+def _constant_condition(site: Site) -> Replacement | None:
+    """The nodes and constants of the branch that is taken.
+
+    Not where the branch defines a name that is defined around it: it is open which value a user of the name gets.
+    """
+    node, condition = site.node, site.constant(0)
+    if condition is None or condition.element != "bool" or condition.data is None or len(condition.data) != 1:
+        return None
+    taken = "then_branch" if condition.data[0] else "else_branch"
+    branch = site.attributes[taken].value if taken in site.attributes else None
+    if not isinstance(branch, Graph) or branch.sparse_initializers or len(branch.outputs) != len(node.outputs):
+        return None
+    around = {*node.inputs, *node.outputs, *captured(node)}
+    own = [name for each in branch.nodes for name in each.outputs if name] + [each.name for each in branch.initializers]
+    if any(name in site.visible for name in own):
+        return None
+    names = {name: value_names.unused(name, around) for name in dict.fromkeys(own)}
+    nodes = tuple(value_names.renamed(each, names, outputs=True) for each in branch.nodes)
+    constants = tuple(replace(each, name=names[each.name]) for each in branch.initializers)
+    pairs = zip(node.outputs, branch.outputs, strict=True)
+    same = tuple((old, names.get(value.name, value.name)) for old, value in pairs if old)
+    before = f"{descriptions.call(node)}, which is {bool(condition.data[0])}"
+    return Replacement(nodes, before, f"the nodes of {taken}", constants, same)
+
+
+CONSTANT_CONDITION = Rewrite(
+    name="constant-condition",
+    title="Replace If by one branch where the condition is constant",
+    rules=("operator-in-profile",),
+    trigger=Trigger.RULE_FAILS,
+    operators=frozenset({OperatorName.IF}),
+    apply=_constant_condition,
+    makes_executable=True,
+)
+
+# ------------------------------------------------------------------ calls of functions
+
+
+def _function_call(site: Site) -> Replacement | None:
+    """The body of the function with the values of the call."""
+    node = site.node
+    function = site.context.functions.get(_callee(node))
+    if function is None or not _inlinable(site, function):
+        return None
+    inputs = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
+    names = dict(zip(function.inputs, inputs, strict=True))
+    taken = {*names.values(), *node.outputs}
+    results = dict(zip(function.outputs, node.outputs, strict=False))
+    for name in dict.fromkeys(name for each in function.nodes for name in each.outputs if name):
+        names[name] = results.get(name) or value_names.unused(name, taken)
+    same = tuple((results[name], names[name]) for name in function.inputs if results.get(name))
+    attributes = {each.name: each for each in (*function.defaults, *node.attributes)}
+    nodes = tuple(
+        _with_call_attributes(value_names.renamed(each, names, outputs=True), attributes) for each in function.nodes
+    )
+    return Replacement(nodes, descriptions.call(node), f"its {len(nodes)} nodes", same=same)
+
+
+def _inlinable(site: Site, function: Function) -> bool:
+    """Whether the body has the operator set of the model, no nested graphs, and the call fits and is not recursive."""
+    own = imports_of(function.imports).get("")
+    flat = all(next(subgraphs(each), None) is None for each in function.nodes)
+    fits = len(site.node.inputs) <= len(function.inputs) and len(site.node.outputs) <= len(function.outputs)
+    recursive = _callee(site.node) in _reachable([_callee(site.node)], site.context.functions)
+    return flat and fits and not recursive and own in (None, site.context.operator_set)
+
+
+def _callee(node: Node) -> FunctionKey:
+    return standard(node.domain), node.operator, node.overload
+
+
+def _reachable(start: Iterable[FunctionKey], functions: Mapping[FunctionKey, Function]) -> set[FunctionKey]:
+    """The functions that the bodies of some call, directly or through others, in graphs inside nodes too."""
+    found: set[FunctionKey] = set()
+    waiting = list(start)
+    while waiting:
+        new = set(_calls(functions[waiting.pop()].nodes)) & functions.keys() - found
+        found |= new
+        waiting += sorted(new)
+    return found
+
+
+def _calls(nodes: tuple[Node, ...]) -> Iterator[FunctionKey]:
+    for node in nodes:
+        yield _callee(node)
+        for _, inner in subgraphs(node):
+            yield from _calls(inner.nodes)
+
+
+def _with_call_attributes(node: Node, given: Mapping[str, Attribute]) -> Node:
+    """The node with the attributes the call gives; a referenced attribute that nobody gives is not written."""
+    resolved = [_resolved(each, given) for each in node.attributes]
+    return replace(node, attributes=tuple(each for each in resolved if each is not None))
+
+
+def _resolved(attribute: Attribute, given: Mapping[str, Attribute]) -> Attribute | None:
+    if not attribute.reference:
+        return attribute
+    found = given.get(attribute.reference)
+    return None if found is None else replace(found, name=attribute.name)
+
+
+FUNCTION_CALL = Rewrite(
+    name="function-call",
+    title="Inline calls of model-local functions",
+    rules=("operator-in-profile", "no-model-local-function"),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_function_call,
+    makes_executable=True,
+)
+
+# ------------------------------------------------------------------ functions without calls
+
+
+def _uncalled_functions(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange | None:
+    """The model with the functions that its graph calls, directly or through others."""
+    del context, facts
+    functions = {function_key(function): function for function in model.functions}
+    roots = set(_calls(model.graph.nodes)) & functions.keys()
+    called = roots | _reachable(roots, functions)
+    kept = tuple(function for function in model.functions if function_key(function) in called)
+    if len(kept) == len(model.functions):
+        return None
+    edits = tuple(
+        Edit(Where(f"function[{index}]", "function", each.name), f"function {quote(each.name)}", "removed")
+        for index, each in enumerate(model.functions)
+        if function_key(each) not in called
+    )
+    return ModelChange(replace(model, functions=kept), edits)
+
+
+UNCALLED_FUNCTIONS = Rewrite(
+    name="uncalled-functions",
+    title="Remove model-local functions that nothing calls",
+    rules=("no-model-local-function",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_uncalled_functions,
+    makes_executable=True,
+)

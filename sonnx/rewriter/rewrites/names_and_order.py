@@ -1,0 +1,192 @@
+"""Names of graphs and values, and the order of nodes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+
+from sonnx.base.escaping import quote
+from sonnx.checker.report import Where
+from sonnx.model.ir import Graph, Model, Node, Tensor
+from sonnx.model.scopes import Scope, captured, nested
+from sonnx.rewriter import descriptions, value_names
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
+
+# ------------------------------------------------------------------ graphs without a name
+
+GRAPH_NAME = "graph"
+"""The name that graphs without one get; nothing refers to a graph by its name."""
+
+
+def _named_graph(model: Model, context: RewriteContext) -> ModelChange | None:
+    del context
+    edits: list[Edit] = []
+    graph = _with_name(model.graph, "graph", edits)
+    return ModelChange(replace(model, graph=graph), tuple(edits)) if edits else None
+
+
+def _with_name(graph: Graph, place: str, edits: list[Edit]) -> Graph:
+    if not graph.name:
+        edits.append(Edit(Where(place, "graph"), "no name", f"'{GRAPH_NAME}'"))
+    nodes = (_with_named_graphs(node, f"{place}/node[{index}]", edits) for index, node in enumerate(graph.nodes))
+    return replace(graph, name=graph.name or GRAPH_NAME, nodes=tuple(nodes))
+
+
+def _with_named_graphs(node: Node, place: str, edits: list[Edit]) -> Node:
+    return value_names.with_subgraphs(node, lambda graph, name: _with_name(graph, f"{place}/{name}", edits))
+
+
+NAMED_GRAPH = Rewrite(
+    name="named-graph",
+    title="Name the graphs that have no name",
+    rules=("graph-named",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_named_graph,
+)
+
+# ------------------------------------------------------------------ order
+
+
+def _sorted_nodes(model: Model, context: RewriteContext) -> ModelChange | None:
+    """The model with each node after the nodes it uses; where the order is free, and on a cycle, that of the file."""
+    del context
+    nodes = model.graph.nodes
+    order = _topological_order(Scope("graph", model.graph, {}), nodes)
+    if order == list(range(len(nodes))):
+        return None
+    edits = tuple(
+        Edit(Where(f"graph/node[{old}]", "node", nodes[old].name, nodes[old].operator), f"at {old}", f"at {new}")
+        for new, old in enumerate(order)
+        if new != old
+    )
+    graph = replace(model.graph, nodes=tuple(nodes[index] for index in order))
+    return ModelChange(replace(model, graph=graph), edits)
+
+
+def _topological_order(scope: Scope, nodes: tuple[Node, ...]) -> list[int]:
+    """The lexicographically least order of indices; nodes on a cycle or behind one at the end."""
+    users: list[list[int]] = [[] for _ in nodes]
+    missing = [0] * len(nodes)
+    for index, node in enumerate(nodes):
+        makers = {scope.defined_at.get(name, -1) for name in (*node.inputs, *captured(node))} - {-1}
+        missing[index] = len(makers)
+        for maker in makers:
+            users[maker].append(index)
+    ready = [index for index, number in enumerate(missing) if not number]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        order.append(heappop(ready))
+        for user in users[order[-1]]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, user)
+    return order + sorted(set(range(len(nodes))) - set(order))
+
+
+SORTED_NODES = Rewrite(
+    name="sorted-nodes",
+    title="Sort nodes so that every value is defined before it is used",
+    rules=("names-defined-before-use",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_sorted_nodes,
+    makes_executable=True,
+)
+
+# ------------------------------------------------------------------ names of values
+#
+# Of several equal initializers of one name, one stays.  An output of a node in a nested graph that hides a value around
+# it gets another name, if every use there comes after the node.  Everything else that is defined twice stays, also an
+# initializer or input of a nested graph that hides a value: the reference implementation of ONNX takes the outer one.
+
+
+def _unique_names(model: Model, context: RewriteContext) -> ModelChange | None:
+    del context
+    edits: list[Edit] = []
+    graph = _without_copies(model.graph, edits)
+    if any(scope.outer for scope in nested(Scope("graph", graph, {}))):
+        taken = {name for scope in nested(Scope("graph", graph, {})) for name in value_names.names_in(scope.graph)}
+        graph = _unhidden_inside(graph, "graph", frozenset(), taken, edits)
+    return ModelChange(replace(model, graph=graph), tuple(edits)) if edits else None
+
+
+def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
+    """The graph without initializers that equal an earlier one of their name."""
+    first: dict[str, object] = {}
+    kept: list[Tensor] = []
+    for index, tensor in enumerate(graph.initializers):
+        content = _content(tensor)
+        if tensor.name and content is not None and first.get(tensor.name) == content:
+            where = Where(f"graph/initializer[{index}]", "tensor", tensor.name)
+            edits.append(Edit(where, descriptions.tensor(tensor), "removed: equal to an earlier one"))
+            continue
+        first.setdefault(tensor.name, content)
+        kept.append(tensor)
+    return replace(graph, initializers=tuple(kept)) if len(kept) < len(graph.initializers) else graph
+
+
+def _content(tensor: Tensor) -> object | None:
+    """What makes two tensors equal; None where not all values are in the file as bytes."""
+    if tensor.data is None or tensor.segment or tensor.misfit is not None:
+        return None
+    return tensor.element, tensor.dims, hashlib.sha256(tensor.data).hexdigest()
+
+
+def _unhidden_inside(graph: Graph, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Graph:
+    """The graph with unique names in the graphs of its nodes; `around` are the names its nodes see from outside."""
+    seen = around.union(_inputs_and_constants(graph))
+    nodes: list[Node] = []
+    for index, node in enumerate(graph.nodes):
+        nodes.append(_unhidden_in_node(node, f"{place}/node[{index}]", seen, taken, edits))
+        seen |= {*node.outputs}
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _unhidden_in_node(node: Node, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Node:
+    def unhidden(graph: Graph, name: str) -> Graph:
+        changed = _unhidden_inside(graph, f"{place}/{name}", around, taken, edits)
+        return _unhidden(changed, f"{place}/{name}", around, taken, edits)
+
+    return value_names.with_subgraphs(node, unhidden)
+
+
+def _unhidden(graph: Graph, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Graph:
+    names = {}
+    for name in _hiding(graph, around):
+        names[name] = value_names.unused(name, taken)
+        edits.append(Edit(Where(place, "value", name), quote(name), quote(names[name])))
+    return value_names.with_renamed_outputs(graph, names) if names else graph
+
+
+def _hiding(graph: Graph, around: frozenset[str]) -> list[str]:
+    """Outputs of nodes that hide a value around the graph, are no other value here or below, and not used before."""
+    number = Counter(name for node in graph.nodes for name in node.outputs)
+    scope = Scope("", graph, {})
+    defined = scope.defined_at
+    below = {name for inner in nested(scope) if inner.outer for name in inner.defined_at}
+    early = {
+        name
+        for index, node in enumerate(graph.nodes)
+        for name in (*node.inputs, *captured(node))
+        if defined.get(name, -1) >= index
+    }
+    hidden = around - {"", *_inputs_and_constants(graph)} - early - below
+    return [name for name in number if name in hidden and number[name] == 1]
+
+
+def _inputs_and_constants(graph: Graph) -> list[str]:
+    """The names of inputs and constants."""
+    constants = *(each.name for each in graph.initializers), *(each.name for each in graph.sparse_initializers)
+    return [*(each.name for each in graph.inputs), *constants]
+
+
+UNIQUE_NAMES = Rewrite(
+    name="unique-names",
+    title="Give each value a unique name where every user of the name is known",
+    rules=("names-defined-once",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_unique_names,
+)

@@ -1,0 +1,172 @@
+"""Shapes of operands: constants stored in the shape a rule requires, and values broadcast to it by a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sonnx.language.builtins import expands_to
+from sonnx.language.structure import equalities
+from sonnx.model.ir import Tensor
+from sonnx.rewriter import constant_tensors, descriptions, node_builders
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.site import Shape, Site
+
+LEGACY_BROADCAST = "broadcast"
+"""The parameter of operator versions before 7 that broadcasts along a named axis (ONNX Add-6)."""
+
+# ------------------------------------------------------------------ broadcasting by Max
+#
+# For Expand, and for every operator whose text requires equal shapes.  The smallest value of a type (-Inf, the smallest
+# integer) is the identity of Max bit for bit, and Max broadcasts; but not 1 to 0 in the profile.
+
+MAX_BROADCASTS = 8
+"""The operator set from which Max broadcasts (ONNX Max-8)."""
+MAX_TAKES_INTEGERS = 13
+"""The operator set from which Max accepts every number type, not only these (ONNX Max-12, Max-13)."""
+EARLIER_TYPES_OF_MAX = ("float16", "float", "double")
+
+
+def _broadcast_by_maximum(site: Site) -> Replacement | None:
+    shape = site.output_shape()
+    if shape is None or 0 in shape or site.operator_set < MAX_BROADCASTS:
+        return None
+    if LEGACY_BROADCAST in site.environment or not site.in_standard_domain:
+        return None
+    if site.operator_set < MAX_TAKES_INTEGERS and (site.element_type(0) or "") not in EARLIER_TYPES_OF_MAX:
+        return None
+    if site.node.operator == OperatorName.EXPAND:
+        return _max_for_expand(site, shape) if site.only_first_input_varies else None
+    return _max_for_operands(site, shape) if site.failing_of("same-shape") else None
+
+
+def _max_for_expand(site: Site, shape: Shape) -> Replacement | None:
+    smallest = _smallest(site.element_type(0), shape, f"{site.node.outputs[0]}.least")
+    if smallest is None:
+        return None
+    inputs = site.node.inputs[0], smallest.name
+    node = node_builders.node(OperatorName.MAX, inputs, site.node.outputs[0], name=site.node.name)
+    return Replacement((node,), descriptions.call(site.node), descriptions.call(node), (smallest,))
+
+
+def _max_for_operands(site: Site, shape: Shape) -> Replacement | None:
+    inputs, nodes, constants = list(site.node.inputs), [], list[Tensor]()
+    for index, name in enumerate(site.node.inputs):
+        known, output = site.shape(index), f"{site.node.outputs[0]}.input{index}"
+        if known is None or known == shape or not expands_to([*known], [*shape]) or site.constant(index):
+            continue  # constants are stored in that shape by constant-broadcast
+        smallest = _smallest(site.element_type(index), shape, f"{output}.least")
+        if smallest is None:
+            return None
+        nodes.append(node_builders.node(OperatorName.MAX, (name, smallest.name), output))
+        constants.append(smallest)
+        inputs[index] = output
+    if not nodes:
+        return None
+    node = replace(site.node, inputs=tuple(inputs))
+    return Replacement((*nodes, node), descriptions.call(site.node), descriptions.call(node), tuple(constants))
+
+
+def _smallest(element: str | None, shape: Shape, name: str) -> Tensor | None:
+    """A constant of the smallest value everywhere; None for truth values and strings, which have no Max."""
+    value = None if element == "bool" else constant_tensors.smallest(element or "")
+    return None if value is None else constant_tensors.from_numbers(name, element or "", value, shape)
+
+
+BROADCAST_BY_MAXIMUM = Rewrite(
+    name="broadcast-by-maximum",
+    title="Broadcast values by Max with the smallest value of their type",
+    rules=("same-shape", "operator-in-profile"),
+    trigger=Trigger.RULE_FAILS,
+    apply=_broadcast_by_maximum,
+    theorem="max.identity",
+)
+
+# ------------------------------------------------------------------ broadcast constants
+
+
+def _constant_broadcast(site: Site) -> Replacement | None:
+    """The node with its constants repeated to the shape it computes with; not for operators that name the axis."""
+    made = site.signature
+    if made is None or (LEGACY_BROADCAST in site.environment and made.version < 7):
+        return None
+    inputs, constants, before = list(site.node.inputs), list[Tensor](), list[str]()
+    for index, formal in enumerate(made.inputs[: len(inputs)]):
+        shape, constant = site.required_shape(formal.name) or site.output_shape(), site.constant(index)
+        if constant is None or shape is None or constant.dims == shape or not expands_to([*constant.dims], [*shape]):
+            continue
+        larger = constant_tensors.broadcast(constant, f"{constant.name}.broadcast", shape)
+        if larger is not None:
+            before.append(f"{formal.name} {descriptions.tensor(constant)}")
+            constants.append(larger)
+            inputs[index] = larger.name
+    if not constants:
+        return None
+    after = ", ".join(map(descriptions.tensor, constants))
+    return Replacement((replace(site.node, inputs=tuple(inputs)),), ", ".join(before), after, tuple(constants))
+
+
+CONSTANT_BROADCAST = Rewrite(
+    name="constant-broadcast",
+    title="Store constants in the shape they are broadcast to",
+    rules=("same-shape", "bias-not-broadcast"),
+    trigger=Trigger.RULE_FAILS,
+    apply=_constant_broadcast,
+    theorem="rewrite.broadcast-constant",
+)
+
+# ------------------------------------------------------------------ scalars
+
+
+def _scalar_constant(site: Site) -> Replacement | None:
+    """The node with its constants of one element as constants of rank 0."""
+    made = site.signature
+    if made is None:
+        return None
+    scalars = set(_required_scalars(site))
+    tied = set(_tied_to(site, scalars))
+    inputs, constants, before = list(site.node.inputs), list[Tensor](), list[str]()
+    for index, formal in enumerate(made.inputs[: len(inputs)]):
+        constant = site.constant(index)
+        if formal.name not in scalars | tied:
+            continue
+        if constant is not None and constant.dims and set(constant.dims) == {1}:
+            scalar = constant_tensors.reshaped(constant, f"{constant.name}.scalar", ())
+            before.append(f"{formal.name} {descriptions.tensor(constant)}")
+            constants.append(scalar)
+            inputs[index] = scalar.name
+        elif tied and site.shape(index) == (1,):
+            return None  # it would no longer have the shape of the others
+    if not constants:
+        return None
+    after = ", ".join(map(descriptions.tensor, constants))
+    return Replacement((replace(site.node, inputs=tuple(inputs)),), ", ".join(before), after, tuple(constants))
+
+
+def _required_scalars(site: Site) -> Iterator[str]:
+    """The inputs that a failing rule requires to have rank 0."""
+    failing = site.failing_of(*SCALAR_CONSTANT.rules)
+    formals = site.signature.inputs if site.signature else ()
+    for rule in site.signature.rules if site.signature else ():
+        if rule.slug in failing and rule.require:
+            required = {(left.text, right.text) for left, right in equalities(rule.require)}
+            yield from (each.name for each in formals if (f"{each.name}.rank", "0") in required)
+
+
+def _tied_to(site: Site, names: set[str]) -> Iterator[str]:
+    """The inputs that must have the shape of one of these, as a zero point has that of its scale."""
+    formals = site.signature.inputs if site.signature else ()
+    for rule in site.signature.rules if site.signature else ():
+        for left, right in equalities(rule.require) if rule.require else ():
+            if right.text in {f"{name}.shape" for name in names}:
+                yield from (each.name for each in formals if left.text == f"{each.name}.shape")
+
+
+SCALAR_CONSTANT = Rewrite(
+    name="scalar-constant",
+    title="Store single numbers as scalars of rank 0",
+    rules=("lower-bound-scalar", "upper-bound-scalar", "scale-scalar", "constant-value-scalar", "scalars"),
+    trigger=Trigger.RULE_FAILS,
+    apply=_scalar_constant,
+)

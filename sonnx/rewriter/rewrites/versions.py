@@ -1,0 +1,127 @@
+"""Versions: the operator set that a model imports, and the IR version of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sonnx.checker.report import Where
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import Import, Model, Node, subgraphs
+from sonnx.model.scopes import standard
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Operator, Parameter, at
+from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
+
+# ------------------------------------------------------------------ specified versions of operators
+#
+# Only where the present version means the same: it is specified or equivalent in the operator's data file, and
+# everything the node writes and leaves out means the same in both.
+
+
+def _specified_versions(model: Model, context: RewriteContext) -> ModelChange | None:
+    """The model with the oldest standard operator set in which every node has its specified version."""
+    now = context.operator_set
+    if now is None or not context.active_rules.strict or model.functions:
+        return None
+    nodes = model.graph.nodes
+    possible = [number for number in range(1, catalogue.editions().operator_set + 1) if _serves(nodes, now, number)]
+    if not nodes or not possible or now in possible:
+        return None
+    oldest = min(possible)
+    imports = tuple(Import(one.domain, oldest) if standard(one.domain) == "" else one for one in model.imports)
+    edit = Edit(Where("model", "model"), f"operator set {now}", f"operator set {oldest}")
+    return ModelChange(replace(model, imports=imports), (edit,))
+
+
+def _serves(nodes: tuple[Node, ...], now: int, then: int) -> bool:
+    return all(_keeps_meaning(node, now, then) for node in {_form(node): node for node in nodes}.values())
+
+
+def _form(node: Node) -> object:
+    """What of a node decides whether its version may change: of equal nodes one is looked at."""
+    return node.operator, node.domain, len(node.inputs), frozenset(each.name for each in node.attributes)
+
+
+def _keeps_meaning(node: Node, now: int, then: int) -> bool:
+    """Whether a node means the same under another operator set, and has the specified version there."""
+    known = None if standard(node.domain) else catalogue.operator(node.operator)
+    if known is None or next(subgraphs(node), None) is not None:
+        return False
+    one, other = known.version_at(now), known.version_at(then)
+    if one is None or other is None or (known.specified is not None and other != known.specified):
+        return False
+    return one == other or (one in known.equivalent and _same_call(known, node, one, other))
+
+
+def _same_call(known: Operator, node: Node, one: int, other: int) -> bool:
+    written = {attribute.name for attribute in node.attributes}
+    parameters = [each for each in known.parameters if _exists(each, one) or _exists(each, other)]
+    return _inputs(known, one)[: len(node.inputs)] == _inputs(known, other)[: len(node.inputs)] and all(
+        _same_parameter(each, each.name in written, one, other) for each in parameters
+    )
+
+
+def _inputs(known: Operator, version: int) -> list[str]:
+    existing = [
+        each for each in known.inputs if each.since <= version and (each.before is None or version < each.before)
+    ]
+    return [each.name for each in existing]
+
+
+def _same_parameter(parameter: Parameter, written: bool, one: int, other: int) -> bool:
+    """A parameter that is written must be one in both versions; the absence of another must mean the same."""
+    if written:
+        moved = parameter.input is not None and parameter.input <= max(one, other)
+        return _exists(parameter, one) and _exists(parameter, other) and not moved
+    absent = [at(parameter.absent, version) if _exists(parameter, version) else None for version in (one, other)]
+    meanings = {each.text if each else "" for each in absent}
+    added = not (_exists(parameter, one) and _exists(parameter, other))
+    return len(meanings) == 1 or added
+
+
+def _exists(parameter: Parameter, version: int) -> bool:
+    return parameter.since <= version and (parameter.before is None or version < parameter.before)
+
+
+SPECIFIED_VERSIONS = Rewrite(
+    name="specified-versions",
+    title="Import the operator set in which every operator has the version its text specifies",
+    rules=("operator-version",),
+    trigger=Trigger.RULE_SELECTED,
+    apply=_specified_versions,
+)
+
+# ------------------------------------------------------------------ IR version
+#
+# Below IR version 4 every initializer must be a graph input too, with a value the caller may not replace; from 4 on it
+# must not be one to be a constant (ONNX IR, GraphProto.initializer).
+
+IR_VERSION_OF_CONSTANTS = 4
+
+
+def _format_version(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange | None:
+    """The model in the oldest format that has constants, if it has an initializer that is not a graph input."""
+    del context, facts
+    graph, version = model.graph, model.ir_version
+    inputs = {value.name for value in graph.inputs}
+    constant = {tensor.name for tensor in graph.initializers}
+    if version is None or not 0 < version < IR_VERSION_OF_CONSTANTS or constant <= inputs:
+        return None
+    kept = tuple(value for value in graph.inputs if value.name not in constant)
+    edit = Edit(
+        Where("model", "model"),
+        f"IR version {version}, {len(inputs & constant)} constants among the graph inputs",
+        f"IR version {IR_VERSION_OF_CONSTANTS}, none",
+    )
+    return ModelChange(replace(model, ir_version=IR_VERSION_OF_CONSTANTS, graph=replace(graph, inputs=kept)), (edit,))
+
+
+FORMAT_VERSION = Rewrite(
+    name="format-version",
+    title="Raise the IR version to 4 where constants were added",
+    rules=("no-default-values",),
+    trigger=Trigger.ALWAYS,
+    apply=_format_version,
+)

@@ -1,0 +1,80 @@
+"""Names of values: unused ones, and renaming, also in graphs inside nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from sonnx.base.escaping import escape
+from sonnx.model.ir import Attribute, Graph, Node, Value, subgraphs
+from sonnx.model.scopes import captured
+
+
+def unused(wanted: str, taken: set[str]) -> str:
+    """The name if it is not taken, else with the smallest free number appended; it is then added to `taken`."""
+    name, number = wanted, 1
+    base = re.sub(r"_\d+$", "", wanted)
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    taken.add(name)
+    return name
+
+
+def names_in(graph: Graph) -> set[str]:
+    """Every name of a value in a graph, without those that only graphs inside its nodes define."""
+    found = {each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info)}
+    found.update(each.name for each in graph.initializers)
+    for node in graph.nodes:
+        found.update(node.inputs, node.outputs, captured(node))
+    return found
+
+
+def renamed(node: Node, names: Mapping[str, str], *, outputs: bool = False) -> Node:
+    """The node with new names for its inputs and the values its graphs capture, and for its outputs if asked for."""
+    if not names:
+        return node
+    made = node
+    if any(name in names for name in node.inputs):
+        made = replace(made, inputs=tuple(names.get(name, name) for name in node.inputs))
+    if outputs and any(name in names for name in node.outputs):
+        made = replace(made, outputs=tuple(names.get(name, name) for name in node.outputs))
+    return with_subgraphs(made, lambda graph, _: _with_renamed_captures(graph, names))
+
+
+def with_subgraphs(node: Node, change: Callable[[Graph, str], Graph]) -> Node:
+    """The node with each graph inside it changed; `change` takes the graph and its place below the node."""
+    if not node.attributes or next(subgraphs(node), None) is None:
+        return node
+    return replace(node, attributes=tuple(_attribute(each, change) for each in node.attributes))
+
+
+def _attribute(attribute: Attribute, change: Callable[[Graph, str], Graph]) -> Attribute:
+    value, name = attribute.value, escape(attribute.name)
+    if isinstance(value, tuple):
+        items = (
+            change(each, f"{name}[{index}]") if isinstance(each, Graph) else each for index, each in enumerate(value)
+        )
+        return replace(attribute, value=tuple(items))
+    return replace(attribute, value=change(value, name)) if isinstance(value, Graph) else attribute
+
+
+def with_renamed_outputs(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with new names for outputs of its nodes."""
+    nodes = tuple(renamed(node, names, outputs=True) for node in graph.nodes)
+    info, outputs = _values(graph.value_info, names), _values(graph.outputs, names)
+    return replace(graph, outputs=outputs, value_info=info, nodes=nodes)
+
+
+def _with_renamed_captures(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """A graph inside a node with new names for captured values; its own definitions hide names around it."""
+    own = {each.name for each in graph.inputs} | {each.name for each in graph.initializers}
+    own.update(name for node in graph.nodes for name in node.outputs)
+    left = {old: new for old, new in names.items() if old not in own}
+    nodes = tuple(renamed(node, left) for node in graph.nodes)
+    return replace(graph, nodes=nodes, outputs=_values(graph.outputs, left))
+
+
+def _values(values: Iterable[Value], names: Mapping[str, str]) -> tuple[Value, ...]:
+    return tuple(Value(names.get(value.name, value.name), value.type) for value in values)
