@@ -15,7 +15,7 @@ import sonnx
 from sonnx.executor import executor
 from sonnx.executor.distance import first_difference
 from sonnx.executor.plan import build_plan
-from sonnx.executor.preparation import NodePreparer
+from sonnx.executor.preparation import RunDomain
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS, format_of, patterns
 from tests.support.definitions import run_by_definitions
@@ -105,8 +105,8 @@ def test_many_inputs_and_rank_0():
 
 
 def planned(model, given):
-    preparer = NodePreparer(executor.active_rules(None), 13, conforming=False)
-    return build_plan(read(model.SerializeToString()), preparer, given)
+    domain = RunDomain(executor.active_rules(None), conforming=False)
+    return build_plan(read(model.SerializeToString()), domain, given)
 
 
 def test_a_chain_takes_two_buffers_and_drops_its_values():
