@@ -55,7 +55,7 @@ def case(operator: str, arrays: list[Array], numpy: Callable[[Array], object], *
     source = model(operator, arrays, shape, TensorProto.FLOAT, attributes)
     asked = read(source)
     names = [value.name for value in asked.graph.inputs]
-    [visit] = interpreted(asked, domain, dict(zip(names, arrays, strict=True)))
+    [visit], _ = interpreted(asked, domain, dict(zip(names, arrays, strict=True)))
     ready = visit.result
     assert isinstance(ready, PreparedNode) and ready.kernel is not None and ready.output_specs is not None
     kernel, (wanted, kind) = ready.kernel, ready.output_specs[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -19,10 +19,11 @@ from sonnx.base.escaping import quote
 from sonnx.checker.checker import check_facts, stated_facts
 from sonnx.checker.report import NotConforming, Report, Verdict
 from sonnx.checker.rules import ActiveRules
+from sonnx.executor.control_flow import run_body
 from sonnx.executor.plan import NodeErrors, Plan, Step, build_plan, place_of
 from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
 from sonnx.graph.environment import NOTHING_STATED
-from sonnx.model.ir import Model, Node, Type, Value
+from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
 from sonnx.model.reader import read
 from sonnx.numerics.application import ExactPathCounts, Kernel
 from sonnx.numerics.constant_data import decode
@@ -248,6 +249,9 @@ def _run_kernel(step: Step, of_step: tuple[Kernel, TensorSpec], plan: Plan, buff
 def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
     """A node without a kernel, or one whose preparation depends on values."""
     inputs = [values[place] for place in step.inputs]
+    if step.call.calls_function or (step.node.attributes and next(subgraphs(step.node), None) is not None):
+        _run_bodies(step, plan, inputs)
+        return
     with NodeErrors(step.node, step.index, conforming=plan.domain.conforming):
         prepared = step.prepared or _prepared_for(step, plan.domain, inputs)
         results: tuple[Array, ...]
@@ -261,6 +265,25 @@ def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
         if spec is not None and (result.shape, result.dtype) != spec:
             raise _wrong_output(plan, step, result, spec)
         values[place] = result
+
+
+def _run_bodies(step: Step, plan: Plan, inputs: Sequence[Array | None]) -> None:
+    """A node whose graphs are programs of their own, run on the values around it."""
+    count, function, domain = len(step.node.inputs), step.call.function, plan.domain
+    model = plan.model if function is None else replace(plan.model, imports=function.imports)
+    captured = {name: each for name, each in zip(step.captured, inputs[count:], strict=True) if each is not None}
+
+    def run(graph: Graph, given: Mapping[str, Array]) -> list[Array]:
+        constants = {tensor.name: decode(tensor, None) for tensor in graph.initializers}
+        found = execute(build_plan(replace(model, graph=graph), domain, {**given, **constants}))
+        return [found[value.name] for value in graph.outputs]
+
+    with NodeErrors(step.node, step.index, conforming=False), domain.nested():
+        results = run_body(step.node, step.call, inputs[:count], captured, run)
+        if len(results) < len(step.outputs):
+            raise NotExecutable(f"its graph gives {len(results)} outputs")
+    for place, result in zip(step.outputs, results, strict=False):
+        plan.values[place] = result
 
 
 def _prepared_for(step: Step, domain: RunDomain, inputs: Sequence[Array | None]) -> PreparedNode:

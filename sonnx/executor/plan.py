@@ -16,12 +16,15 @@ from sonnx.base.errors import ErrorCondition, NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.checker.checker import Facts as CheckedFacts
 from sonnx.checker.facts_domain import Facts
+from sonnx.executor.control_flow import Inlining
 from sonnx.executor.preparation import UNDEFINED_INPUT_ERRORS, Preparation, PreparedNode, RunDomain, facts_of
 from sonnx.graph.call import Call, Calls
 from sonnx.graph.interpreter import Visit, interpret
 from sonnx.language.evaluator import TensorFacts
-from sonnx.model.ir import Model, Node, subgraphs
+from sonnx.model.ir import Model, Node, Tensor, subgraphs
+from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel, NoValue
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array, TensorSpec
 
 OMITTED = -1
@@ -40,6 +43,8 @@ class Step:
     node: Node
     call: Call
     declared: Facts
+    captured: tuple[str, ...]
+    """The values that graphs inside the node use; their places stand behind those of its inputs."""
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     prepared: PreparedNode | None
@@ -57,6 +62,7 @@ class Step:
 class Plan:
     """A model with its inputs, ready to run."""
 
+    model: Model
     domain: RunDomain
     values: list[Array | None]
     steps: list[Step]
@@ -121,7 +127,13 @@ def build_plan(
     made = _PlanBuilder(domain)
     for name, values in initial.items():
         made.define(name, values)
-    for visit in interpreted(model, domain, initial) if checked is None else prepared(checked, domain):
+    if checked is not None:
+        visits, constants = [*prepared(checked, domain)], list[Tensor]()
+    else:
+        visits, constants = interpreted(model, domain, initial)
+    for tensor in constants:
+        made.define(tensor.name, decode(tensor, None))
+    for visit in visits:
         with NodeErrors(visit.node, visit.position, conforming=domain.conforming):
             made.add(visit, [] if checked is None else checked.values.all(visit.outputs))
     names = [value.name for value in model.graph.outputs]
@@ -130,20 +142,26 @@ def build_plan(
     outputs = {name: made.place(name, "a graph output") for name in names}
     _lifetimes(made.steps, set(outputs.values()))
     buffers = 0 if keep else _assign(made.steps)
-    return Plan(domain, [*made.values, None], made.steps, outputs, buffers)
+    return Plan(model, domain, [*made.values, None], made.steps, outputs, buffers)
 
 
 PreparedVisit: TypeAlias = Visit[TensorFacts, Preparation]
 
 
-def interpreted(model: Model, domain: RunDomain, initial: Mapping[str, Array]) -> Sequence[PreparedVisit]:
-    """The nodes of a model that is not checked, prepared for its inputs."""
+def interpreted(
+    model: Model, domain: RunDomain, initial: Mapping[str, Array]
+) -> tuple[list[PreparedVisit], list[Tensor]]:
+    """The nodes of a model that is not checked, prepared for its inputs; and the constants of inlined graphs."""
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializers if tensor.external is None}
     constants.difference_update(value.name for value in graph.inputs)
     given = {name: facts_of(values) for name, values in initial.items() if name and name not in constants}
     calls = Calls(model, domain.rules.edition, beyond_edition=True)
-    return interpret(model, domain, calls, given=given, main_only=True).scopes[0].visits
+    if not model.functions and all(next(subgraphs(node), None) is None for node in graph.nodes if node.attributes):
+        return interpret(model, domain, calls, given=given, main_only=True).scopes[0].visits, []
+    inlining = Inlining(model)
+    found = interpret(model, domain, calls, given=given, transformer=inlining, main_only=True)
+    return found.scopes[0].visits, inlining.constants
 
 
 def prepared(checked: CheckedFacts, domain: RunDomain) -> Iterator[PreparedVisit]:
@@ -184,24 +202,22 @@ class _PlanBuilder:
     def add(self, visit: PreparedVisit, declared: Facts) -> None:
         """The step of a node; an identity node and a node without inputs need no step."""
         node, made = visit.node, visit.result
-        if visit.call.calls_function:
-            raise NotExecutable("the executor does not run model-local functions")
-        if node.attributes and next(subgraphs(node), None) is not None:
-            raise NotExecutable("the executor does not run graphs inside nodes")
         inputs = tuple([self.place(name, "an input") if name else OMITTED for name in node.inputs])
+        around = tuple(sorted(name for name in captured(node) if name in self.places)) if node.attributes else ()
         if isinstance(made, Exception):
             raise made
         if made is not None and made.passes_input_on and len(inputs) == len(node.outputs) == 1:
             if node.outputs[0] in self.places:
                 raise NotExecutable(f"the name {quote(node.outputs[0])} is defined twice")
             self.places[node.outputs[0]] = inputs[0]
-        elif made is not None and (not inputs or (made.precomputed and self._all_known(inputs))):
+        elif made is not None and (not node.inputs or (made.precomputed and self._all_known(inputs))):
             known = [self.values[place] for place in inputs]
             for name, values in zip(node.outputs, made.definition(made.application, known), strict=True):
                 self.define(name, values)
         else:
             outputs = tuple([self.define(name) for name in node.outputs])
-            step = Step(visit.position, node, visit.call, declared, inputs, outputs, made)
+            inputs += tuple([self.places[name] for name in around])
+            step = Step(visit.position, node, visit.call, declared, around, inputs, outputs, made)
             if made is not None and made.kernel is not None and made.output_specs is not None:
                 shape, kind = made.output_specs[0]
                 step.kernel, step.size = (made.kernel, (shape, kind)), prod(shape) * kind.itemsize

@@ -8,6 +8,7 @@ rules its values rest on: the error conditions, and those that the shape express
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -46,6 +47,9 @@ UNKNOWN_UNTIL_RUN = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
 
 MAX_LISTED_FLOATS = 2 * MAX_AXES
 """Floating-point elements of a list that rules get: a scale, or a start and an end, for each axis."""
+
+MAX_NESTED_RUNS = 32
+"""Graphs inside nodes, and functions, that run one inside the other."""
 
 MAX_COMPARED_BYTES = 64
 """Bytes of a tensor in an attribute up to which calls with equal tensors are prepared once."""
@@ -119,9 +123,24 @@ class RunDomain:
     def __init__(self, rules: ActiveRules, *, conforming: bool, definitions_only: bool = False) -> None:
         self.rules, self.conforming, self.definitions_only = rules, conforming, definitions_only
         self.exact_path_counts = ExactPathCounts()
-        self.facts = FactsDomain(rules)
+        self.facts, self._depth = FactsDomain(rules), 0
         self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
         self._demands: dict[tuple[str, int, str], list[tuple[Rule, Expression, bool]]] = {}
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Inside a graph of a node, or a function.
+
+        Raises:
+            NotExecutable: too deep.
+        """
+        if self._depth == MAX_NESTED_RUNS:
+            raise NotExecutable(f"graphs and functions nest more than {MAX_NESTED_RUNS} deep")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     # The values of a model that is not checked: its inputs and constants are arrays, what it declares is not used
 

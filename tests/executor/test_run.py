@@ -375,20 +375,6 @@ def test_rules_that_values_rest_on_stop_even_unchecked(rule, run):
     assert rule in str(stop.value)
 
 
-def test_graphs_in_nodes_and_functions_are_refused():
-    value = helper.make_tensor_value_info("t", FLOAT, [3])
-    body = helper.make_graph([helper.make_node("Identity", ["a"], ["t"])], "b", [], [value])
-    node = helper.make_node("If", ["c"], ["y"], then_branch=body, else_branch=body)
-    model = graph([node], {"a": (FLOAT, [3]), "c": (TensorProto.BOOL, [])}, {"y": (FLOAT, [3])})
-    with pytest.raises(sonnx.NotExecutable, match="does not run graphs inside nodes"):
-        sonnx.run(model.SerializeToString(), {"a": B, "c": numpy.array(True)}, unchecked=True)
-    function = helper.make_function("own", "F", ["x"], ["z"], [helper.make_node("Identity", ["x"], ["z"])], [])
-    model = graph([helper.make_node("F", ["a"], ["y"], domain="own")], {"a": (FLOAT, [3])}, {"y": (FLOAT, [3])})
-    model.functions.append(function)
-    with pytest.raises(sonnx.NotExecutable, match="does not run model-local functions"):
-        sonnx.run(model.SerializeToString(), {"a": B}, unchecked=True)
-
-
 def test_graphs_that_do_not_hang_together():
     for nodes, sentence in (
         ([helper.make_node("Max", ["a", "later"], ["y"])], "an input is 'later', which nothing before it defines"),

@@ -37,7 +37,7 @@ def prepared(
     made = helper.make_graph([node], "g", info, [helper.make_tensor_value_info("y0", TensorProto.FLOAT, None)])
     model = read(helper.make_model(made, opset_imports=[helper.make_opsetid("", version)]).SerializeToString())
     domain = RunDomain(active_rules(None), conforming=False, definitions_only=definitions_only)
-    [visit] = interpreted(model, domain, dict(zip(names, inputs, strict=True)))
+    [visit], _ = interpreted(model, domain, dict(zip(names, inputs, strict=True)))
     ready = visit.result
     if isinstance(ready, Exception):
         raise ready
