@@ -51,6 +51,9 @@ MAX_LISTED_FLOATS = 2 * MAX_AXES
 MAX_NESTED_RUNS = 32
 """Graphs inside nodes, and functions, that run one inside the other."""
 
+MAX_KNOWN_CALLS = 1 << 14
+"""Prepared calls that are remembered; a loop makes new ones in every iteration."""
+
 MAX_COMPARED_BYTES = 64
 """Bytes of a tensor in an attribute up to which calls with equal tensors are prepared once."""
 
@@ -169,6 +172,8 @@ class RunDomain:
             attributes = tuple([_comparable(attribute) for attribute in call.attributes])
             key = call.operator, call.domain, call.operator_set, attributes, tuple(inputs), call.outputs
             if key not in self._known:
+                if len(self._known) == MAX_KNOWN_CALLS:
+                    self._known.clear()
                 computed, prepared = self._unchecked(call, inputs)
                 self._known[key] = Transferred(computed or unknown, prepared)
             return self._known[key]

@@ -37,7 +37,7 @@ def choosing(then, otherwise, condition="c", output="y"):
 
 
 def same(model, given, *, reference=True):
-    """The values, which both others give; onnx.reference knows neither loops of no iteration nor functions in functions."""
+    """The values, which the others give; onnx.reference knows no loop without iterations, no function in a function."""
     source = model.SerializeToString()
     onnx.checker.check_model(source)
     found = sonnx.run(source, given, unchecked=True)
