@@ -201,13 +201,13 @@ def _audit(
 
 def _command(request: PackRequest, report: Report, record: fix_record.Record | None) -> list[str]:
     """The command that builds the pack, with base names."""
-    said = ["sonnx", "audit", request.name, "--edition", report.edition]
-    said += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
-    said += ["--tailoring", report.tailoring.file] if report.tailoring else []
-    said += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
-    said += ["--rewrites", record.file] if record else []
-    said += ["--strict-versions"] if report.strict_versions else []
-    return said + (["--accept-assumptions"] if request.accept_assumptions else [])
+    command = ["sonnx", "audit", request.name, "--edition", report.edition]
+    command += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
+    command += ["--tailoring", report.tailoring.file] if report.tailoring else []
+    command += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
+    command += ["--rewrites", record.file] if record else []
+    command += ["--strict-versions"] if report.strict_versions else []
+    return command + (["--accept-assumptions"] if request.accept_assumptions else [])
 
 
 def _known(report: Report, used: Iterable[str]) -> list[Rule]:

@@ -56,22 +56,23 @@ def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, 
     certificates: list[dict[str, Any]] = []
     files: dict[str, str] = {}
     for theorem in found:
-        asked = list(questions(theorem, "z3", theorem.obligations))
-        names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(asked) + 1)]
-        files |= dict(_texts(names, asked))
-        said = certificate(theorem, asked, known)
-        said["obligations"] = [
-            {"name": each.name, "smt2_sha256": each.hash, "file": name} for each, name in zip(asked, names, strict=True)
+        queries = list(questions(theorem, "z3", theorem.obligations))
+        names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(queries) + 1)]
+        files |= dict(_texts(names, queries))
+        entry = certificate(theorem, queries, known)
+        entry["obligations"] = [
+            {"name": each.name, "smt2_sha256": each.hash, "file": name}
+            for each, name in zip(queries, names, strict=True)
         ]
         stated = {name: getattr(theorem, name) for name in STATED}
-        certificates.append({**stated, "source_sha256": driver.source_hash(theorem), **said})
+        certificates.append({**stated, "source_sha256": driver.source_hash(theorem), **entry})
     return certificates, files
 
 
-def certificate(theorem: Theorem, asked: Sequence[Question], known: Mapping[str, record.Entry]) -> dict[str, Any]:
+def certificate(theorem: Theorem, queries: Sequence[Question], known: Mapping[str, record.Entry]) -> dict[str, Any]:
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
-    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in asked):
+    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in queries):
         return {"status": NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
     status = entry["status"]
     return {
@@ -82,8 +83,8 @@ def certificate(theorem: Theorem, asked: Sequence[Question], known: Mapping[str,
     }
 
 
-def _texts(names: Iterable[str], asked: Iterable[Question]) -> Iterator[tuple[str, str]]:
-    for name, question in zip(names, asked, strict=True):
+def _texts(names: Iterable[str], queries: Iterable[Question]) -> Iterator[tuple[str, str]]:
+    for name, question in zip(names, queries, strict=True):
         yield name, question.text
         if question.hypotheses:
             yield name.replace(".smt2", ".hypotheses.smt2"), question.hypotheses

@@ -213,9 +213,9 @@ def _number(value: float) -> float | str:
 MAX_OPEN_SENTENCES = 12
 """Longer lists of broken bounds are folded on a screen."""
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 960, 260, 60, 40, 14
-SHORT = ("value", "#count", "#identical", "#ulp", "#mean", "#absolute", "other")
+PAGE_HEADS = ("value", "#count", "#identical", "#ulp", "#mean", "#absolute", "other")
 """Short heads of the table, so that names of values have room on paper."""
-KEY = (
+LEGEND = (
     "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
     "other: elements that differ in being NaN or infinite, or in the sign of a zero"
 )
@@ -252,7 +252,7 @@ def _parts(found: Comparison, broken: Sequence[str]) -> Iterator[Markup]:
         yield element("h3", "Largest distance of each node, in ulp")
         yield element("p", _key("equal"), " on equal inputs ", _key("accumulated"), " accumulated ", class_="soft")
         yield _plot(found.rows)
-    yield element("p", KEY, class_="soft")
+    yield element("p", LEGEND, class_="soft")
     for way in dict.fromkeys(row.way for row in found.rows):
         yield element("h3", {"output": "Outputs of the whole model"}.get(way, f"Nodes, {way}"))
         yield _html_table([row for row in found.rows if row.way == way])
@@ -267,7 +267,7 @@ def _key(name: str) -> Markup:
 
 
 def _html_table(rows: Sequence[Row]) -> Markup:
-    return table(SHORT, (_cells(row) for row in rows), class_="said")
+    return table(PAGE_HEADS, (_cells(row) for row in rows), class_="said")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -297,8 +297,10 @@ def _plot(rows: Sequence[Row]) -> Markup:
     for way, class_ in DRAWN.items():
         for index, row in enumerate(listed[way]):
             if row.distance is not None:
-                said = element("title", f"{label(row)}: {row.distance.ulp or 0} ulp, {way}")
-                parts.append(f'<circle cx="{x(index)}" cy="{y(_height(row))}" r="3.2" class="{class_}">{said}</circle>')
+                title = element("title", f"{label(row)}: {row.distance.ulp or 0} ulp, {way}")
+                parts.append(
+                    f'<circle cx="{x(index)}" cy="{y(_height(row))}" r="3.2" class="{class_}">{title}</circle>'
+                )
     parts.append(
         f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 8}" text-anchor="middle">nodes, in their order</text></svg>'
     )
@@ -361,7 +363,7 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
-    said = [*map(printable, broken)] or list(_case_texts(row))
+    messages = [*map(printable, broken)] or list(_case_texts(row))
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:
@@ -372,7 +374,7 @@ def _case(row: Row, broken: Sequence[str]) -> CaseResult:
         verdict, standing_ = "identical", Standing.GOOD
     where = row.where or Where(row.value, "value", row.value)
     return CaseResult(
-        WAYS[row.way][0], label(row), verdict, standing_, "; ".join(said), tuple(_case_details(row)), where
+        WAYS[row.way][0], label(row), verdict, standing_, "; ".join(messages), tuple(_case_details(row)), where
     )
 
 

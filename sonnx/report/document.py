@@ -63,14 +63,14 @@ class CaseResult:
         return place(self.where) if self.where else self.name
 
     @property
-    def told(self) -> str:
+    def message_with_details(self) -> str:
         """Message and details in one line."""
-        return "; ".join([self.message, *(f"{term}: {said}" for term, said in self.details)])
+        return "; ".join([self.message, *(f"{term}: {text}" for term, text in self.details)])
 
     @property
     def sentence(self) -> str:
         """Place, message and details in one line."""
-        return f"{self.at}: {self.told}"
+        return f"{self.at}: {self.message_with_details}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def render_document(found: Document) -> str:
     """A document: first the headline, then a command for each criterion and verdict that does not pass."""
     files = list(dict.fromkeys(section.file for section in found.sections))
     title = f"sonnx {found.command}: {found.standing}"
-    head = [found.headline, found.numbers, *(f"{term}: {said}" for term, said in found.facts)]
+    head = [found.headline, found.numbers, *(f"{term}: {text}" for term, text in found.facts)]
     lines = [_command("notice", files[0] if len(files) == 1 else "", title, [*head, *found.notes])]
     for section, cases in found.findings:
         first = cases[0]

@@ -1,7 +1,7 @@
-"""The graph of a model as SVG inside the page: nodes that fail or are open are marked and lead to their findings.
+"""The graph of a model as SVG in the page: nodes with findings are marked and linked to them.
 
 The layers come from a layout library, which is an extra; without it the page says so.  A long graph is cut into pieces
-of so many layers that each fits on a printed page; the pieces stand side by side.
+that each fit on a printed page; the pieces stand side by side.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from sonnx.report.html_elements import Markup, colour, element, folding, join, p
 
 LIBRARY = "fast_sugiyama"
 WIDTH, HEIGHT, LAYER, SPACE = 132, 30, 46, 24
-LAYERS = 18
-"""Layers in one piece, which is then a little lower than a printed page."""
-SHOWN = 20
-"""Characters of a name in a box."""
-OPENED = 60
-"""A drawing of at most so many boxes is shown opened."""
-PRINTED = 500
-"""A drawing of at most so many boxes is printed."""
+LAYERS_PER_PIECE = 18
+"""A piece of so many layers is a little lower than a printed page."""
+MAX_NAME_CHARACTERS = 20
+"""Longer names are shortened in a box."""
+MAX_OPEN_BOXES = 60
+"""Drawings with more boxes are folded on a screen."""
+MAX_PRINTED_BOXES = 500
+"""Drawings with more boxes are not printed."""
 Points = Mapping[int, tuple[float, int]]
 """The middle of each box or bend, and its layer."""
 
 
 class Marks(NamedTuple):
-    """What is said of a place: the class of the worst answer, and the anchor of its findings."""
+    """The marks of a place: the class of its worst finding, and the anchor of its findings."""
 
     kind: Mapping[str, str]
     anchor: Mapping[str, str]
@@ -50,13 +50,13 @@ def drawing(report: Report, prefix: str) -> Iterator[Markup]:
     marks = _marks(report, prefix)
     failing = [box for box in graph.boxes if _kind(box, marks) == "fail"]
     open_ = [box for box in graph.boxes if _kind(box, marks) == "open"]
-    said = f"{len(graph.boxes)} boxes, {len(failing)} with a failure, {len(open_)} with an open answer"
+    summary = f"{len(graph.boxes)} boxes, {len(failing)} with a failure, {len(open_)} with an open result"
     pieces = list(_pieces(graph, marks))
     inside = (element("div", each, id=f"{prefix}-{n}") for n, each in enumerate(pieces, 1))
     legend = element("p", *_legend(graph, pieces, prefix), class_="soft")
-    many = len(graph.boxes) > PRINTED
+    many = len(graph.boxes) > MAX_PRINTED_BOXES
     drawn = element("div", *inside, class_="drawing")
-    yield folding(said, legend, drawn, class_="again" if many else "", start=len(graph.boxes) <= OPENED)
+    yield folding(summary, legend, drawn, class_="again" if many else "", start=len(graph.boxes) <= MAX_OPEN_BOXES)
 
 
 def _legend(graph: Outline, pieces: Sequence[Markup], prefix: str) -> Iterator[Markup]:
@@ -81,7 +81,7 @@ def anchors(report: Report, prefix: str) -> dict[str, str]:
 
 
 def _marks(report: Report, prefix: str) -> Marks:
-    """Everything said at a node, in it, or about a value it makes, under the place of the node."""
+    """All findings at a node, in it, or about a value it computes, under the place of the node."""
     worst: dict[str, str] = {}
     first: dict[str, str] = {}
     known = anchors(report, prefix)
@@ -123,8 +123,8 @@ def _layered(positions: Sequence[tuple[int, tuple[float, float]]]) -> Points:
 def _cut(graph: Outline, marks: Marks, points: Points, edges: Sequence[tuple[int, int]]) -> Iterator[Markup]:
     """One piece for each so many layers; an edge that is cut is drawn to the border of both."""
     last = max(layer for _, layer in points.values())
-    for top in range(0, last + 1, LAYERS):
-        inside = {number: at for number, at in points.items() if top <= at[1] < top + LAYERS}
+    for top in range(0, last + 1, LAYERS_PER_PIECE):
+        inside = {number: at for number, at in points.items() if top <= at[1] < top + LAYERS_PER_PIECE}
         lines = [(points[start], points[end]) for start, end in edges if start in inside or end in inside]
         yield _svg(graph, marks, inside, lines, top)
 
@@ -133,7 +133,7 @@ def _svg(
     graph: Outline, marks: Marks, points: Points, lines: Sequence[tuple[tuple[float, int], tuple[float, int]]], top: int
 ) -> Markup:
     all_x = [x for x, _ in points.values()]
-    bends = [x for line in lines for x, layer in line if top <= layer < top + LAYERS]
+    bends = [x for line in lines for x, layer in line if top <= layer < top + LAYERS_PER_PIECE]
     left, right = min((*all_x, *bends)) - WIDTH / 2 - 2, max((*all_x, *bends)) + WIDTH / 2 + 2
     layers = max(layer for _, layer in points.values()) - top + 1
     width, height = right - left, layers * LAYER + 8
@@ -151,7 +151,7 @@ def _svg(
 def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: int, height: float) -> Markup:
     (x0, from_), (x1, to) = line
     y0, y1 = ((layer - top) * LAYER + HEIGHT / 2 + 4 for layer in (from_, to))
-    if to >= top + LAYERS:  # the rest stands in the next piece
+    if to >= top + LAYERS_PER_PIECE:  # the rest stands in the next piece
         x1, y1 = x0, height
     elif from_ < top:
         x0, y0 = x1, 0
@@ -174,12 +174,12 @@ def _box(box: Box, marks: Marks, x: float, y: float) -> Markup:
     round_ = HEIGHT // 2 if shape == " end" else 4
     at = f'x="{x - WIDTH / 2:.0f}" y="{y - HEIGHT / 2:.0f}"'
     corner = Markup(f'<rect {at} width="{WIDTH}" height="{HEIGHT}" rx="{round_}"/>')
-    told = element("title", f"{box.place} {box.operator} {box.name}")
-    group = element("g", told, corner, *lines, class_=f"box{shape} {kind}".strip())
+    title = element("title", f"{box.place} {box.operator} {box.name}")
+    group = element("g", title, corner, *lines, class_=f"box{shape} {kind}".strip())
     place = next((each for each in (box.place, *box.inner) if marks.kind.get(each) == kind), "")
     return element("a", group, href=f"#{marks.anchor[place]}") if place and kind else group
 
 
 def _short(text: str) -> str:
-    shown = escape(text)
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN // 2]}\u2026{shown[-SHOWN // 2 + 1 :]}"
+    shown, half = escape(text), MAX_NAME_CHARACTERS // 2
+    return shown if len(shown) <= MAX_NAME_CHARACTERS else f"{shown[:half]}\u2026{shown[-half + 1 :]}"

@@ -99,10 +99,10 @@ def _parts(report: Report, anchor: str) -> Iterator[Markup]:
     if nodes:
         yield element("h3", "Findings by node")
         few = len(nodes) <= MAX_OPEN_PLACES
-        said_again = (
+        repeated = (
             f"The same findings at their {len(nodes)} places, with the folded ones" if len(nodes) > 1 else "One place"
         )
-        yield folding(said_again, join(nodes), class_="" if few else "again", start=few)
+        yield folding(repeated, join(nodes), class_="" if few else "again", start=few)
     yield _part("Assumptions", list(_assumptions(report)), "None: the verdict does not depend on values at run time.")
     yield from _deviations(report)
     notes = [element("ul", *(element("li", note) for note in report.notes))] if report.notes else []
@@ -205,8 +205,8 @@ def _deviations(report: Report) -> Iterator[Markup]:
         for each in report.deviations.records
     ]  # fmt: skip
     heads = ("record", "rule", "#justifies", "reason", "risk", "approver", "until")
-    told = element("p", f"Checked on {report.deviations.date}. A justified failure is still a failure.")
-    yield join((element("h3", "Deviations"), told, table(heads, rows)))
+    note = element("p", f"Checked on {report.deviations.date}. A justified failure is still a failure.")
+    yield join((element("h3", "Deviations"), note, table(heads, rows)))
 
 
 def _rules(report: Report) -> Markup:
@@ -254,11 +254,11 @@ def _rule(findings: Sequence[Finding], report: Report) -> Markup:
     first, rule = findings[0], report.rules[findings[0].rule]
     statement = element("div", rule.statement, class_="soft")
     summary = join((badge(first.verdict), element("b", first.rule), plural(len(findings), "place"), statement), " ")
-    told = terms(_told(findings, report))
-    return folding(summary, told, *_messages(findings), class_="rule", start=len(findings) <= MAX_OPEN_PLACES)
+    details = terms(_rule_details(findings, report))
+    return folding(summary, details, *_messages(findings), class_="rule", start=len(findings) <= MAX_OPEN_PLACES)
 
 
-def _told(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, str]]:
+def _rule_details(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, str]]:
     first, rule = findings[0], report.rules[findings[0].rule]
     if first.verdict is Verdict.FAIL:
         breaks = sum(each.breaks_onnx for each in findings)
@@ -350,7 +350,7 @@ def _document_parts(found: Document) -> Iterator[Markup]:
         yield element("ul", *(element("li", plain(note)) for note in found.notes))
     if found.facts:
         yield element("h3", "Identity")
-        yield terms([(term, code(plain(said))) for term, said in found.facts])
+        yield terms([(term, code(plain(text))) for term, text in found.facts])
     yield element("p", f"Exit code of the run: {found.code}. {DOCUMENT_LIMITS}", class_="soft")
 
 
@@ -375,10 +375,10 @@ def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Markup:
     statement = element("div", declared.statement, class_="soft")
     summary = join((_case_badge(first), element("b", first.criterion), plural(len(cases), "place"), statement), " ")
     remedy = (("because", declared.because), ("remedy", declared.remedy)) if first.standing is Standing.BAD else ()
-    told = terms((*remedy, ("source", declared.source)))
+    details = terms((*remedy, ("source", declared.source)))
     rows = ((_case_place(case), join((code(plain(case.message)), _case_details(case)), "")) for case in cases)
     listed = table(("place", "what was found"), rows, class_="said")
-    return folding(summary, told, listed, class_="rule", start=len(cases) <= MAX_OPEN_PLACES)
+    return folding(summary, details, listed, class_="rule", start=len(cases) <= MAX_OPEN_PLACES)
 
 
 def _case_badge(case: CaseResult) -> Markup:
@@ -390,28 +390,28 @@ def _case_place(case: CaseResult) -> Markup:
 
 
 def _case_details(case: CaseResult) -> Markup:
-    return terms([(term, code(plain(said))) for term, said in case.details])
+    return terms([(term, code(plain(text))) for term, text in case.details])
 
 
 def _document_section(section: Section, start: bool) -> Markup:
     numbers = Counter(case.verdict for case in section.cases)
-    said = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items())
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items())
     summary = join(
         (
             element("b", plain(section.name)),
-            element("span", said, class_=_standing_colour(worst_standing(section.cases))),
+            element("span", counts, class_=_standing_colour(worst_standing(section.cases))),
         ),
         " ",
     )
     rows = ((code(plain(case.name)), _case_badge(case), _case_text(case)) for case in section.cases)
     listed = table(("case", "result", "message"), rows, class_="cases")
-    told = element("p", plain(section.note), class_="soft") if section.note else Markup("")
-    return folding(summary, told, listed, start=start)
+    note = element("p", plain(section.note), class_="soft") if section.note else Markup("")
+    return folding(summary, note, listed, start=start)
 
 
 def _case_text(case: CaseResult) -> Markup:
     """The message; of a passing case the details too, because the others are listed above with theirs."""
     if case.standing is not Standing.GOOD or not case.details:
         return plain(case.message)
-    more = "; ".join(f"{term}: {said}" for term, said in case.details)
+    more = "; ".join(f"{term}: {text}" for term, text in case.details)
     return join((plain(case.message), element("div", plain(more), class_="soft")), "")

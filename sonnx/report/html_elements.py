@@ -38,8 +38,8 @@ def join(parts: Iterable[str], between: str = "\n") -> Markup:
 
 def element(name: str, *parts: str, **attributes: str) -> Markup:
     """An element; `class_` is the attribute class, and attributes with an empty value are omitted."""
-    said = "".join(f' {key.rstrip("_")}="{safe(value)}"' for key, value in attributes.items() if value)
-    return Markup(f"<{name}{said}>{join(parts, '')}</{name}>")
+    written = "".join(f' {key.rstrip("_")}="{safe(value)}"' for key, value in attributes.items() if value)
+    return Markup(f"<{name}{written}>{join(parts, '')}</{name}>")
 
 
 def code(text: str) -> Markup:

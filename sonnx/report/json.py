@@ -85,7 +85,7 @@ def _tailoring(report: Report) -> dict[str, Any] | None:
 
 
 def _deviations(report: Report) -> dict[str, Any] | None:
-    """The file and the day, and every record that was asked about the model."""
+    """The file, the date, and every record about the model."""
     applied = report.deviations
     return (
         None

@@ -36,7 +36,7 @@ def render(
 ) -> str:
     """All reports of one run as one document, ending in a line feed."""
     suites = [
-        (escape(report.name), _properties(_said(report)), list(_cases(report, accept_assumptions)))
+        (escape(report.name), _properties(_report_properties(report)), list(_cases(report, accept_assumptions)))
         for report in reports
     ]
     suites += [(escape(name), "", [_unreadable(escape(name), reason)]) for name, reason in unreadable.items()]
@@ -45,11 +45,11 @@ def render(
 
 def render_document(found: Document) -> str:
     """A result: a suite for each section, in it a case for each name."""
-    said = {"headline": found.headline, **dict(found.facts), "notes": "; ".join(found.notes)}
+    properties = {"headline": found.headline, **dict(found.facts), "notes": "; ".join(found.notes)}
     return _document(
         f"sonnx {found.command}",
         [
-            (section.name, _properties({**said, "note": section.note}), list(_of_part(section)))
+            (section.name, _properties({**properties, "note": section.note}), list(_of_part(section)))
             for section in found.sections
         ],
     )
@@ -87,20 +87,22 @@ def _numbers(cases: Iterable[XmlCase]) -> str:
     )
 
 
-def _said(report: Report) -> dict[str, str]:
-    said: dict[str, str] = {
+def _report_properties(report: Report) -> dict[str, str]:
+    properties: dict[str, str] = {
         "edition": report.edition,
         "verdict": report.verdict,
         "headline": headline(report),
         "partial": report.partial,
     }
-    said |= dict(project_files(report))
-    said |= {f"bound {symbol}": str(number) for symbol, number in report.bound}
-    return {escape(name): escape(value) for name, value in said.items()}
+    properties |= dict(project_files(report))
+    properties |= {f"bound {symbol}": str(number) for symbol, number in report.bound}
+    return {escape(name): escape(value) for name, value in properties.items()}
 
 
-def _properties(said: Mapping[str, str]) -> str:
-    lines = (f'<property name="{entities(name)}" value="{entities(value)}"/>' for name, value in said.items() if value)
+def _properties(properties: Mapping[str, str]) -> str:
+    lines = (
+        f'<property name="{entities(name)}" value="{entities(value)}"/>' for name, value in properties.items() if value
+    )
     return "\n".join(["<properties>", *lines, "</properties>"])
 
 

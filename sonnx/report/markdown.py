@@ -51,7 +51,7 @@ def render_document(found: Document) -> str:
         f"{code_span(found.subject)}: **{found.standing}**",
     ]
     lines += ["", code_span(found.headline), "", f"* Results: {escaped(found.numbers)}"]
-    lines += [f"* {escaped(term[:1].upper() + term[1:])}: {code_span(said)}" for term, said in found.facts]
+    lines += [f"* {escaped(term[:1].upper() + term[1:])}: {code_span(text)}" for term, text in found.facts]
     lines += [f"* Note: {code_span(note)}" for note in found.notes]
     for section, cases in found.findings:
         lines += ["", *_cases(found, section, cases)]
@@ -64,8 +64,8 @@ def _part(section: Section) -> Iterator[str]:
     yield from (f"## {code_span(section.name)}", "", *([escaped(section.note), ""] if section.note else []))
     yield from ("| case | result | message |", "|---|---|---|")
     for case in section.cases:
-        said = case.told if case.standing is Standing.GOOD else case.message
-        yield f"| {_cell(case.name)} | {escaped(case.verdict)} | {escaped(said)} |"
+        text = case.message_with_details if case.standing is Standing.GOOD else case.message
+        yield f"| {_cell(case.name)} | {escaped(case.verdict)} | {escaped(text)} |"
 
 
 def _cases(found: Document, section: Section, cases: Sequence[CaseResult]) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _cases(found: Document, section: Section, cases: Sequence[CaseResult]) -> It
         yield f"* Remedy: {escaped(declared.remedy)}"
     for case in cases[:MAX_PLACES]:
         yield f"* {code_span(case.at)}: {code_span(case.message)}"
-        yield from (f"  * {escaped(term)}: {code_span(said)}" for term, said in case.details)
+        yield from (f"  * {escaped(term)}: {code_span(text)}" for term, text in case.details)
     if len(cases) > MAX_PLACES:
         yield f"* and {len(cases) - MAX_PLACES} more places, which the JSON report lists"
 
@@ -154,5 +154,5 @@ def _rule(findings: Sequence[Finding], report: Report) -> Iterator[str]:
 
 
 def _operands(finding: Finding) -> str:
-    said = ", ".join(f"{code_span(letter)} is {code_span(escape(name))}" for letter, name in finding.operands)
-    return f"; {said}" if said else ""
+    text = ", ".join(f"{code_span(letter)} is {code_span(escape(name))}" for letter, name in finding.operands)
+    return f"; {text}" if text else ""

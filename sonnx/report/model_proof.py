@@ -20,7 +20,7 @@ from sonnx.report.rules import rules_of
 FORMAT = 1
 TOO_LONG = "for some values only; the condition is too long to print"
 
-WHOLE = Where("model", "model")
+WHOLE_MODEL = Where("model", "model")
 EVERY_NODE = "every-node-asked"
 """The criterion that each node of the model has rules and was checked; not a rule of the profile."""
 
@@ -73,14 +73,14 @@ def headline(proof: ModelProof) -> str:
     """The verdict with its numbers, in one line."""
     what = f"{proof.proved} of {proof.conditions} conditions of {plural(proof.nodes_judged, 'node')}"
     symbols = f"for all values of {', '.join(proof.symbols)}" if proof.symbols else "without symbolic dimensions"
-    asked = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'question')} to the solver"
-    return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {asked})"
+    calls = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'query', 'queries')} to the solver"
+    return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {calls})"
 
 
 def _refuted_model(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
     yield f"{proof.name}: {_where(refuted.where, refuted.nodes)}"
     yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
-    yield from (f"        {term:<8}  {said}" for term, said in told(proof, refuted))
+    yield from (f"        {term:<8}  {text}" for term, text in details(proof, refuted))
 
 
 def binding(refuted: Refuted) -> str:
@@ -89,7 +89,7 @@ def binding(refuted: Refuted) -> str:
     return "whatever the symbols are" if refuted.always else f"for {numbers}"
 
 
-def told(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
+def details(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
     """What the rule requires, where it holds, and the command that shows the failure, as terms with their texts."""
     yield "requires", refuted.requires
     if not refuted.always:
@@ -203,7 +203,7 @@ def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:
         return CaseResult(
             refuted.rule, refuted.rule, "refuted", Standing.BAD,
             printable(f"{binding(refuted)}: {refuted.actual}"),
-            (*((term, printable(said)) for term, said in told(proof, refuted)), *_more(refuted.nodes)),
+            (*((term, printable(text)) for term, text in details(proof, refuted)), *_more(refuted.nodes)),
             refuted.where,
         )  # fmt: skip
 
@@ -226,8 +226,8 @@ def _count_cases(proof: ModelProof) -> Iterator[CaseResult]:
     """The numbers of nodes where a rule holds, and where it is undecided only because of other results."""
     for tally in proof.rules:
         if tally.waiting:
-            said = f"{plural(tally.waiting, 'node')} not decided, only because of other answers"
-            yield CaseResult(tally.rule, tally.rule, "undecided", Standing.OPEN, said, (), WHOLE, folded=True)
+            text = f"{plural(tally.waiting, 'node')} not decided, only because of other results"
+            yield CaseResult(tally.rule, tally.rule, "undecided", Standing.OPEN, text, (), WHOLE_MODEL, folded=True)
         if tally.proved:
             yield CaseResult(tally.rule, tally.rule, "proved", Standing.GOOD, f"at {plural(tally.proved, 'node')}")
 
@@ -235,12 +235,12 @@ def _count_cases(proof: ModelProof) -> Iterator[CaseResult]:
 def _folded(proof: ModelProof) -> Iterator[str]:
     waiting = [tally.waiting for tally in proof.rules if tally.waiting]
     if waiting:
-        answers = plural(sum(waiting), "answer is", "answers are")
-        yield f"{answers} open only because of others, to {plural(len(waiting), 'rule')}"
+        results = plural(sum(waiting), "result is", "results are")
+        yield f"{results} open only because of others, for {plural(len(waiting), 'rule')}"
 
 
 def _every_node_case(proof: ModelProof) -> CaseResult:
-    said = f"{proof.nodes_judged} of {plural(proof.nodes, 'node')} asked"
+    text = f"{proof.nodes_judged} of {plural(proof.nodes, 'node')} checked"
     if proof.nodes_judged < proof.nodes:
-        return CaseResult(EVERY_NODE, EVERY_NODE, "undecided", Standing.OPEN, said, (), WHOLE)
-    return CaseResult(EVERY_NODE, EVERY_NODE, "proved", Standing.GOOD, said)
+        return CaseResult(EVERY_NODE, EVERY_NODE, "undecided", Standing.OPEN, text, (), WHOLE_MODEL)
+    return CaseResult(EVERY_NODE, EVERY_NODE, "proved", Standing.GOOD, text)

@@ -87,7 +87,7 @@ def render_document(found: Document) -> str:
 def _case(section: Section, case: CaseResult, index: int, seen: Counter[str]) -> dict[str, Any]:
     kind, level = STANDINGS[case.standing]
     where = case.where or Where(case.name, "model")
-    details = [f"{term}: {said}" for term, said in case.details]
+    details = [f"{term}: {text}" for term, text in case.details]
     print_of = fingerprint(case.criterion, case.verdict, where)
     seen[print_of] += 1
     return {
@@ -130,9 +130,9 @@ def _invocation(unreadable: Mapping[str, str], code: int) -> dict[str, Any]:
 
 def _whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
     """The parts of the JSON report about the whole model."""
-    said = json_report.whole(report, accept_assumptions)
-    said["model"] = escape(report.name)
-    return {key: value for key, value in said.items() if key not in ("findings", "counts", "rules")}
+    data = json_report.whole(report, accept_assumptions)
+    data["model"] = escape(report.name)
+    return {key: value for key, value in data.items() if key not in ("findings", "counts", "rules")}
 
 
 # ------------------------------------------------------------------ results
@@ -225,12 +225,12 @@ def log(
 
 
 def _descriptor(name: str, declared: Criterion) -> dict[str, Any]:
-    told = (("Because", declared.because), ("Remedy", declared.remedy), ("Source", declared.source))
+    details = (("Because", declared.because), ("Remedy", declared.remedy), ("Source", declared.source))
     return {
         "id": name,
         "shortDescription": message(declared.statement),
         "fullDescription": message(f"{declared.statement} {declared.because}".rstrip()),
-        "help": message("\n".join(f"{term}: {said}" for term, said in told if said) or declared.statement),
+        "help": message("\n".join(f"{term}: {text}" for term, text in details if text) or declared.statement),
         "defaultConfiguration": {"level": "error"},
         "properties": {"class": declared.kind, "tags": [declared.kind, *declared.tags]},
     }

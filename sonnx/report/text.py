@@ -45,7 +45,7 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report) -> Iterator[
         yield _line("because", rule.because)
         yield _line("remedy", rule.remedy)
     elif first.verdict is Verdict.DEVIATED:
-        yield from (_line(label, said) for label, said in justifications(findings, report))
+        yield from (_line(label, text) for label, text in justifications(findings, report))
     elif first.verdict is not Verdict.NOT_CHECKED:
         yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires)
     if rule.kind != "project":

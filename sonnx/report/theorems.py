@@ -180,7 +180,7 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
 
 
 def as_json(outcomes: Sequence[TheoremResult]) -> str:
-    """The certificates: what was asked, by its hashes, and what each solver answered."""
+    """The certificates: the queries by their hashes, and the answer of each solver."""
     document = {
         "format": FORMAT,
         "tool": {"name": "sonnx", "version": tool_version()},
@@ -225,13 +225,13 @@ def document_of(outcomes: Sequence[TheoremResult], code: int) -> Document:
     topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
     numbers = Counter(outcome.status for outcome in outcomes)
     wrong = sum(not outcome.expected for outcome in outcomes)
-    said = ", ".join(f"{numbers[status]} {status}" for status in STATUSES if numbers[status])
+    counts = ", ".join(f"{numbers[status]} {status}" for status in STATUSES if numbers[status])
     surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
     return Document(
         command="prove",
         title="theorems about the profile",
         subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
-        headline=f"{plural(len(outcomes), 'theorem')}: {said}; {surprises}",
+        headline=f"{plural(len(outcomes), 'theorem')}: {counts}; {surprises}",
         code=code,
         criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in outcomes},
         sections=tuple(_section(page, members) for page, members in pages.items()),

@@ -222,7 +222,7 @@ def test_every_changed_file_is_found(pack: Path, made: Path, capsys: pytest.Capt
     code, said = verified(pack, capsys)
     assert code == 1
     assert "report.json is listed in the manifest and missing" in said
-    assert "more.txt does not stand in the manifest" in said
+    assert "more.txt is not listed in the manifest" in said
 
 
 def test_a_forged_verdict_with_a_fitting_manifest_is_found(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,7 +325,7 @@ def test_a_record_of_another_file_or_of_no_theorem_is_misuse(
         (REWRITTEN, rewritten / "record.json", "'record.json' is the record of another file"),
         (rewritten / "out.onnx", tmp_path / "other.json", "names a theorem unknown to this tool"),
         (rewritten / "out.onnx", tmp_path / "absent.json", "absent.json cannot be read"),
-        (rewritten / "out.onnx", REWRITTEN, "is no JSON file"),
+        (rewritten / "out.onnx", REWRITTEN, "is not a JSON file"),
     ):
         capsys.readouterr()
         assert run(["audit", str(model), "--output", str(tmp_path / "new"), "--rewrites", str(path)]) == 2
