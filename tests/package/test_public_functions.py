@@ -1,0 +1,140 @@
+"""The public functions: a model in any form, the same results as on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import sonnx
+from sonnx.cli.main import run as command
+from tests.support.model_texts import TEXTS, model_of
+from tests.support.paths import ROOT
+
+SYMBOLIC = ROOT / "examples" / "symbolic.onnx"
+FINE = model_of(TEXTS["fine"])
+INPUTS = {"a": np.array([1, 2], np.float32)}
+
+
+@pytest.fixture
+def fine(tmp_path: Path) -> Path:
+    path = tmp_path / "fine.onnx"
+    path.write_bytes(FINE)
+    return path
+
+
+FUNCTIONS: dict[str, Callable[[Any], str]] = {
+    "check": lambda model: sonnx.check(model, name="m", hashed=True).to_json(),
+    "prove": lambda model: sonnx.prove(model, name="m").to_json(),
+    "run": lambda model: sonnx.run(model, INPUTS, name="m").to_json(),
+    "compare": lambda model: (
+        sonnx.compare(model, "reference", name="m", runs=1).to_json().replace("fine.onnx", "model")
+    ),
+    "fix": lambda model: sonnx.fix(model, name="m", samples=1).to_text(),
+    "audit": lambda model: sonnx.audit(model, name="m").files["report.json"].decode(),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_form_of_a_model_gives_the_same_result(function: str, fine: Path) -> None:
+    message = onnx.load(fine)
+    assert message.SerializeToString() == fine.read_bytes(), "so that hashes agree"
+    results = {FUNCTIONS[function](form) for form in [fine, str(fine), fine.read_bytes(), message]}
+    assert len(results) == 1
+    assert results != {""}
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    command(arguments)
+    return capsys.readouterr().out
+
+
+def test_a_check_is_that_of_the_command_line(fine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = sonnx.check(fine, name=str(fine), hashed=True)
+    assert isinstance(report, sonnx.CheckReport) and isinstance(report, sonnx.Report)
+    assert report.to_text() == printed(capsys, "check", str(fine))
+    for form in ("json", "sarif", "junit", "github", "markdown", "deviations"):
+        assert report.to_format(form) == printed(capsys, "check", str(fine), "--format", form)
+    with pytest.raises(sonnx.UsageError, match="unknown format 'xml'; there are text, json"):
+        report.to_format("xml")
+
+
+def test_a_proof_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    report = sonnx.prove(SYMBOLIC, name=str(SYMBOLIC), hashed=True)
+    assert isinstance(report, sonnx.ProofReport)
+    for form in ("text", "json", "sarif", "junit", "github", "markdown", "html"):
+        assert report.to_format(form) == printed(capsys, "prove", str(SYMBOLIC), "--format", form)
+    assert (report.to_text(), report.to_json()) == (report.to_format("text"), report.to_format("json"))
+
+
+def test_a_run_maps_outputs_to_values(fine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = sonnx.run(fine, INPUTS)
+    assert isinstance(report, sonnx.RunReport)
+    assert (list(report), len(report), report["y"].tolist()) == (["y"], 1, [1, 2])
+    assert (report.edition, report.exit_code, report.assumed) == ("2026-11", 0, False)
+    assert isinstance(report.check, sonnx.CheckReport)
+    np.save(tmp_path / "a.npy", INPUTS["a"])
+    given = f"a={tmp_path / 'a.npy'}"
+    assert report.to_text() == printed(capsys, "run", str(fine), "--input", given)
+    assert report.to_json() == printed(capsys, "run", str(fine), "--input", given, "--report", "json")
+    assert sonnx.run(fine, input_files=[given]).to_text() == report.to_text()
+
+
+def test_a_model_that_does_not_conform_carries_its_report() -> None:
+    wrong = model_of(TEXTS["fine"].replace("float[2] y", "float[3] y"))
+    for function in (sonnx.run, sonnx.compare):
+        with pytest.raises(sonnx.NotConforming) as stop:
+            function(wrong)
+        assert isinstance(stop.value.report, sonnx.CheckReport)
+        assert "Max.Y-shape" in stop.value.report.to_text()
+
+
+def test_a_comparison_is_that_of_the_command_line(fine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = sonnx.compare(fine, "reference", name=str(fine), hashed=True, max_ulp=0)
+    assert isinstance(report, sonnx.ComparisonReport)
+    assert (report.exit_code, report.broken_bounds) == (0, ())
+    arguments = ["compare", str(fine), "--runtime", "reference", "--max-ulp", "0"]
+    assert report.to_text() == printed(capsys, *arguments)
+    for form in ("json", "html", "sarif", "junit", "github", "markdown"):
+        assert report.to_format(form) == printed(capsys, *arguments, "--format", form)
+
+
+def test_a_pack_is_written_whole(fine: Path, tmp_path: Path) -> None:
+    pack = sonnx.audit(fine)
+    assert isinstance(pack, sonnx.EvidencePack)
+    pack.write(tmp_path / "pack", {"model": str(fine)})
+    names = {
+        path.relative_to(tmp_path / "pack").as_posix() for path in (tmp_path / "pack").rglob("*") if path.is_file()
+    }
+    assert names == {*pack.files, "run.json"}
+    assert command(["audit", "--verify", str(tmp_path / "pack")]) == 0
+
+
+@pytest.mark.parametrize("name", ["Max.broadcastable", "E1", "Max", "zero-against-one"])
+def test_an_explanation_is_that_of_the_command_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = sonnx.explain(name)
+    assert isinstance(found, sonnx.Explanation)
+    assert found.to_text() == printed(capsys, "explain", name)
+    assert found.rules or found.operator or found.erratum
+
+
+def test_results_are_json() -> None:
+    assert json.loads(sonnx.check(FINE).to_json())["exit"] == 0
+    assert json.loads(sonnx.prove(FINE).to_json())["verdict"] == "proved"
+
+
+def test_public_names_exist_and_load_late() -> None:
+    assert all(hasattr(sonnx, name) for name in sonnx.__all__)
+    code = "import sys, sonnx; print({'numpy', 'z3', 'onnx'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = sonnx.nothing
