@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sonnx.base.errors import ErrorCondition
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.executor.distance import Distance, Incomparable, distance
 from sonnx.executor.executor import required_inputs, run_model
 from sonnx.executor.plan import place_of
@@ -74,6 +74,8 @@ class Comparison:
     rows: tuple[Row, ...]
     skipped: tuple[str, ...] = ()
     """Runs without exact values, each with the reason."""
+    not_bounded: tuple[str, ...] = ()
+    """Runs that the tolerance does not judge, each with the reason."""
     sha256: str = ""
     """The hash of the bytes of the model, "" if it was not requested."""
 
@@ -89,7 +91,9 @@ class Comparison:
 
 
 class Tolerance(Protocol):
-    """What a runtime may compute."""
+    """What a runtime may compute; `without_bounds` are the runs it does not judge, each with the reason."""
+
+    without_bounds: list[str]
 
     def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
         """Prepare for one run: its inputs and its exact values."""
@@ -210,6 +214,7 @@ def compare_source(
     return Comparison(
         source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
         tuple(made.rows.values()), tuple(skipped),
+        tuple(tolerance.without_bounds) if tolerance is not None else (),
     )  # fmt: skip
 
 

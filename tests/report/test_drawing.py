@@ -10,15 +10,15 @@ import onnx.parser
 import pytest
 
 from sonnx.checker.graph_outline import Outline, outline
-from sonnx.checker.report import Verdict
 from sonnx.checker.request import CheckRequest, check_model
+from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.profile.cases import cases
 from sonnx.report import graph_drawing as drawn
 from sonnx.report.html import render
-from tests.report.test_report_pages import Page
+from tests.support.report_pages import Page
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 TEXT = """<ir_version: 10, opset_import: ["" : 18]>

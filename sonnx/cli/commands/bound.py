@@ -24,7 +24,8 @@ from sonnx.enclosures.hypotheses import DEFAULT, hypotheses, predefined
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import read
 from sonnx.numerics.formats import Array
-from sonnx.report import text as text_report
+from sonnx.report.check import CheckReport
+from sonnx.report.formats import render
 
 HELP = "bound the ranges of values and the errors of implementations"
 
@@ -90,8 +91,9 @@ def bound_command(options: argparse.Namespace) -> int:
             unchecked=options.unchecked, differences=differences, argmax=options.argmax,
         )  # fmt: skip
     except NotConforming as stop:
-        sys.stdout.write(text_report.one(stop.report))
-        print(f"sonnx: {escape(str(stop))}; --unchecked bounds it all the same", file=sys.stderr)
+        report = CheckReport.of(replace(stop.report, name=options.model))
+        sys.stdout.write(render("text", [report], {}, stop.exit_code))
+        print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
         return stop.exit_code
     if options.split is not None:
         if all(each.is_point for each in box.values()):

@@ -1,12 +1,11 @@
-"""`sonnx rules`: the rules and operators of an edition."""
+"""`sonnx rules`: list the rules and operators of an edition."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from sonnx.base.errors import UsageError
-from sonnx.cli.check_options import edition_help
+from sonnx.cli.arguments import edition_help
 from sonnx.profile import catalogue
 
 HELP = "list the rules of an edition"
@@ -22,9 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _rules(options: argparse.Namespace) -> int:
     from sonnx.report.rules import as_json, as_text
 
-    known = catalogue.editions()
-    edition = options.edition or known.default
-    if edition not in known.editions:
-        raise UsageError(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
+    edition = catalogue.edition_named(options.edition).name
     sys.stdout.write(as_json(edition) if options.format == "json" else as_text(edition))
     return 0
