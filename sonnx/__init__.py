@@ -10,6 +10,7 @@ from sonnx.model.reader import Unreadable
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
+    from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput",
+    "Bounds",
     "CheckReport",
     "ComparisonReport",
     "ErrorCondition",
@@ -49,6 +51,10 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load the types of results that need numpy or a solver when they are first used."""
     match name:
+        case "Bounds":
+            from sonnx.bounds import result
+
+            return result.Bounds
         case "ComparisonReport":
             from sonnx.report import comparison
 

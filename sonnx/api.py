@@ -270,7 +270,7 @@ def compare(
         every_node: also compare the values of every node, on equal inputs and accumulated.
         max_ulp: a value further away than this many ulp breaks a bound.
         no_special_mismatch: a difference in NaN, an infinity or the sign of a zero breaks a bound.
-        bound: hypotheses, as in `bound`; a value outside its bound under these breaks it.
+        bound: the hypotheses under which every value must lie within its bound, a predefined name or a file.
         name: the model file as reports name it; by default the base name.
         hashed: read the whole file once and state its SHA-256.
         progress: called before each step.
@@ -306,7 +306,7 @@ def compare(
     file = _name(found, name)
     tolerance = None
     if bound is not None:
-        from sonnx.bounds.tolerance import BoundTolerance  # most comparisons have none
+        from sonnx.bounds.tolerance import BoundTolerance
         from sonnx.enclosures.hypotheses import hypotheses
 
         tolerance = BoundTolerance(made.model, hypotheses(bound), made.folder, edition, every_node=every_node)
@@ -324,7 +324,8 @@ def compare(
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]
         reason = reasons[0] if reasons else "the model has no values"
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
-    return ComparisonReport.of(compared, broken, file)
+    without = tuple(tolerance.without_bounds) if tolerance is not None else ()
+    return ComparisonReport.of(compared, broken, file, without)
 
 
 def bound(
@@ -335,26 +336,26 @@ def bound(
     *,
     unchecked: bool = False,
 ) -> Bounds:
-    """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
+    """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
 
     Args:
         source: the model.
-        box: for each input an array (a point) or a pair of arrays (the ends of intervals).
-        hypotheses: predefined ones by name, a TOML file, or an object.
-        edition: the edition the model must conform to; the default edition if None.
-        unchecked: bound a model that does not conform, where its operators have bounds.
+        box: for each input an array (a point) or a pair of arrays (the lower and upper ends of intervals).
+        hypotheses: about implementations: a predefined name, a TOML file, or an object.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        unchecked: bound a model that does not conform to the edition.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, or hypotheses that contradict each other.
+        BadInput: the box does not fit the inputs of the model.
         NotConforming: the model does not conform; it carries the report.
-        BadInput: the box is not one of the model's inputs.
-        Stop: a node has no transfer function.
+        NotBounded: a node has no transfer function.
     """
-    from sonnx.bounds.analysis import bound as bound_source
+    from sonnx.bounds.analysis import bound as analyse
 
     try:
-        return bound_source(encoded(source), box, hypotheses, edition, unchecked=unchecked)
+        return analyse(encoded(source), box, hypotheses, edition, unchecked=unchecked)
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
 

@@ -66,12 +66,9 @@ class Analyser:
         tighten: bool = True,
         relax: bool = True,
     ) -> None:
-        known = catalogue.editions()
-        if edition is not None and edition not in known.editions:
-            raise UsageError(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
         self.model, self.hypotheses, self.folder = model, hypotheses, folder
         self.tighten, self.relax = tighten, relax
-        self.calls = Calls(model, known.editions[edition or known.default], beyond_edition=True)
+        self.calls = Calls(model, catalogue.edition_named(edition), beyond_edition=True)
         self.memory = Memory()
         self.places = self._places()
 

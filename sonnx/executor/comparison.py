@@ -74,8 +74,6 @@ class Comparison:
     rows: tuple[Row, ...]
     skipped: tuple[str, ...] = ()
     """Runs without exact values, each with the reason."""
-    not_bounded: tuple[str, ...] = ()
-    """Runs that the tolerance does not judge, each with the reason."""
     sha256: str = ""
     """The hash of the bytes of the model, "" if it was not requested."""
 
@@ -91,9 +89,7 @@ class Comparison:
 
 
 class Tolerance(Protocol):
-    """What a runtime may compute; `without_bounds` are the runs it does not judge, each with the reason."""
-
-    without_bounds: list[str]
+    """What a runtime may compute."""
 
     def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
         """Prepare for one run: its inputs and its exact values."""
@@ -214,7 +210,6 @@ def compare_source(
     return Comparison(
         source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
         tuple(made.rows.values()), tuple(skipped),
-        tuple(tolerance.without_bounds) if tolerance is not None else (),
     )  # fmt: skip
 
 

@@ -24,8 +24,7 @@ from sonnx.enclosures.hypotheses import DEFAULT, hypotheses, predefined
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import read
 from sonnx.numerics.formats import Array
-from sonnx.report.check import CheckReport
-from sonnx.report.formats import render
+from sonnx.report import text as text_report
 
 HELP = "bound the ranges of values and the errors of implementations"
 
@@ -91,8 +90,7 @@ def bound_command(options: argparse.Namespace) -> int:
             unchecked=options.unchecked, differences=differences, argmax=options.argmax,
         )  # fmt: skip
     except NotConforming as stop:
-        report = CheckReport.of(replace(stop.report, name=options.model))
-        sys.stdout.write(render("text", [report], {}, stop.exit_code))
+        sys.stdout.write(text_report.one_report(stop.report))
         print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
         return stop.exit_code
     if options.split is not None:
