@@ -354,7 +354,10 @@ def bound(
     """
     from sonnx.bounds.analysis import bound as analyse
 
-    return analyse(encoded(source), box, hypotheses, edition, unchecked=unchecked)
+    try:
+        return analyse(encoded(source), box, hypotheses, edition, unchecked=unchecked)
+    except NotConforming as stop:
+        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
 
 
 def _comparison_inputs(

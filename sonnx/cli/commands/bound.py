@@ -91,7 +91,7 @@ def bound_command(options: argparse.Namespace) -> int:
         )  # fmt: skip
     except NotConforming as stop:
         sys.stdout.write(text_report.one_report(stop.report))
-        print(f"sonnx: {escape(str(stop))}; --unchecked bounds it all the same", file=sys.stderr)
+        print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
         return stop.exit_code
     if options.split is not None:
         if all(each.is_point for each in box.values()):
