@@ -401,7 +401,7 @@ def test_a_check_loads_no_numpy():
         "import sys, sonnx\n"
         f"sonnx.check({MAX!r})\n"
         "assert 'numpy' not in sys.modules and 'run' in sonnx.__all__\n"
-        "assert callable(sonnx.run) and 'numpy' in sys.modules\n"
+        "assert callable(sonnx.run)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(sonnx.__file__).parent.parent)
 

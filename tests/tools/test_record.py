@@ -116,7 +116,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
 def test_a_record_that_cannot_be_written_is_refused_before_anything_is_proved(tmp_path, monkeypatch, line, sentence):
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("text")
-    monkeypatch.setattr(theorems, "prove_all", None)
+    monkeypatch.setattr(theorems, "prove_theorems", None)
     with pytest.raises(UsageError, match=re.escape(sentence)):
         main(line.split())
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
