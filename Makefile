@@ -1,13 +1,14 @@
-# `make demo` and `make test` do everything on a machine with Python and make.
+# `make demo` and `make test` need only Python and make.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test lint proofs theorems docs pages node-verdicts bench campaign fuzz clean
+.PHONY: demo test lint proofs theorems docs node-verdicts bench campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
+	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -16,7 +17,7 @@ $(VENV)/installed: requirements.txt pyproject.toml
 demo: $(VENV)/installed
 	@echo "== a model inside the profile"
 	$(BIN)/sonnx check examples/conforming.onnx
-	@echo "== the same model as exporters write it: what is wrong, where, why, and what to do"
+	@echo "== the same model as exporters write it: what is wrong, where, why, and how to correct it"
 	-$(BIN)/sonnx check examples/as_exported.onnx
 	@echo "== a CNN of the onnx package"
 	-$(BIN)/sonnx check $(LIGHT)/light_squeezenet.onnx
@@ -26,45 +27,42 @@ demo: $(VENV)/installed
 test: $(VENV)/installed lint
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
-# Every theorem of every operator, each question to a second solver too; minutes.
+# Prove every theorem, each query with a second solver too; minutes.
 proofs: $(VENV)/installed
 	$(BIN)/sonnx prove --solver all
 
-# The verdict on each node test of the onnx package, recorded anew; the tests compare.
+# Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed
 	$(BIN)/python -m tests.support.node_verdicts
 
-# What came out of every theorem, mutants included, and the pages that say so; a quarter of an hour on two cores.
+# The results of all theorems, mutants included, in proofs/record.json; a quarter of an hour on two cores.
 theorems: $(VENV)/installed
-	$(BIN)/sonnx prove --solver all --record proofs/record.json
-	$(BIN)/sonnx prove --pages docs/theorems
-
-# The pages of the operators and of traceability; the tests compare.
-pages: $(VENV)/installed
-	$(BIN)/sonnx pages --output docs
+	$(BIN)/python -m tools.record
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
-# The documentation as a site in build/docs; warnings are errors.
+# The documentation as a site in build/docs, with the generated pages; warnings are errors.
 docs: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	$(BIN)/python -m tools.pages build/pages
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs build/pages build/docs
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.large
 	$(BIN)/python -m benchmarks.values
 
-# The long tests, each in a process of its own; what was interrupted goes on the next time.
+# The long tests, each in its own process; an interrupted run resumes the next time.
 # After a change of the program or the tests, remove build/campaigns.jsonl.
 campaign: $(VENV)/installed
 	mkdir -p build
 	$(BIN)/python -m tests.support.campaigns --resume build/campaigns.jsonl
 
-# Changed models against check, prove, run and the rule language, guided by coverage; failures and figures in fuzz/.
+# Coverage-guided fuzzing of check, prove, run and the rule language; failures and figures in fuzz/.
 fuzz: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check "atheris>=2.3"
 	nice -n 19 $(BIN)/python -m tests.fuzz.campaign --runs 200000 --folder fuzz

@@ -19,7 +19,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from sonnx.checker.walk import judge_model
+from sonnx.checker.checker import judge_model
 from sonnx.model.reader import read
 from sonnx.profile.catalogue import editions
 

@@ -1,4 +1,4 @@
-"""Races: several actions in turns, medians, a table, a plot."""
+"""Races: several actions in turns, medians, a table."""
 
 from __future__ import annotations
 
@@ -100,31 +100,6 @@ def line(case: Case) -> str:
 
 HEAD = """| operator | type | case | µs | /numpy | target | | /onnx.reference | /onnxruntime |
 |---|---|---|---|---|---|---|---|---|"""
-
-
-def draw(measured: list[Case], path: Path) -> None:
-    """The ratios to numpy by type, with the targets."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "values"
-    import matplotlib.pyplot as plt
-
-    details = list(dict.fromkeys(f"{case.title}: {case.detail}" for case in measured))
-    elements = list(dict.fromkeys(case.element for case in measured))
-    figure, axes = plt.subplots(figsize=(9, 0.36 * len(details) + 1.2))
-    for number, element in enumerate(elements):
-        own = [case for case in measured if case.element == element]
-        rows = [details.index(f"{case.title}: {case.detail}") + 0.08 * (number - len(elements) / 2) for case in own]
-        axes.plot([case.ratio("numpy") for case in own], rows, "o", ms=4, label=element, color=f"C{number}")
-        goals = [(case.target, row) for case, row in zip(own, rows, strict=True) if case.target is not None]
-        axes.plot([x for x, _ in goals], [y for _, y in goals], "|", ms=8, color=f"C{number}")
-    axes.axvline(1, color="grey", lw=0.7)
-    axes.set(xscale="log", yticks=range(len(details)), yticklabels=details, ylim=(len(details) - 0.5, -0.5))
-    axes.set_xlabel("time / time of numpy (dots), targets (bars); left of the line is faster than numpy")
-    axes.legend(fontsize=7, loc="lower right")
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
 
 
 def write(document: Path, text: str, script: str = "values.py") -> None:

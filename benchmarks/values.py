@@ -4,7 +4,7 @@ python -m benchmarks.values [--rounds 15] [--only float16] [--write]
 
 A ratio is the median time of this project's kernel over the median of the peer's; below 1 is faster.  The kernel and
 numpy write into an array that is there already, as the executor's buffers are; the runtimes allocate their outputs.
-`--write` puts the tables into docs/values.md and draws docs/values.svg (needs matplotlib).
+`--write` puts the tables into docs/values.md; `make docs` draws them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from benchmarks.racing import HEAD, Action, Case, draw, line, measure, write
+from benchmarks.racing import HEAD, Action, Case, line, measure, write
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.executor import execute
 from sonnx.executor.plan import build_plan
@@ -191,10 +191,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="", help="one element type")
-    parser.add_argument("--write", action="store_true", help="renew docs/values.md and docs/values.svg")
+    parser.add_argument("--write", action="store_true", help="renew docs/values.md")
     options = parser.parse_args()
-    if options.write and importlib.util.find_spec("matplotlib") is None:
-        parser.error("--write draws with matplotlib: pip install 'sonnx[plot]'")
     warnings.simplefilter("ignore")
     measured = []
     print(HEAD)
@@ -210,7 +208,6 @@ def main() -> None:
     print(said)
     if options.write:
         write(DOCUMENT, "\n".join(["", said, "", HEAD, *map(line, measured), "", ""]))
-        draw(measured, DOCUMENT.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

@@ -2,39 +2,73 @@
 
 from typing import TYPE_CHECKING
 
-from sonnx.api import check
+from sonnx.api import audit, check, compare, explain, fix, prove, run
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report, Verdict
 from sonnx.model.reader import Unreadable
+from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
-    from sonnx.executor.comparison import compare
-    from sonnx.executor.executor import run
+    from sonnx.evidence.pack import EvidencePack
+    from sonnx.report.comparison import ComparisonReport
+    from sonnx.report.explain import Explanation
+    from sonnx.report.model_proof import ProofReport
+    from sonnx.report.run import RunReport
+    from sonnx.rewriter.fix import FixResult
 
 __all__ = [
     "BadInput",
+    "CheckReport",
+    "ComparisonReport",
     "ErrorCondition",
+    "EvidencePack",
+    "Explanation",
     "Finding",
+    "FixResult",
     "NotConforming",
     "NotExecutable",
+    "ProofReport",
     "Report",
+    "RunReport",
     "Stop",
     "Unreadable",
     "UsageError",
     "Verdict",
+    "audit",
     "check",
     "compare",
+    "explain",
+    "fix",
+    "prove",
     "run",
 ]
 
 
-_LATER = {"run": "sonnx.executor.executor", "compare": "sonnx.executor.comparison"}
-
-
 def __getattr__(name: str) -> object:
-    """Load what needs numpy, which a check does not, when it is first used."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    """Load the types of results that need numpy or a solver when they are first used."""
+    match name:
+        case "ComparisonReport":
+            from sonnx.report import comparison
 
-    return getattr(import_module(_LATER[name]), name)
+            return comparison.ComparisonReport
+        case "EvidencePack":
+            from sonnx.evidence import pack
+
+            return pack.EvidencePack
+        case "Explanation":
+            from sonnx.report import explain
+
+            return explain.Explanation
+        case "FixResult":
+            from sonnx.rewriter import fix
+
+            return fix.FixResult
+        case "ProofReport":
+            from sonnx.report import model_proof
+
+            return model_proof.ProofReport
+        case "RunReport":
+            from sonnx.report import run
+
+            return run.RunReport
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

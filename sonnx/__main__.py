@@ -1,4 +1,4 @@
-"""`python -m sonnx`, and the one place that catches everything."""
+"""The entry point, and the only place that catches every exception."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line; the exit code. A failure of the tool itself is one sentence and exit code 4."""
+    """Run the command line and return the exit code; a failure of the tool itself is one sentence and code 4."""
     try:
-        gc.disable()  # nothing is garbage while modules load, and looking for it takes a tenth of a short run
+        gc.disable()  # loading modules makes no garbage, and looking for it takes a tenth of a short run
         from sonnx.cli.main import run
 
         gc.enable()
         code = run(sys.argv[1:])
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

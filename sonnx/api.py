@@ -1,23 +1,62 @@
-"""What other programs call: pure functions, no printing, no state."""
+"""The public functions: a model in, a typed result out; no printing, no state.
+
+A model is a path, the bytes of a file, or an `onnx.ModelProto`.  Results have `to_text()` and `to_json()`.
+Numpy, solvers and the onnx package are loaded by the functions that need them; `check` needs none of them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import Report
+from sonnx.checker.report import NotConforming, Verdict
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.model.limits import DEFAULT, Allowed
+from sonnx.report.check import CheckReport
 
-NEEDS_DATE = "deviations are judged on a date: give one"
-WHOLE = "a model with deviations is judged as a whole: leave out the choice of rules"
+if TYPE_CHECKING:
+    from sonnx.checker.tailoring import Tailoring
+    from sonnx.evidence.pack import EvidencePack
+    from sonnx.executor.runtimes import Runtime
+    from sonnx.model.ir import Model
+    from sonnx.numerics.formats import Array
+    from sonnx.report.comparison import ComparisonReport
+    from sonnx.report.explain import Explanation
+    from sonnx.report.model_proof import ProofReport
+    from sonnx.report.run import RunReport
+    from sonnx.rewriter.fix import FixResult
+
+
+class ModelMessage(Protocol):
+    """A protobuf message such as `onnx.ModelProto`, recognised by its method."""
+
+    def SerializeToString(self) -> bytes:  # noqa: N802  (protobuf's name)
+        """The encoded message."""
+
+
+Source: TypeAlias = str | os.PathLike[str] | bytes | ModelMessage
+"""A model: the path of a file, the bytes of a file, or an `onnx.ModelProto`."""
+Progress: TypeAlias = Callable[[str], None]
+"""Called with a short text while a long computation goes on."""
+
+NEEDS_DATE = "deviations hold until a date: give the date of the check"
+WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
+DEFAULT_RUNS = 4
+"""Generated inputs of a comparison."""
+
+
+def encoded(source: Source) -> str | os.PathLike[str] | bytes:
+    """The source as a path or bytes."""
+    return source if isinstance(source, str | os.PathLike | bytes) else source.SerializeToString()
 
 
 def check(
-    source: str | os.PathLike[str] | bytes,
+    source: Source,
     edition: str | None = None,
     *,
     bind: Mapping[str, int] | None = None,
@@ -30,45 +69,376 @@ def check(
     hashed: bool = False,
     limits: Allowed = DEFAULT,
     name: str | None = None,
-) -> Report:
-    """The verdict on a model under an edition of the profile (the default one if none is named).
+) -> CheckReport:
+    """Check a model against an edition of the profile.
 
     Args:
-        source: a path, or the bytes of a model file.
-        edition: a name of restrictions/editions.toml.
-        bind: numbers for symbolic dimensions; the verdict is the one for these values.
-        select: judge only rules with these slugs or tags; the report is then partial.
-        ignore: leave rules with these slugs or tags out; the report is then partial.
-        strict_versions: admit only the version of an operator that its text specifies.
+        source: the model.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        bind: numbers for symbolic dimensions; the verdict holds for these numbers.
+        select: check only rules with these slugs or tags; the report is then partial.
+        ignore: leave out rules with these slugs or tags; the report is then partial.
+        strict_versions: accept only the operator version that a text specifies.
         tailoring: a file that makes the edition stricter for one project (docs/tailoring.md).
-        deviations: a file of justified failures (docs/deviations.md), each of them of this model.
-        date: the day on which deviations must not have expired; needed with them.
-        hashed: read the whole file once, judge these bytes and state their SHA-256; always so with deviations.
-        limits: how many of everything a model may have, see `sonnx.model.limits`.
+        deviations: a file of justified failures of this model (docs/deviations.md).
+        date: the day on which deviations must not have expired; required with deviations.
+        hashed: read the whole file once, check these bytes and state their SHA-256; implied by deviations.
+        limits: size limits of a model, see `sonnx.model.limits`.
         name: what the report calls the model; by default the base name of the file.
 
     Raises:
-        Unreadable: the source is no readable ONNX model.
-        Misuse: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude one
-            another.
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
+            one another.
     """
     if deviations is not None and date is None:
         raise UsageError(NEEDS_DATE)
     if deviations is not None and (select or ignore):
-        raise UsageError(WHOLE)
-    own = None
-    if tailoring is not None:
-        from sonnx.checker import tailoring as tailored  # most checks have none
-
-        own = tailored.read(tailoring)
-    asked = CheckRequest(
-        edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, own, limits
+        raise UsageError(WHOLE_MODEL)
+    request = CheckRequest(
+        edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, read_tailoring(tailoring), limits
     ).checked()
-    model, digest = open_model(source, hashed or deviations is not None, limits)
-    called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    report = check_model(model, digest, asked, called)
-    if deviations is None or date is None:
-        return report
-    from sonnx.checker import deviations as justified  # most checks have none
+    found = encoded(source)
+    model, digest = open_model(found, hashed or deviations is not None, limits)
+    report = check_model(model, digest, request, _name(found, name))
+    if deviations is not None and date is not None:
+        from sonnx.checker import deviations as justified  # most checks have none
 
-    return justified.apply((report,), justified.read(deviations), date)[0]
+        [report] = justified.apply((report,), justified.read(deviations), date)
+    return CheckReport.of(report)
+
+
+def read_tailoring(path: str | os.PathLike[str] | None) -> Tailoring | None:
+    """A tailoring file.
+
+    Raises:
+        UsageError: the file is malformed.
+    """
+    if path is None:
+        return None
+    from sonnx.checker import tailoring  # most checks have none
+
+    return tailoring.read(path)
+
+
+def _name(source: str | os.PathLike[str] | bytes, name: str | None) -> str:
+    return name or ("model" if isinstance(source, bytes) else PurePath(source).name)
+
+
+def prove(
+    source: Source,
+    edition: str | None = None,
+    assume: Collection[str] = (),
+    *,
+    limits: Allowed = DEFAULT,
+    name: str | None = None,
+    hashed: bool = False,
+) -> ProofReport:
+    """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
+
+    Args:
+        source: the model.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        assume: conditions on the symbols in the rule language; one text may have several, separated by commas:
+            "N>=1, N<=64". A symbol without a lower bound is at least 1.
+        limits: size limits of a model, see `sonnx.model.limits`.
+        name: what the proof calls the model; by default the base name of the file.
+        hashed: read the whole file once, prove these bytes and state their SHA-256.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, or an assumption that does not parse, names no symbol of the model, or cannot
+            hold.
+    """
+    from sonnx.prover.model_proof import prove_model
+    from sonnx.report.model_proof import ProofReport
+
+    proof = prove_model(encoded(source), edition, assume, limits=limits, name=name, hashed=hashed)
+    return ProofReport.of(proof)
+
+
+def run(
+    source: Source,
+    inputs: Mapping[str, Array] | None = None,
+    edition: str | None = None,
+    *,
+    input_files: Collection[str] = (),
+    test_data: str | os.PathLike[str] | None = None,
+    bits: bool = False,
+    unchecked: bool = False,
+    all_values: bool = False,
+    limits: Allowed = DEFAULT,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> RunReport:
+    """Compute the exact outputs of a model; the result maps the names of the outputs to arrays.
+
+    Args:
+        source: the model.
+        inputs: an array of exactly the declared type and shape for every graph input that is not a constant; ml_dtypes
+            defines the type bfloat16.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        input_files: inputs from files: `NAME=FILE` (.npy, .npz, .pb), or `FILE.npz` for every input it names.
+        test_data: a folder with input_*.pb and output_*.pb; the outputs are compared with these files.
+        bits: compare every bit of NaNs; otherwise all NaNs are equal.
+        unchecked: run a model that does not conform to the edition. The rules its values depend on must still hold.
+        all_values: return the outputs of every node, not only those of the graph.
+        limits: size limits of a model, see `sonnx.model.limits`.
+        name: what the result calls the model; by default the base name of the file.
+        progress: called before each node.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition.
+        NotConforming: the model does not conform; it carries the report.
+        BadInput: an input is missing, unknown, or of another type or shape.
+        ErrorCondition: a rule that the values depend on does not hold; it names the rule.
+        NotExecutable: the executor does not support a part of the model.
+    """
+    from sonnx.executor.distance import first_difference
+    from sonnx.executor.executor import run_model
+    from sonnx.executor.input_files import inputs_from_files, outputs_from_files
+    from sonnx.model.reader import read
+    from sonnx.report.run import ComparedOutput, RunReport
+
+    found = encoded(source)
+    model = read(found, limits=limits)
+    given = {**inputs_from_files(model, input_files, test_data), **(inputs or {})}
+    expected = outputs_from_files(model, test_data) if test_data is not None else {}
+    path = None if isinstance(found, bytes) else found
+    watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
+    try:
+        result = run_model(
+            model, given, path, edition, unchecked=unchecked, all_values=all_values, watch=watch
+        )  # fmt: skip
+    except NotConforming as stop:
+        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+    compared = (
+        ComparedOutput(output, values.size, first_difference(result.values[output], values, bits=bits))
+        for output, values in expected.items()
+    )
+    return RunReport(
+        model=_name(found, name),
+        arrays=result.values,
+        check=CheckReport.of(result.report) if result.report else None,
+        assumed=result.report is not None and result.report.verdict is Verdict.ASSUMED,
+        approximated=result.exact_path_counts.by_operator,
+        outside=result.outside_profile,
+        compared=tuple(compared),
+    )
+
+
+def compare(
+    source: Source,
+    runtime: str | Runtime = "onnxruntime",
+    edition: str | None = None,
+    *,
+    inputs: Sequence[Mapping[str, Array]] | None = None,
+    input_files: Collection[str] = (),
+    test_data: str | os.PathLike[str] | None = None,
+    outputs: str | os.PathLike[str] | None = None,
+    runs: int | None = None,
+    seed: int = 0,
+    bind: Mapping[str, int] | None = None,
+    unchecked: bool = False,
+    every_node: bool = False,
+    max_ulp: int | None = None,
+    no_special_mismatch: bool = False,
+    name: str | None = None,
+    hashed: bool = False,
+    progress: Progress = lambda _: None,
+) -> ComparisonReport:
+    """Measure how far a runtime is from the exact values of a model.
+
+    Args:
+        source: the model.
+        runtime: a name of `sonnx.executor.runtimes.RUNTIMES`, or anything that is a `Runtime`.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        inputs: the inputs of each run; generated if neither these nor files are given.
+        input_files: the inputs of one run from files, as in `run`.
+        test_data: a folder with input_*.pb for one run.
+        outputs: a folder with output_*.pb that another runtime computed for the inputs, instead of running one.
+        runs: how many runs are generated (4 by default).
+        seed: the seed of generated inputs; equal seeds give equal inputs.
+        bind: numbers for symbolic dimensions.
+        unchecked: compare a model that does not conform to the edition.
+        every_node: also compare the values of every node, on equal inputs and accumulated.
+        max_ulp: a value further away than this many ulp breaks a bound.
+        no_special_mismatch: a difference in NaN, an infinity or the sign of a zero breaks a bound.
+        name: the model file as reports name it; by default the base name.
+        hashed: read the whole file once and state its SHA-256.
+        progress: called before each step.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, symbol or runtime, one that is not installed, or arguments that exclude one
+            another.
+        NotConforming: the model does not conform; it carries the report.
+        Stop: the executor does not support a part of the model, or an input cannot be used.
+    """
+    from sonnx.executor.comparison import BoundViolation, compare_source, recorded_runtime, source_of
+    from sonnx.executor.input_files import outputs_from_files
+    from sonnx.executor.runtimes import runtime as load_runtime
+    from sonnx.model.symbols import bind as bind_symbols
+    from sonnx.report.comparison import ComparisonReport
+
+    found = encoded(source)
+    model, digest = open_model(found, hashed)
+    path = None if isinstance(found, bytes) else found
+    made = source_of(bind_symbols(model, bind) if bind else model, path, changed=bool(bind))
+    if inputs is None:
+        inputs, described = _comparison_inputs(made.model, input_files, test_data, outputs is not None, runs, seed)
+    else:
+        described = "given"
+    if outputs is not None:
+        if every_node:
+            raise UsageError("--every-node runs single nodes; it does not go with --outputs")
+        title = f"outputs in {Path(outputs).name or outputs}"
+        used = recorded_runtime(outputs_from_files(made.model, outputs), title)
+    else:
+        used = load_runtime(runtime) if isinstance(runtime, str) else runtime
+    file = _name(found, name)
+    try:
+        compared = compare_source(
+            made, used, inputs, edition=edition, unchecked=unchecked, every_node=every_node, inputs=described,
+            progress=progress,
+        )  # fmt: skip
+    except NotConforming as stop:
+        report = replace(stop.report, name=file, sha256=digest)
+        raise NotConforming(str(stop), CheckReport.of(report)) from None
+    compared = replace(compared, sha256=digest)
+    broken = [*compared.violations(max_ulp, no_special_mismatch)]
+    if not compared.runs or not any(row.distance is not None for row in compared.rows):
+        reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]
+        reason = reasons[0] if reasons else "the model has no values"
+        broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
+    return ComparisonReport.of(compared, broken, file)
+
+
+def _comparison_inputs(
+    model: Model,
+    files: Collection[str],
+    test_data: str | os.PathLike[str] | None,
+    recorded: bool,
+    runs: int | None,
+    seed: int,
+) -> tuple[list[Mapping[str, Array]], str]:
+    """The inputs of each run, from files or generated, and where they come from."""
+    from sonnx.executor.executor import required_inputs
+    from sonnx.executor.input_files import inputs_from_files
+    from sonnx.executor.probes import KINDS, probe
+
+    given, wanted = inputs_from_files(model, files, test_data), required_inputs(model)
+    if given and runs is not None:
+        raise UsageError("--random generates inputs; it does not go with --input or --test-data")
+    if given or not wanted:
+        return [given], "from files" if given else "none needed"
+    if recorded:
+        raise UsageError("--outputs needs the inputs they were computed from: --input or --test-data")
+    number = runs or DEFAULT_RUNS
+    kinds = ", ".join(KINDS[: min(number, len(KINDS))])
+    return [probe(wanted, seed, each) for each in range(number)], f"generated from seed {seed} ({kinds})"
+
+
+def fix(
+    source: Source,
+    edition: str | None = None,
+    *,
+    bind: Mapping[str, int] | None = None,
+    select: Collection[str] = (),
+    fold_batch_normalization: bool = False,
+    strict_versions: bool = False,
+    samples: int | None = None,
+    name: str | None = None,
+) -> FixResult:
+    """Rewrite a model into the profile without changing a value; check and validate the result.
+
+    Args:
+        source: the model.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        bind: numbers for symbolic dimensions.
+        select: make only rewrites for rules with these slugs or tags, or of these operators.
+        fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
+            are rounded.
+        strict_versions: accept only the operator version that a text specifies.
+        samples: how many sets of inputs both models are run on (3 by default).
+        name: what the reports call the model; by default the base name of the file.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that cannot be written.
+    """
+    from sonnx.rewriter import DEFAULT_SAMPLES
+    from sonnx.rewriter.fix import fix as rewrite
+
+    return rewrite(
+        encoded(source), edition, bind=bind, select=select, fold_batch_normalization=fold_batch_normalization,
+        strict_versions=strict_versions, samples=DEFAULT_SAMPLES if samples is None else samples, name=name,
+    )  # fmt: skip
+
+
+def audit(
+    source: Source,
+    edition: str | None = None,
+    *,
+    bind: Mapping[str, int] | None = None,
+    strict_versions: bool = False,
+    accept_assumptions: bool = False,
+    tailoring: str | os.PathLike[str] | None = None,
+    deviations: str | os.PathLike[str] | None = None,
+    date: date | None = None,
+    rewrites: str | os.PathLike[str] | None = None,
+    limits: Allowed = DEFAULT,
+    name: str | None = None,
+) -> EvidencePack:
+    """Check a model and collect the evidence: reports, traceability, theorems, identities (docs/audit.md).
+
+    Equal arguments and files give equal files; `EvidencePack.write` writes them to a folder.
+
+    Args:
+        source: the model.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        bind: numbers for symbolic dimensions.
+        strict_versions: accept only the operator version that a text specifies.
+        accept_assumptions: assumptions on run-time values do not count as open.
+        tailoring: a file that makes the edition stricter.
+        deviations: a file of justified failures.
+        date: the day on which deviations must not have expired; required with deviations.
+        rewrites: the record that `fix` wrote of the model.
+        limits: size limits of a model, see `sonnx.model.limits`.
+        name: the name of the model in the pack; by default the base name of the file.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: options that cannot be met, or files of the project that are malformed or change while they are
+            read.
+    """
+    from sonnx.evidence.pack import PackRequest, pack
+
+    if deviations is not None and date is None:
+        raise UsageError(NEEDS_DATE)
+    found = encoded(source)
+    request = CheckRequest(
+        edition, dict(bind or {}), strict_versions=strict_versions, tailoring=read_tailoring(tailoring), limits=limits
+    ).checked()
+    return pack(
+        PackRequest(
+            found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,
+            None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
+            None if rewrites is None else Path(rewrites),
+        )
+    )  # fmt: skip
+
+
+def explain(name: str) -> Explanation:
+    """Explain a rule, a tag, an operator or an erratum.
+
+    Args:
+        name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum.
+
+    Raises:
+        UsageError: nothing has this name.
+    """
+    from sonnx.report.explain import explanation
+
+    return explanation(name)

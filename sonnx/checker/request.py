@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
+from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Report
 from sonnx.checker.selection import select
-from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT, Allowed
 from sonnx.model.reader import contents, read

@@ -13,7 +13,8 @@ from typing import Any
 
 from sonnx.base.escaping import number as shown
 from sonnx.base.escaping import quote
-from sonnx.checker.graph_rules import Call, Decision, Violation
+from sonnx.checker.graph_rules import Decision, Violation
+from sonnx.graph.call import Call
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 from sonnx.language.type_checker import VALUE, type_of

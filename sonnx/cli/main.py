@@ -1,4 +1,4 @@
-"""The command line: arguments in, text out, an exit code. Everything else is done by the library."""
+"""The command line: parse the arguments, call the library, print, return the exit code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parser(named: str = "") -> argparse.ArgumentParser:
-    """The command line: every command with its options; where a command is named, only that one, which loads faster."""
+    """The parser of the command line, with all commands, or only the named one, which loads faster."""
     made = _Parser(prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX.")
     made.add_argument("--version", action=_Version, nargs=0, help="print the version")
     each = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -40,21 +40,21 @@ def parser(named: str = "") -> argparse.ArgumentParser:
 
 
 def _names() -> list[str]:
-    """The commands there are: the modules of the folder."""
+    """The names of the commands: the modules of the folder."""
     folder = Path(str(commands.__file__)).parent
     return sorted(path.stem.replace("_", "-") for path in folder.glob("[a-z]*.py"))
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says in one sentence what is wrong with a command; the commands have parsers of the same class."""
+    """Reports a wrong command line in one sentence; the commands have parsers of the same class."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the sentence and end with the exit code of misuse."""
-        self.exit(USAGE, f"sonnx: {printable(message)}; {self.prog} --help says what there is\n")
+        """Print the sentence and exit with the code for wrong use."""
+        self.exit(USAGE, f"sonnx: {printable(message)}; try '{self.prog} --help'\n")
 
 
 class _Version(argparse.Action):
-    """Asks for the version only when it is printed."""
+    """Looks up the version only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
         from sonnx.base.resources import tool_version

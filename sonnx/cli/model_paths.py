@@ -1,4 +1,4 @@
-"""Which models a command line names."""
+"""The model files that the arguments of a command name."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from pathlib import Path
 
 from sonnx.base.errors import UsageError
 
-STANDARD_INPUT = "standard input"
-"""What the model is called that `-` stands for."""
-
 SUFFIX = ".onnx"
 
 
 def models_of(arguments: Sequence[str]) -> list[str]:
-    """The models that paths, folders and patterns name, each once: of a folder all .onnx files at any depth.
+    """The models that paths, folders and patterns name, each once; of a folder all .onnx files at any depth.
 
     Raises:
-        Misuse: a folder or a pattern has no model.
+        UsageError: a folder or a pattern has no model.
     """
     found = (name for argument in arguments for name in _named(argument))
     return list(dict.fromkeys(found))
@@ -29,7 +26,7 @@ def is_one(argument: str) -> bool:
     path = Path(argument)
     try:
         return argument == "-" or path.is_file() or not (path.is_dir() or glob.has_magic(argument))
-    except ValueError:  # a name no file can have
+    except ValueError:  # not a possible file name
         return True
 
 

@@ -1,6 +1,6 @@
-"""The canonical form of a model: one JSON text for what the file states, however it stores it.
+"""The canonical form of a model: one JSON text for its content, independent of how the file stores it.
 
-docs/canonical-form.md defines it, so that other tools can compute its SHA-256.
+docs/canonical-form.md defines the form, so that other tools can compute its SHA-256.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 from sonnx.model.ir import Attribute, Function, Graph, Import, Item, Model, Node, SparseTensor, Tensor, Type, Value
 
 FORMAT = 1
-External = Callable[[Tensor], memoryview | None]
-"""The values of a constant that stand in another file, None where they cannot be read."""
+ReadExternal = Callable[[Tensor], memoryview | None]
+"""Reads the values of a constant from another file; None if they cannot be read."""
 
 
-def canonical(model: Model, external: External = lambda _: None) -> bytes:
+def canonical(model: Model, external: ReadExternal = lambda _: None) -> bytes:
     """The canonical form in ASCII: keys sorted, no blanks, no line feed."""
     return json.dumps(_model(model, external), sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
-def _model(model: Model, external: External) -> dict[str, Any]:
+def _model(model: Model, external: ReadExternal) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "ir_version": model.ir_version,
@@ -43,7 +43,7 @@ def _imports(imports: Iterable[Import]) -> list[list[Any]]:
     return sorted(([each.domain, each.version] for each in imports), key=lambda pair: (pair[0], pair[1] or 0))
 
 
-def _graph(graph: Graph, external: External) -> dict[str, Any]:
+def _graph(graph: Graph, external: ReadExternal) -> dict[str, Any]:
     return {
         "name": graph.name,
         "inputs": list(map(_value, graph.inputs)),
@@ -57,11 +57,11 @@ def _graph(graph: Graph, external: External) -> dict[str, Any]:
 
 
 def _order(entry: dict[str, Any]) -> tuple[str, str]:
-    """By name; equal names by the whole text."""
+    """Sort key: the name, then the whole entry."""
     return entry["name"], json.dumps(entry, sort_keys=True)
 
 
-def _function(function: Function, external: External) -> dict[str, Any]:
+def _function(function: Function, external: ReadExternal) -> dict[str, Any]:
     return {
         "name": function.name,
         "domain": function.domain,
@@ -76,7 +76,7 @@ def _function(function: Function, external: External) -> dict[str, Any]:
     }
 
 
-def _node(node: Node, external: External) -> dict[str, Any]:
+def _node(node: Node, external: ReadExternal) -> dict[str, Any]:
     return {
         "name": node.name,
         "operator": node.operator,
@@ -88,7 +88,7 @@ def _node(node: Node, external: External) -> dict[str, Any]:
     }
 
 
-def _attributes(attributes: Iterable[Attribute], external: External) -> list[dict[str, Any]]:
+def _attributes(attributes: Iterable[Attribute], external: ReadExternal) -> list[dict[str, Any]]:
     made = [
         {
             "name": each.name,
@@ -106,8 +106,8 @@ def _attributes(attributes: Iterable[Attribute], external: External) -> list[dic
     return sorted(made, key=_order)
 
 
-def _item(item: Item, external: External) -> Any:
-    """An integer or a text as it is, a float as its bits, everything else as an object."""
+def _item(item: Item, external: ReadExternal) -> Any:
+    """An integer or string as it is, a float as its bits, everything else as an object."""
     if isinstance(item, float):
         return {"float": struct.pack(">f", item).hex()}
     if isinstance(item, Tensor):
@@ -136,8 +136,8 @@ def _sparse(tensor: SparseTensor) -> dict[str, Any]:
     return {"name": tensor.name, "element": tensor.element, "dims": list(tensor.dims), "sparse": True}
 
 
-def _tensor(tensor: Tensor, external: External) -> dict[str, Any]:
-    """Type, dimensions and the SHA-256 of the values, wherever they are stored; null where there are none."""
+def _tensor(tensor: Tensor, external: ReadExternal) -> dict[str, Any]:
+    """Type, dimensions and the SHA-256 of the values, wherever they are stored; null if there are none."""
     data = tensor.data if tensor.external is None else external(tensor)
     found: str | None = None if data is None else hashlib.sha256(data).hexdigest()
     if tensor.strings:

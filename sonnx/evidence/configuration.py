@@ -1,4 +1,4 @@
-"""The configuration index: what is installed, whether it is what was delivered, and what it runs on."""
+"""The configuration index: what is installed, whether it equals the delivery, and the platform."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "sonnx"
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """One distribution: its version, the SHA-256 over its list of files, and files that are not as delivered."""
+    """One distribution: its version, the SHA-256 of its list of files, and the files that differ from the delivery."""
 
     name: str
     version: str
@@ -31,25 +31,25 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the tool is made of; `packaged` is false in a checkout, where nothing says what was delivered."""
+    """The parts of the tool; `packaged` is false in a checkout, which has no list of delivered files."""
 
     packaged: bool
     distributions: tuple[Installed, ...]
     source: str
-    """SHA-256 over the names and contents of the tool's own files, wherever they stand."""
+    """SHA-256 of the names and contents of the tool's own files."""
     python: str
     machine: str
 
 
 def configuration() -> Configuration:
     """The configuration of the running tool."""
-    found = tuple(_installed(name) for name in dict.fromkeys([NAME, *_needed()]) if _there(name))
-    packaged = _there(NAME) and any(path.parts[0] == NAME for path in distribution(NAME).files or ())
+    found = tuple(_installed(name) for name in dict.fromkeys([NAME, *_needed()]) if _is_installed(name))
+    packaged = _is_installed(NAME) and any(path.parts[0] == NAME for path in distribution(NAME).files or ())
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return Configuration(packaged, found, own_hash(), python, f"{sys.platform} {platform.machine()}")
 
 
-def _there(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         distribution(name)
     except PackageNotFoundError:
@@ -58,11 +58,11 @@ def _there(name: str) -> bool:
 
 
 def _needed() -> Iterator[str]:
-    """What the tool requires, and what that requires, extras left out; names as they are written."""
+    """The names of the required distributions, direct and indirect, without extras."""
     waiting, seen = [NAME], {NAME}
     while waiting:
         name = waiting.pop(0)
-        if not _there(name):
+        if not _is_installed(name):
             continue
         for text in distribution(name).requires or ():
             required = re.match(r"[A-Za-z0-9._-]+", text)
@@ -81,13 +81,13 @@ def _installed(name: str) -> Installed:
 
 
 def _changed(found: Distribution) -> Iterator[str]:
-    """Files whose content is not that of the distribution's RECORD, or that are gone."""
+    """Files that are missing or whose hash differs from the distribution's RECORD."""
     for path, kind, value in _record(found):
         if not value or path.endswith(".pyc"):
             continue
         place = Path(str(found.locate_file(path)))
         if not place.is_file():
-            yield f"{path}: gone"
+            yield f"{path}: missing"
             continue
         digest = hashlib.new(kind, place.read_bytes()).digest()
         if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != value:
@@ -95,7 +95,7 @@ def _changed(found: Distribution) -> Iterator[str]:
 
 
 def _record(found: Distribution) -> Iterator[tuple[str, str, str]]:
-    """Each file with the kind and the value of its hash, from the text: `files` leaves out what is gone."""
+    """Each file with the algorithm and value of its hash; `Distribution.files` would omit missing files."""
     for path, digest, *_ in csv.reader((found.read_text("RECORD") or "").splitlines()):
         kind, _, value = digest.partition("=")
         yield path, kind, value

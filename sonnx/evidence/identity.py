@@ -1,4 +1,4 @@
-"""What an evidence pack is about, by its hashes: the model, the tool, the packages it rests on, the profile."""
+"""The identity of what an evidence pack is about, by hashes: model, tool, packages, profile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.base.files import sha256
-from sonnx.base.resources import folder, own_files, own_hash, tool_version
+from sonnx.base.resources import folder as data_folder
+from sonnx.base.resources import own_files, own_hash, tool_version
 from sonnx.evidence.canonical_form import canonical
 from sonnx.model.external_data import Elsewhere, inside, values
 from sonnx.model.ir import Model
@@ -18,18 +19,18 @@ from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 
 PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "fast-sugiyama")
-"""What the tool rests on; a check loads the first two, and the last one only draws."""
+"""The packages the tool depends on; a check loads the first two, and the last one only draws."""
 
 
-def about_model(model: Model, name: str, digest: str, size: int, beside: Path) -> dict[str, Any]:
-    """The file, the files beside it, and the canonical form of what they state."""
-    form = canonical(model, lambda tensor: values(beside, tensor.external) if tensor.external else None)
+def about_model(model: Model, name: str, digest: str, size: int, folder: Path | None) -> dict[str, Any]:
+    """The model file, its files of external data in `folder`, and the hash of its canonical form."""
+    form = canonical(model, lambda tensor: values(folder, tensor.external) if folder and tensor.external else None)
     return {
         "file": name,
         "sha256": digest,
         "bytes": size,
         "canonical_sha256": hashlib.sha256(form).hexdigest(),
-        "external_data": list(_external(model, beside)),
+        "external_data": list(_external(model, folder)),
         "ir_version": model.ir_version,
         "operator_sets": [[each.domain, each.version] for each in model.imports],
         "producer": model.producer,
@@ -37,23 +38,23 @@ def about_model(model: Model, name: str, digest: str, size: int, beside: Path) -
     }
 
 
-def _external(model: Model, beside: Path) -> Iterator[dict[str, Any]]:
-    """Each file that holds values, once; what cannot be read is listed with the reason."""
+def _external(model: Model, folder: Path | None) -> Iterator[dict[str, Any]]:
+    """Each file of external data, once; with the reason if it cannot be read."""
     found = {each.external.location for each in stored(model) if each.external}
     for location in sorted(found):
+        if folder is None:
+            yield {"file": location, "sha256": None, "bytes": None, "not_read": "the model was given as bytes"}
+            continue
         try:
-            path = inside(beside, location)
+            path = inside(folder, location)
             yield {"file": location, "sha256": sha256(path), "bytes": path.stat().st_size, "not_read": None}
         except (Elsewhere, OSError) as reason:
-            said = str(reason) if isinstance(reason, Elsewhere) else reason.strerror
-            yield {"file": location, "sha256": None, "bytes": None, "not_read": said}
+            why = str(reason) if isinstance(reason, Elsewhere) else reason.strerror
+            yield {"file": location, "sha256": None, "bytes": None, "not_read": why}
 
 
 def operators_used(model: Model) -> tuple[tuple[str, int], ...]:
-    """The operators of the standard domain that nodes name, with those of nested graphs and functions.
-
-    Each with the version that is in force, 0 where none is known.
-    """
+    """The operators of the standard domain in all graphs and functions, each with its version; 0 if it is unknown."""
     found = {
         (node.operator, _version(node.operator, scope.imports.get("")))
         for scope in scopes(model)
@@ -69,7 +70,7 @@ def _version(operator: str, operator_set: int | None) -> int:
 
 
 def about_tool() -> dict[str, Any]:
-    """The version and the hash of all files of the tool, whichever way it is installed."""
+    """The version and the hash of all files of the tool, independent of how it is installed."""
     return {"name": "sonnx", "version": tool_version(), "sha256": own_hash(), "files": len([*own_files()])}
 
 
@@ -93,7 +94,7 @@ def _package(name: str) -> dict[str, Any]:
 
 def about_edition(edition: Edition, used: Sequence[str]) -> dict[str, Any]:
     """The edition with the hash of each of its files that was read, and the text taken for each operator used."""
-    base = folder("restrictions")
+    base = data_folder("restrictions")
     names = ["editions.toml", "general.toml", "graph.toml", "errata.toml"]
     names += [f"operators/{name.lower()}.toml" for name in used if catalogue.operator(name)]
     return {

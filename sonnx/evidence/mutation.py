@@ -1,21 +1,21 @@
-"""How well the cases tell the rules from texts that differ in one small way, and why some are not told apart."""
+"""The recorded mutation test of the rules: how many changed rules the cases detect, and why they miss the others.
+
+`python -m tools.rule_mutants` runs the mutation test; a test compares its result with the record, rule_survivors.toml.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from sonnx.evidence.rule_mutants import chosen, score
-
-DATA = Path(__file__).with_name("rule_survivors.toml")
+RECORD = Path(__file__).with_name("rule_survivors.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class Survivor:
-    """A mutant no case notices: the rule, its text on one line, and the text it was changed to."""
+    """A mutant that no case detects: the rule, its expression on one line, and the changed expression."""
 
     rule: str
     text: str
@@ -23,56 +23,39 @@ class Survivor:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Survivors with one reason."""
+class SurvivorGroup:
+    """Survivors that have the same reason."""
 
     id: str
     reason: str
-    survivors: frozenset[Survivor]
+    survivors: tuple[Survivor, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mutation:
-    """The mutants of all rules, and those no case notices, by reason."""
+class MutationRecord:
+    """The number of mutants of all rules, and those that no case detects, by reason."""
 
     mutants: int
-    alive: int
-    reasons: tuple[tuple[str, str, tuple[Survivor, ...]], ...]
-    """Id and text of each reason, with the survivors it is stated for, in the order of the file."""
-    unexplained: tuple[Survivor, ...]
-    """Those without a reason."""
-    gone: tuple[Survivor, ...]
-    """Those a reason is stated for, though a case notices them or there is no such mutant."""
+    groups: tuple[SurvivorGroup, ...]
 
     @property
-    def killed(self) -> int:
-        """Mutants some case notices."""
-        return self.mutants - self.alive
+    def survivors(self) -> tuple[Survivor, ...]:
+        """All survivors, group by group."""
+        return tuple(survivor for group in self.groups for survivor in group.survivors)
+
+    @property
+    def detected(self) -> int:
+        """How many mutants some case detects."""
+        return self.mutants - len(self.survivors)
 
 
 @cache
-def groups() -> tuple[Group, ...]:
-    """The reasons on record."""
-    recorded: Mapping[str, Mapping[str, str]] = tomllib.loads(DATA.read_text("utf-8"))
-    return tuple(
-        Group(name, each["reason"], frozenset(Survivor(*row) for row in each["survivors"]))
-        for name, each in recorded.items()
+def mutation_record() -> MutationRecord:
+    """The record that comes with the rules."""
+    data = tomllib.loads(RECORD.read_text("utf-8"))
+    mutants = data.pop("mutants")
+    groups = (
+        SurvivorGroup(id_, each["reason"], tuple(Survivor(*row) for row in each["survivors"]))
+        for id_, each in data.items()
     )
-
-
-def mutation() -> Mutation:
-    """Every mutant of every rule, asked of all cases here; some seconds."""
-    found: dict[Survivor, None] = {}
-    number = 0
-    for slug, text in chosen([]):
-        made = score(slug, text)
-        number += made.mutants
-        found |= dict.fromkeys(Survivor(slug, " ".join(text.split()), mutant) for mutant in made.alive)
-    recorded = frozenset().union(*(each.survivors for each in groups()))
-    return Mutation(
-        number,
-        len(found),
-        tuple((each.id, each.reason, tuple(one for one in found if one in each.survivors)) for each in groups()),
-        tuple(one for one in found if one not in recorded),
-        tuple(sorted(recorded - found.keys(), key=lambda one: (one.rule, one.text, one.mutant))),
-    )
+    return MutationRecord(mutants, tuple(groups))

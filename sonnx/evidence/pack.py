@@ -1,7 +1,6 @@
 """The evidence pack as files in memory: equal models, options and files of the project give equal bytes.
 
-docs/audit.md says what is in each file.  Nothing here knows a folder, a clock or a host; those stand in run.json, which
-`commands/audit.py` adds.
+docs/audit.md describes each file.  Folder, clock and host are only in run.json, which the caller adds.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
+from sonnx.base.files import write_folder
 from sonnx.checker import deviations, tailoring
 from sonnx.checker.report import Report, Verdict
 from sonnx.checker.request import CheckRequest, check_model
@@ -37,24 +37,24 @@ MANIFEST = "manifest.json"
 AUDIT = "audit.json"
 RUN = "run.json"
 LIMITS = (
-    "The pack speaks of the bytes with the stated SHA-256, under the stated edition, options and files of the project.",
-    "It is evidence for an assessment. It is no certificate, and the tool is not qualified for any standard.",
-    "Values of constants in other files are hashed; rules that would need them are undecided.",
-    "Whether the model is adequate for its purpose, its accuracy and its training are not judged.",
-    "How a compiler or runtime executes the model is not judged; sonnx run and sonnx compare give exact values.",
-    "No solver ran for this pack: the status of a theorem is that of the record that comes with the tool, for "
-    "questions of equal text only; the questions are in the folder theorems and can be given to any solver.",
+    "The pack is about the bytes with the stated SHA-256, under the stated edition, options and files of the project.",
+    "It is evidence for an assessment. It is not a certificate, and the tool is not qualified for any standard.",
+    "Values of constants in other files are hashed; rules that need these values are undecided.",
+    "The adequacy of the model for its purpose, its accuracy and its training are not checked.",
+    "How a compiler or runtime executes the model is not checked; sonnx run and sonnx compare give exact values.",
+    "No solver ran for this pack: the status of a theorem comes from the record of the tool, and only for queries of "
+    "equal text; the queries are in the folder theorems and can be given to any solver.",
     "Rules that functions decide are tested by cases, not proved.",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a pack is made of: the model under the name it has in the pack, and what is asked of it."""
+class PackRequest:
+    """The options of a pack: the model, its name in the pack, and the options of its check."""
 
-    model: Path
+    model: Path | bytes
     name: str
-    asked: CheckRequest
+    check: CheckRequest
     accept_assumptions: bool = False
     tailoring: Path | None = None
     deviations: Path | None = None
@@ -63,41 +63,65 @@ class Wanted:
     """The record of `sonnx fix` for the model."""
 
 
-def pack(wanted: Wanted) -> tuple[dict[str, bytes], Report]:
-    """Every file of the pack but run.json by its name, and the report on the model.
+@dataclass(frozen=True, slots=True)
+class EvidencePack:
+    """All files of a pack but run.json, by name, and the report on the model."""
+
+    files: Mapping[str, bytes]
+    report: Report
+
+    def write(self, folder: Path, run: Mapping[str, Any]) -> None:
+        """Write the pack to a new folder, all of it or nothing.
+
+        Args:
+            folder: the folder; it must not exist, or be empty.
+            run: what differs between runs, for run.json.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        write_folder(folder, {**self.files, RUN: as_bytes(run)})
+
+
+def pack(request: PackRequest) -> EvidencePack:
+    """Check the model and collect the evidence.
 
     Raises:
-        Unreadable: the model is no readable ONNX model.
-        Misuse: options that cannot be met, or files of the project that are malformed or change while they are read.
+        Unreadable: the file is not a readable ONNX model.
+        UsageError: options that cannot be met, or files of the project that are malformed or change while they are
+            read.
     """
-    data = contents(wanted.model, repr(str(wanted.model)))
-    model = read(data, repr(str(wanted.model)), wanted.asked.limits)
+    shown = repr(request.name if isinstance(request.model, bytes) else str(request.model))
+    data = request.model if isinstance(request.model, bytes) else contents(request.model, shown)
+    model = read(data, shown, request.check.limits)
     digest = hashlib.sha256(data).hexdigest()
-    record = None if wanted.rewrites is None else fix_record.read(wanted.rewrites)
+    record = None if request.rewrites is None else fix_record.read(request.rewrites)
     if record is not None:
-        pack_parts.require_about(record, wanted.name, digest)
-    report = check_model(model, digest, wanted.asked, wanted.name, drawn=True)
-    if wanted.deviations is not None and wanted.date is not None:
-        [report] = deviations.apply((report,), deviations.read(wanted.deviations), wanted.date)
-    code = report.exit_code(wanted.accept_assumptions)
+        pack_parts.require_about(record, request.name, digest)
+    report = check_model(model, digest, request.check, request.name, drawn=True)
+    if request.deviations is not None and request.date is not None:
+        [report] = deviations.apply((report,), deviations.read(request.deviations), request.date)
+    code = report.exit_code(request.accept_assumptions)
     files = {
-        f"report.{name}": render(format_, [report], {}, code, wanted.accept_assumptions).encode("utf-8")
+        f"report.{name}": render(format_, [report], {}, code, request.accept_assumptions).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
-    files |= _configuration(wanted, report, record)
+    files |= _configuration(request, report, record)
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
     named = pack_parts.theorems(record) if record is not None else ()
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = pack_parts.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
-    about = _audit(wanted, report, record, code, used, found, certificates)
-    about["model"] = identity.about_model(model, wanted.name, digest, len(data), wanted.model.parent)
+    about = _audit(request, report, record, code, used, found, certificates)
+    about["model"] = identity.about_model(
+        model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
+    )
     files[AUDIT] = as_bytes(about)
     files["index.html"] = pack_page.page(about, report).encode("ascii")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
-    return files, report
+    return EvidencePack(files, report)
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
@@ -105,13 +129,13 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _configuration(wanted: Wanted, report: Report, record: fix_record.Record | None) -> dict[str, bytes]:
-    """The files of the project as they were read, so that the pack can be made again from itself and the model."""
+def _configuration(request: PackRequest, report: Report, record: fix_record.Record | None) -> dict[str, bytes]:
+    """The files of the project as they were read, so that the pack can be rebuilt from itself and the model."""
     files: dict[str, bytes] = {}
     for kind, path, read_ in (
-        ("tailoring", wanted.tailoring, report.tailoring),
-        ("deviations", wanted.deviations, report.deviations),
-        ("rewrites", wanted.rewrites, record),
+        ("tailoring", request.tailoring, report.tailoring),
+        ("deviations", request.deviations, report.deviations),
+        ("rewrites", request.rewrites, record),
     ):
         if path is not None and read_ is not None:
             content = path.read_bytes()
@@ -122,7 +146,7 @@ def _configuration(wanted: Wanted, report: Report, record: fix_record.Record | N
 
 
 def _audit(
-    wanted: Wanted,
+    request: PackRequest,
     report: Report,
     record: fix_record.Record | None,
     code: int,
@@ -140,15 +164,15 @@ def _audit(
         "model": {},
         "verdict": report.verdict,
         "exit": code,
-        "command": _command(wanted, report, record),
+        "command": _command(request, report, record),
         "options": {
             "edition": report.edition,
             "bind": dict(report.bound),
             "strict_versions": report.strict_versions,
-            "accept_assumptions": wanted.accept_assumptions,
+            "accept_assumptions": request.accept_assumptions,
             "tailoring": report.tailoring and report.tailoring.file,
             "deviations": report.deviations and report.deviations.file,
-            "date": str(wanted.date) if report.deviations else None,
+            "date": str(request.date) if report.deviations else None,
             "rewrites": record and record.file,
         },
         "tool": identity.about_tool(),
@@ -174,19 +198,19 @@ def _audit(
     }
 
 
-def _command(wanted: Wanted, report: Report, record: fix_record.Record | None) -> list[str]:
-    """The command that makes the pack, with base names."""
-    said = ["sonnx", "audit", wanted.name, "--edition", report.edition]
+def _command(request: PackRequest, report: Report, record: fix_record.Record | None) -> list[str]:
+    """The command that builds the pack, with base names."""
+    said = ["sonnx", "audit", request.name, "--edition", report.edition]
     said += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
     said += ["--tailoring", report.tailoring.file] if report.tailoring else []
-    said += ["--deviations", report.deviations.file, "--date", str(wanted.date)] if report.deviations else []
+    said += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
     said += ["--rewrites", record.file] if record else []
     said += ["--strict-versions"] if report.strict_versions else []
-    return said + (["--accept-assumptions"] if wanted.accept_assumptions else [])
+    return said + (["--accept-assumptions"] if request.accept_assumptions else [])
 
 
 def _known(report: Report, used: Iterable[str]) -> list[Rule]:
-    """Every rule that was asked, and every rule in force that had no subject."""
+    """Every rule that was evaluated, and every rule in force that had no subject."""
     in_force = ActiveRules(catalogue.editions().editions[report.edition], False, report.tailoring)
     rules = {rule.slug: rule for rule in (*(rule for rule, _ in in_force.general), *in_force.graph)}
     rules |= {rule.slug: rule for rule in report.rules.values()}
@@ -194,7 +218,7 @@ def _known(report: Report, used: Iterable[str]) -> list[Rule]:
 
 
 def _row(trace: Trace, report: Report) -> dict[str, Any]:
-    """One line of the matrix: where the rule comes from, what shows it, and what it says of this model."""
+    """One line of the matrix: the source of the rule, its cases and theorems, and its results on this model."""
     rule = trace.rule
     answers = {count.verdict.value: 0 for count in report.counts if count.rule == rule.slug}
     for count in report.counts:
@@ -217,7 +241,7 @@ def _row(trace: Trace, report: Report) -> dict[str, Any]:
 
 
 def _without(matrix: Iterable[Trace], used: Iterable[str]) -> dict[str, Any]:
-    """What the matrix has no entry for, so that a gap is no blank cell."""
+    """What the matrix lacks, listed, so that a gap is not just an empty cell."""
     listed = list(matrix)
     described = {name: catalogue.operator(name) for name in used}
     return {
@@ -232,7 +256,7 @@ def _without(matrix: Iterable[Trace], used: Iterable[str]) -> dict[str, Any]:
 
 
 def _problems(rules: Iterable[Rule], used: Iterable[str]) -> list[dict[str, Any]]:
-    """The errata that bear on the rules and operators used."""
+    """The errata that concern the rules and operators used."""
     names = {name for rule in rules for name in rule.errata}
     for described in map(catalogue.operator, used):
         if described is not None:
@@ -253,11 +277,11 @@ def _problems(rules: Iterable[Rule], used: Iterable[str]) -> list[dict[str, Any]
     ]
 
 
-def again(folder: Path, model: Path) -> dict[str, bytes]:
-    """The files of a pack made once more from what the pack says was asked.
+def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
+    """The files of a pack, rebuilt with the options that the pack states.
 
     Raises:
-        Unreadable, Misuse: as `pack`; the pack does not say what was asked.
+        Unreadable, UsageError: as `pack`; the pack does not state its options.
     """
     try:
         document = json.loads((folder / AUDIT).read_bytes())
@@ -267,50 +291,46 @@ def again(folder: Path, model: Path) -> dict[str, bytes]:
             for kind in ("tailoring", "deviations", "rewrites")
         }
         day = date.fromisoformat(options["date"]) if options["date"] else None
-        asked = CheckRequest(
+        check = CheckRequest(
             options["edition"], dict(options["bind"]), strict_versions=bool(options["strict_versions"])
         )
         accept = bool(options["accept_assumptions"])
     except (OSError, ValueError, KeyError, TypeError) as reason:
-        raise UsageError(f"{folder / AUDIT} does not say what was asked ({type(reason).__name__})") from None
+        raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
     own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
-    asked = CheckRequest(asked.edition, asked.bind, strict_versions=asked.strict_versions, tailoring=own)
-    wanted = Wanted(model, name, asked, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"])
-    return pack(wanted)[0]
+    check = CheckRequest(check.edition, check.bind, strict_versions=check.strict_versions, tailoring=own)
+    request = PackRequest(model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"])
+    return pack(request).files
 
 
-__all__ = ["AUDIT", "MANIFEST", "RUN", "Unreadable", "Wanted", "again", "as_bytes", "pack"]
-
-
-# ------------------------------------------------------------------
-# Whether an evidence pack is what it was, and comes out the same when it is made again.
+# ------------------------------------------------------------------ verification
 
 
 def differences(folder: Path, model: Path | None) -> Iterator[str]:
-    """One sentence for each difference; nothing where the pack is whole and comes out the same.
+    """One sentence for each difference between the pack and a fresh run; none if it is complete and reproducible.
 
     Args:
         folder: the pack.
-        model: the model file, None to take the one run.json names.
+        model: the model file; None for the one that run.json names.
 
     Raises:
-        Misuse: the folder is no evidence pack, or there is no model.
+        UsageError: the folder is not an evidence pack, or the model is not known.
     """
     found = _files(folder)
     listed = _manifest(folder)
     yield from _against_manifest(found, listed)
     source = model or _model(found)
     try:
-        wanted = again(folder, source)
+        expected = rebuilt(folder, source)
     except (UsageError, Unreadable) as reason:
-        yield f"the pack cannot be made again: {reason}"
+        yield f"the pack cannot be rebuilt: {reason}"
         return
-    yield from _against(found, wanted)
+    yield from _against_rebuilt(found, expected)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
     if not (folder / MANIFEST).is_file():
-        raise UsageError(f"{folder} is no evidence pack: it has no {MANIFEST}")
+        raise UsageError(f"{folder} is not an evidence pack: it has no {MANIFEST}")
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
@@ -320,57 +340,57 @@ def _manifest(folder: Path) -> dict[str, str]:
         files = json.loads((folder / MANIFEST).read_bytes())["files"]
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{folder / MANIFEST} is no manifest of an evidence pack") from None
+        raise UsageError(f"{folder / MANIFEST} is not the manifest of an evidence pack") from None
 
 
 def _against_manifest(found: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[str]:
     for name, digest in listed.items():
         if name not in found:
-            yield f"{escape(name)} stands in the manifest and is missing"
+            yield f"{escape(name)} is listed in the manifest and missing"
         elif hashlib.sha256(found[name]).hexdigest() != digest:
-            yield f"{escape(name)} was changed: its SHA-256 is not the one of the manifest"
+            yield f"{escape(name)} was changed: its SHA-256 differs from that in the manifest"
     for name in found.keys() - listed.keys() - {MANIFEST, RUN}:
-        yield f"{escape(name)} does not stand in the manifest"
+        yield f"{escape(name)} is not listed in the manifest"
 
 
 def _model(found: Mapping[str, bytes]) -> Path:
     try:
         return Path(json.loads(found[RUN])["model"])
     except (KeyError, ValueError, TypeError):
-        raise UsageError(f"{RUN} does not say where the model stands: name it after the folder") from None
+        raise UsageError(f"{RUN} does not name the model file: give it after the folder") from None
 
 
-def _against(found: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> Iterator[str]:
-    yield from _causes(found.get(AUDIT, b"{}"), wanted[AUDIT])
-    for name in sorted(wanted.keys() | found.keys() - {RUN}):
+def _against_rebuilt(found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> Iterator[str]:
+    yield from _causes(found.get(AUDIT, b"{}"), expected[AUDIT])
+    for name in sorted(expected.keys() | found.keys() - {RUN}):
         if name not in found:
-            yield f"{escape(name)} comes out and is not in the pack"
-        elif name not in wanted:
-            yield f"{escape(name)} is in the pack and does not come out"
-        elif found[name] != wanted[name]:
-            yield f"{escape(name)} comes out otherwise"
+            yield f"{escape(name)} is missing: a fresh run writes it"
+        elif name not in expected:
+            yield f"{escape(name)} is extra: a fresh run does not write it"
+        elif found[name] != expected[name]:
+            yield f"{escape(name)} differs from a fresh run"
 
 
-def _causes(found: bytes, wanted: bytes) -> Iterator[str]:
-    """What differs between the two accounts, in the terms of the account."""
+def _causes(found: bytes, expected: bytes) -> Iterator[str]:
+    """The differences between the two versions of audit.json, by its keys."""
     try:
-        was, now = json.loads(found), json.loads(wanted)
+        was, now = json.loads(found), json.loads(expected)
     except ValueError:
         return
     for key in now:
         if not isinstance(was, dict) or was.get(key) == now[key]:
             continue
-        yield f"{AUDIT}: {key} {_said(was.get(key), now[key])}"
+        yield f"{AUDIT}: {key} {_difference(was.get(key), now[key])}"
 
 
-def _said(was: Any, now: Any) -> str:
+def _difference(was: Any, now: Any) -> str:
     if isinstance(was, dict) and isinstance(now, dict):
         keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
-        parts = [f"{key} is {_short(was.get(key))}, comes out as {_short(now.get(key))}" for key in keys[:3]]
+        parts = [f"{key} is {_short(was.get(key))}, a fresh run gives {_short(now.get(key))}" for key in keys[:3]]
         return "differs: " + "; ".join(parts) + (f"; and {len(keys) - 3} more" if len(keys) > 3 else "")
     if isinstance(was, list) and isinstance(now, list):
         return f"differs: {sum(a != b for a, b in zip(was, now, strict=False)) + abs(len(was) - len(now))} entries"
-    return f"is {_short(was)}, comes out as {_short(now)}"
+    return f"is {_short(was)}, a fresh run gives {_short(now)}"
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The first page of an evidence pack: what was judged, by what, why it is believed, and what it does not say."""
+"""The first page of an evidence pack: what was checked, by what, why it is believed, and its limits."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sonnx.base.escaping import escape, plural
 from sonnx.checker.report import Report
 from sonnx.evidence import pack_parts
 from sonnx.evidence.pack_parts import totals
-from sonnx.report.markup import Markup, code, colour, document, element, folding, join, plain, table, terms
-from sonnx.report.text import answers, said
+from sonnx.report.html_elements import Markup, code, colour, element, folding, join, plain, table, terms, whole_page
+from sonnx.report.phrases import verdict_counts, verdict_phrase
 
 Audit = Mapping[str, Any]
 
 
 def page(about: Audit, report: Report) -> str:
     """The whole page, ending in a line feed."""
-    return document(f"sonnx: evidence on {report.name}", list(_parts(about, report)))
+    return whole_page(f"sonnx: evidence on {report.name}", list(_parts(about, report)))
 
 
 def _parts(about: Audit, report: Report) -> Iterator[Markup]:
@@ -25,21 +25,21 @@ def _parts(about: Audit, report: Report) -> Iterator[Markup]:
     yield element(
         "div",
         element("h2", report.name),
-        element("p", plain(said(report)), class_="answer"),
-        element("p", answers(report), class_="soft"),
+        element("p", plain(verdict_phrase(report)), class_="answer"),
+        element("p", verdict_counts(report), class_="soft"),
         class_=f"banner {colour(report.verdict)}",
     )
     yield element(
         "p",
-        "Every answer with its place: ",
+        "Every result with its place: ",
         element("a", "report.html", href="report.html"),
         ", and for programs report.json and report.sarif. All data of this page: audit.json. SHA-256 of every file: "
-        "manifest.json. Folders, host and times, which differ between runs: run.json. To make the pack again and "
+        "manifest.json. Folders, host and times, which differ between runs: run.json. To rebuild the pack and "
         "compare: sonnx audit --verify with this folder.",
     )
     yield element("h3", "Limits of the claim")
     yield element("ul", *(element("li", each) for each in about["limits"]))
-    yield element("h3", "What was judged, and by what")
+    yield element("h3", "What was checked, and by what")
     yield _identity(about)
     if about["rewrites"] is not None:
         yield element("h3", "How the model was rewritten")
@@ -76,7 +76,7 @@ def _identity(about: Audit) -> Markup:
 
 def _assumptions(found: Sequence[Mapping[str, Any]]) -> Markup:
     if not found:
-        return element("p", "None: the verdict depends on no value of a run.", class_="soft")
+        return element("p", "None: the verdict does not depend on values at run time.", class_="soft")
     rows = [
         (code(plain(each["place"])), each["rule"], code(plain(each["condition"])), plain(each["why"])) for each in found
     ]
@@ -89,12 +89,12 @@ def _theorems(about: Audit) -> Iterator[Markup]:
     surprises = [each for each in found if each["status"] in ("proved", "refuted") and not each["as_stated"]]
     yield element(
         "p",
-        f"{len(found)} theorems are about the operators of the model and the words of the rules that were asked: "
-        f"{numbers or 'none'}. Refuted is how a theorem comes out that states what must not hold, such as that a rule "
+        f"{len(found)} theorems are about the operators of the model and the built-in functions of its rules: "
+        f"{numbers or 'none'}. 'Refuted' is the expected result for claims that should be false, such as that a rule "
         "follows from the others.",
     )
     if surprises:
-        yield element("p", f"{len(surprises)} came out otherwise than stated.", class_="fail")
+        yield element("p", f"{len(surprises)} have an unexpected result.", class_="fail")
     gaps = about["without"]["operators_without_theorems"]
     if gaps:
         yield element("p", "Operators that no text specifies have no theorems: ", join(map(code, gaps), ", "), ".")
@@ -103,7 +103,7 @@ def _theorems(about: Audit) -> Iterator[Markup]:
             code(each["id"]),
             element("span", each["status"], "" if each["confirmed"] or "not" in each["status"] else ", by one solver"),
             join((each["statement"], f"({each['bounds']})" if each["bounds"] else ""), " "),
-            plural(len(each["obligations"]), "question"),
+            plural(len(each["obligations"]), "query", "queries"),
         )
         for each in found
     ]
@@ -122,26 +122,26 @@ def _problems(found: Sequence[Mapping[str, Any]]) -> Markup:
 
 def _matrix(about: Audit) -> Iterator[Markup]:
     gaps = about["without"]
-    said_of = (
+    gaps_of = (
         ("rules_without_conforming_case", "rules without a conforming case"),
         ("rules_without_violating_case", "rules without a violating case"),
         ("rules_without_theorem", "rules without a theorem of their own"),
         ("operators_without_rules", "operators without rules"),
     )
     yield element(
-        "ul", *(element("li", f"{len(gaps[key])} {what}: {', '.join(gaps[key]) or 'none'}") for key, what in said_of)
+        "ul", *(element("li", f"{len(gaps[key])} {what}: {', '.join(gaps[key]) or 'none'}") for key, what in gaps_of)
     )
     rows = [
         (
             code(each["rule"]),
             each["class"],
             join((each["source"], *each["tags"]), " "),
-            "its text" if each["decided_by"] else "a function",
+            "its condition" if each["decided_by"] else "a function",
             f"{len(each['conforming_cases'])} and {len(each['violating_cases'])}",
             str(len(each["theorems"])),
             ", ".join(f"{number} {verdict}" for verdict, number in each["answers"].items()) or "no subject",
         )
         for each in about["rules"]
     ]
-    heads = ("rule", "class", "source", "decided by", "cases that conform and violate", "#theorems", "answers here")
+    heads = ("rule", "class", "source", "decided by", "conforming and violating cases", "#theorems", "results here")
     yield folding(f"{len(rows)} rules", table(heads, rows))

@@ -1,6 +1,6 @@
-"""The theorems about the operators and words a verdict rests on, each with its questions in SMT-LIB.
+"""Parts of an evidence pack: the theorems that a verdict depends on, and the record of rewrites.
 
-The solvers are not asked: a status is that of the record that comes with the tool, for equal questions only.
+No solver runs: the status of a theorem comes from the record of the tool, and only if its queries are equal.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from sonnx.prover.dependencies import bears_on
 from sonnx.prover.queries import Question, questions
 from sonnx.prover.signature_family import FAMILY_KEYS, families
 from sonnx.prover.theorem import Theorem
-from sonnx.report.markup import Markup, code, element, folding, join, table
+from sonnx.report.html_elements import Markup, code, element, folding, join, table
 from sonnx.rewriter.fix_record import Record
 
-NOT_ASKED = "not asked here"
+NOT_ASKED = "not recorded"
 STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
 
 
 def relied_on(
     rules: Iterable[Rule], used: Collection[tuple[str, int]], edition: str, named: Collection[str] = ()
 ) -> list[Theorem]:
-    """The theorems derived from the operators in the versions used, those that bear on the rules, and those named."""
+    """The theorems derived from the operators in the versions used, those about the rules, and those named."""
     wanted = {rule.slug for rule in rules}
     labels = set(_labels(used, edition))
     return [
@@ -41,7 +41,7 @@ def relied_on(
 
 
 def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
-    """The labels of the families that speak for a version in the edition."""
+    """The labels of the operator families that contain a version used in the edition."""
     for described in catalogue.operators():
         versions = {version for name, version in used if name == described.name}
         for key in FAMILY_KEYS if versions else ():
@@ -51,7 +51,7 @@ def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
 
 
 def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """What is known of each theorem, and the files with its questions by name."""
+    """A certificate for each theorem, and the files with its queries by name."""
     known = record.read(record.usual_path())
     certificates: list[dict[str, Any]] = []
     files: dict[str, str] = {}
@@ -69,7 +69,7 @@ def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, 
 
 
 def certificate(theorem: Theorem, asked: Sequence[Question], known: Mapping[str, record.Entry]) -> dict[str, Any]:
-    """What the record says of a theorem; not asked where its questions are other ones than those recorded."""
+    """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
     if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in asked):
         return {"status": NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
@@ -90,25 +90,24 @@ def _texts(names: Iterable[str], asked: Iterable[Question]) -> Iterator[tuple[st
 
 
 def totals(certificates: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many theorems have each status."""
+    """The number of theorems with each status."""
     found: dict[str, int] = {}
     for each in certificates:
         found[each["status"]] = found.get(each["status"], 0) + 1
     return dict(sorted(found.items()))
 
 
-# ------------------------------------------------------------------
-# The record of rewrites in an evidence pack: whether it is about the model, and its part of the first page.
+# ------------------------------------------------------------------ the record of rewrites
 
 
 LIMIT = (
-    "The record of rewrites is shown as sonnx fix wrote it. Its hash of the rewritten file is that of the model; for "
-    "this pack no rewrite was made again and no value compared."
+    "The record of rewrites is shown as sonnx fix wrote it. Its hash of the rewritten file is that of the model; the "
+    "rewrites were not repeated for this pack, and no values were compared."
 )
 
 
 def require_about(record: Record, name: str, digest: str) -> None:
-    """Refuse a record of another file, or one that names theorems there are not.
+    """Refuse a record of another file, or one that names unknown theorems.
 
     Raises:
         Misuse: with the difference.
@@ -120,16 +119,16 @@ def require_about(record: Record, name: str, digest: str) -> None:
         )
     unknown = sorted(theorems(record) - {each.id for each in registry.theorems()})
     if unknown:
-        raise UsageError(f"{quote(record.file)} names a theorem that this tool does not have: {quote(unknown[0])}")
+        raise UsageError(f"{quote(record.file)} names a theorem unknown to this tool: {quote(unknown[0])}")
 
 
 def theorems(record: Record) -> set[str]:
-    """The theorems by which rewrites keep the values."""
+    """The theorems that justify the rewrites."""
     return {each.theorem for each in record.rewrites if each.theorem}
 
 
 def section(found: Mapping[str, Any]) -> Iterator[Markup]:
-    """The part of the page: where the model comes from, what was compared, each rewrite, and what is left over."""
+    """The part of the page: the original model, what was compared, each rewrite, and what remains."""
     original, rewrites = found["original"], found["rewrites"]
     yield element(
         "p",
@@ -152,7 +151,7 @@ def section(found: Mapping[str, Any]) -> Iterator[Markup]:
                 for each in rewrites]  # fmt: skip
         yield folding(f"All {len(rewrites)} rewrites", table(("kind", "place", "name", "before", "after"), rows))
     if found["left"]:
-        yield element("p", "Left over in the rewritten model, for a person:")
+        yield element("p", "Findings that remain in the rewritten model:")
         yield element("ul", *(element("li", *_left(each)) for each in found["left"]))
 
 
@@ -169,7 +168,7 @@ def _kinds(rewrites: Sequence[Mapping[str, Any]]) -> Markup:
         changes = sorted({each["changes"] for each in made} - {""})
         rows.append((code(kind), str(len(made)), ", ".join(rules), ", ".join(proved) or "construction",
                      join(changes, "; ")))  # fmt: skip
-    return table(("kind", "#rewrites", "for", "the values stay by", "what changes"), rows)
+    return table(("kind", "#rewrites", "for", "values preserved by", "what changes"), rows)
 
 
 def _left(found: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The qualification kit: requirements, what verifies them with the results here, tool errors, known problems."""
+"""The qualification kit: requirements, the cases and procedures that verify them, tool errors, known problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
 from sonnx.evidence.configuration import Configuration, configuration
-from sonnx.evidence.mutation import Mutation, Survivor, mutation
+from sonnx.evidence.mutation import MutationRecord, mutation_record
 from sonnx.evidence.verification import CommandLine, ProcedureResult, Requirement, perform, requirements, run_cases
 
 FORMAT = 1
@@ -23,15 +23,15 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """All that was stated and found; `covered` names the outcomes that verify each requirement."""
+    """The requirements and all results; `covered` names the results that verify each requirement."""
 
     requirements: tuple[Requirement, ...]
     cases: tuple[ProcedureResult, ...]
     procedures: tuple[ProcedureResult, ...]
     covered: Mapping[str, tuple[str, ...]]
-    strangers: tuple[str, ...]
-    """What cases or procedures claim to verify and is no requirement."""
-    mutation: Mutation
+    unknown: tuple[str, ...]
+    """Names that cases or procedures claim to verify and that are not requirements."""
+    mutation: MutationRecord
     selfcheck: tuple[str, ...]
     sound: bool
     errors: tuple[Mapping[str, Any], ...]
@@ -40,41 +40,40 @@ class Kit:
 
     @property
     def uncovered(self) -> tuple[str, ...]:
-        """Requirements that nothing verifies."""
+        """Requirements that no case and no procedure verifies."""
         return tuple(each.id for each in self.requirements if not self.covered[each.id])
 
     @property
     def failed(self) -> tuple[ProcedureResult, ...]:
-        """What did not come out as expected."""
+        """Cases and procedures with an unexpected result."""
         return tuple(each for each in (*self.cases, *self.procedures) if not each.passed)
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Installed files that are not the delivered ones."""
+        """Installed files that differ from the delivered ones."""
         return tuple(f"{each.name}: {name}" for each in self.configuration.distributions for name in each.changed)
 
     @property
     def passed(self) -> bool:
-        """Whether everything is as it must be."""
-        wrong = self.failed or self.uncovered or self.strangers or self.changed
-        return self.sound and not (wrong or self.mutation.unexplained or self.mutation.gone)
+        """Whether every result is as expected and every requirement is verified."""
+        return self.sound and not (self.failed or self.uncovered or self.unknown or self.changed)
 
 
 def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
-    """Run everything here, with `run` as the command line that `parser` describes; it takes seconds and no network."""
+    """Run all cases and procedures, with `run` as the command line that `parser` describes; seconds, no network."""
     wanted, cases, procedures = requirements(parser), tuple(run_cases()), tuple(perform(run))
     covered: dict[str, list[str]] = {each.id: [] for each in wanted}
-    strangers: dict[str, None] = {}
-    for outcome in (*cases, *procedures):
-        for name in outcome.verifies:
+    unknown: dict[str, None] = {}
+    for result in (*cases, *procedures):
+        for name in result.verifies:
             if name in covered:
-                covered[name].append(outcome.id)
+                covered[name].append(result.id)
             else:
-                strangers[name] = None
+                unknown[name] = None
     lines, sound = selfcheck()
     return Kit(
-        wanted, cases, procedures, {name: tuple(found) for name, found in covered.items()}, tuple(strangers),
-        mutation(), tuple(lines), sound,
+        wanted, cases, procedures, {name: tuple(found) for name, found in covered.items()}, tuple(unknown),
+        mutation_record(), tuple(lines), sound,
         _listed("tool_errors.toml", "error"), _listed("known_problems.toml", "problem"), configuration(),
     )  # fmt: skip
 
@@ -84,43 +83,51 @@ def _listed(file: str, key: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def summary(kit: Kit) -> Iterator[str]:
-    """What is printed."""
-    yield f"requirements {len(kit.requirements)}, of which verified {len(kit.requirements) - len(kit.uncovered)}"
-    for name, outcomes in (("cases", kit.cases), ("procedures", kit.procedures)):
-        yield f"{name} {len(outcomes)}, of which as expected {sum(each.passed for each in outcomes)}"
-    yield f"small changes of the rules {kit.mutation.mutants}, of which noticed by a case {kit.mutation.killed}"
+    """The lines that are printed."""
+    yield f"{len(kit.requirements) - len(kit.uncovered)} of {len(kit.requirements)} requirements are verified"
+    for name, results in (("cases", kit.cases), ("procedures", kit.procedures)):
+        yield f"{sum(each.passed for each in results)} of {len(results)} {name} have the expected result"
+    found = kit.mutation
+    yield (
+        f"mutation test: cases detect {found.detected} of {found.mutants} changed rules; "
+        f"mutation.md gives the reason for each of the other {len(found.survivors)}"
+    )
     yield from (f"failed: {each.id}: {each.actual}" for each in kit.failed)
     yield from (f"not verified: {name}" for name in kit.uncovered)
-    yield from (f"no requirement: {name}" for name in kit.strangers)
-    yield from (f"noticed by no case, and no reason: {_shown(each)}" for each in kit.mutation.unexplained)
-    yield from (f"a reason for what is noticed: {_shown(each)}" for each in kit.mutation.gone)
-    yield from (f"not as delivered: {name}" for name in kit.changed)
+    yield from (f"not a requirement: {name}" for name in kit.unknown)
+    yield from (f"differs from the delivered file: {name}" for name in kit.changed)
     yield from (line for line in kit.selfcheck if line.startswith("problem"))
     if not kit.configuration.packaged:
-        yield "note: the tool runs from a checkout, so nothing says which files were delivered"
-    yield "the tool does here what it is specified to do" if kit.passed else "the tool does not do here what it must"
+        yield "note: the tool runs from a checkout, so the list of delivered files is missing"
+    yield _conclusion(kit)
+
+
+def _conclusion(kit: Kit) -> str:
+    if kit.passed:
+        return f"all {len(kit.requirements)} requirements are verified in this environment"
+    return "NOT verified in this environment: see the lines above"
 
 
 # ------------------------------------------------------------------ files
 
 
 def require_new(folder: Path) -> None:
-    """A kit is written to a folder of its own.
+    """Refuse a folder that exists: a kit is written to a new one.
 
     Raises:
-        Misuse: the folder is there already, or the one it would stand in is not.
+        UsageError: the folder exists, or its parent does not.
     """
     if folder.exists():
-        raise UsageError(f"{folder} is there already; a kit is written to a new folder")
+        raise UsageError(f"{folder} exists; name a new folder for the kit")
     if not folder.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {folder.absolute().parent} to write {folder.name} to")
+        raise UsageError(f"there is no folder {folder.absolute().parent} for {folder.name}")
 
 
 def write(folder: Path, kit: Kit) -> None:
-    """Write the kit beside, then rename.
+    """Write all files of the kit or none.
 
     Raises:
-        Misuse: the folder is there already.
+        UsageError: the folder exists.
         OSError: it cannot be written.
     """
     require_new(folder)
@@ -131,10 +138,10 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
     yield "README.md", FIRST_PAGE.format(summary="\n".join(f"* {line}" for line in summary(kit)))
     rows = ((each.id, each.text, each.source, str(len(kit.covered[each.id]))) for each in kit.requirements)
     yield "requirements.md", _page("Operational requirements", ("id", "requirement", "source", "verified by"), rows)
-    outcomes = ((each.id, ", ".join(each.verifies), _said(each)) for each in (*kit.procedures, *kit.cases))
+    results = ((each.id, ", ".join(each.verifies), _result(each)) for each in (*kit.procedures, *kit.cases))
     yield (
         "verification.md",
-        _page("Procedures, cases and their results here", ("what is run", "verifies", "result"), outcomes),
+        _page("Procedures, cases and their results", ("procedure or case", "verifies", "result"), results),
     )
     yield "mutation.md", "".join(f"{line}\n" for line in _mutation(kit.mutation))
     found = ((each["id"], each["text"], each["effect"], " ".join(each["measures"])) for each in kit.errors)
@@ -154,46 +161,39 @@ FIRST_PAGE = """\
 
 {summary}
 
-| file | holds | usually called |
+| file | content | usually called |
 |---|---|---|
-| requirements.md | what the tool must do, and by how many cases each is verified | tool operational requirements |
-| verification.md | what was run here, and what came out | verification cases, procedures and results |
-| mutation.md | small changes of the rules that cases notice, and why others are not | strength of the cases |
-| tool-errors.md | what could go wrong, and the measures | tool error analysis |
+| requirements.md | what the tool must do, and by how many cases it is verified | tool operational requirements |
+| verification.md | procedures and cases, and their results here | verification cases, procedures and results |
+| mutation.md | the changed rules that the cases detect, and the reason for each of the others | strength of the cases |
+| tool-errors.md | what the tool could get wrong, and the measures | tool error analysis |
 | known-problems.md | problems of this version | problem reports |
-| configuration.md | what is installed here | configuration and environment index |
-| kit.json | all of it for programs | |
+| configuration.md | what is installed | configuration and environment index |
+| kit.json | everything, for programs | |
 
-These are data that tool qualification usually asks for (DO-330 TQL-5, ISO 26262-8 clause 11, EN 50128 class T2).
-The kit claims conformance to none of them: that is for the project and its authority.
+Tool qualification usually asks for these data (DO-330 TQL-5, ISO 26262-8 clause 11, EN 50128 class T2).
+The kit does not claim conformance to any of them: the project and its authority decide.
 """
 
 
-def _mutation(found: Mutation) -> Iterator[str]:
+def _mutation(found: MutationRecord) -> Iterator[str]:
     yield "# Strength of the cases"
     yield ""
-    yield "Each condition of each rule is changed in one small way: a comparison turned round, a bound moved by one, a"
-    yield "conjunct left out, all for any. A case notices the change where it gets another answer of that rule."
+    yield "The mutation test changes each condition of each rule in one small way: it reverses a comparison, moves a"
+    yield "bound by one, omits a conjunct, replaces all by any. A case detects the change if the result of that rule"
+    yield "changes."
     yield ""
-    yield "| changes | noticed by a case | not noticed, for a reason | without a reason | reasons for what is noticed |"
-    yield "|---|---|---|---|---|"
-    reasoned = found.alive - len(found.unexplained)
-    numbers = (found.mutants, found.killed, reasoned, len(found.unexplained), len(found.gone))
-    yield f"| {' | '.join(map(str, numbers))} |"
-    listed = [*found.reasons]
-    listed += [("no-reason", "No reason is on record.", found.unexplained)] if found.unexplained else []
-    for id_, reason, survivors in listed:
-        yield from ("", f"## {id_}: {len(survivors)}", "", reason, "")
+    yield "| changed rules | detected by a case | not detected, for a reason |"
+    yield "|---|---|---|"
+    yield f"| {found.mutants} | {found.detected} | {len(found.survivors)} |"
+    for group in found.groups:
+        yield from ("", f"## {group.id}: {len(group.survivors)}", "", group.reason, "")
         yield from ("| rule | condition | changed to |", "|---|---|---|")
-        yield from (f"| {' | '.join(map(_cell, (each.rule, each.text, each.mutant)))} |" for each in survivors)
+        yield from (f"| {' | '.join(map(_cell, (each.rule, each.text, each.mutant)))} |" for each in group.survivors)
 
 
-def _shown(survivor: Survivor) -> str:
-    return f"{survivor.rule}: {survivor.mutant} for {survivor.text}"
-
-
-def _said(outcome: ProcedureResult) -> str:
-    return "as expected" if outcome.passed else f"NOT AS EXPECTED: {outcome.actual}"
+def _result(found: ProcedureResult) -> str:
+    return "as expected" if found.passed else f"NOT AS EXPECTED: {found.actual}"
 
 
 def _parts(kit: Kit) -> Iterator[Sequence[str]]:
@@ -212,5 +212,5 @@ def _page(title: str, heads: Sequence[str], rows: Iterator[Sequence[str]]) -> st
 
 
 def _cell(text: str) -> str:
-    """A text in a table of Markdown; a rule's text may hold a bar."""
+    """A cell of a Markdown table; a rule's condition may contain a bar."""
     return " ".join(text.replace("|", "\\|").split())

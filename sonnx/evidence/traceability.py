@@ -1,14 +1,14 @@
-"""From a label of a text to its rule, from there to the code, the cases and the theorems, and back.
+"""Traceability: from a label of a text to its rule, from there to the code, the cases and the theorems, and back.
 
-A theorem derived from an operator file names its operator and mostly its rule; what any other bears on is said in
-`bearing.py`.
+A theorem derived from an operator file names its operator and mostly its rule; `sonnx.prover.dependencies` knows the
+rules that other theorems are about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sonnx.checker.graph_rules import decide
 from sonnx.language.parser import with_inner
@@ -24,51 +24,48 @@ if TYPE_CHECKING:  # it loads z3
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One rule with what decides it, what shows it and what is proved of it."""
+    """One rule with the code that decides it, its cases and its theorems."""
 
     rule: Rule
     code: tuple[str, ...]
-    """The words its text uses, or the function that decides it."""
+    """The built-in functions that its condition uses, or the function that decides it."""
     conforming: tuple[str, ...]
     violating: tuple[str, ...]
     theorems: tuple[str, ...]
 
 
 def traces(theorems: Iterable[Theorem] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
-    """Every rule (or each of those given) by slug with its code and cases, and the theorems given that concern it."""
+    """Every rule (or those given) by slug, with its code, its cases, and those of the theorems that concern it."""
     rules = every() if rules is None else rules
     concerning: dict[str, list[str]] = {slug: [] for slug in rules}
     for theorem in theorems:
         for slug in concerned(theorem, rules):
             concerning[slug].append(theorem.id)
-    shown = {word: _shown(*said) for word, said in _SAID.items()}
+    conforming, violating = _cases_by_rule("conforms"), _cases_by_rule("invalid", "violates")
     return {
         slug: Trace(
             rule,
             code(rule),
-            tuple(shown["conforming"].get(slug, ())),
-            tuple(shown["violating"].get(slug, ())),
+            tuple(conforming.get(slug, ())),
+            tuple(violating.get(slug, ())),
             tuple(concerning[slug]),
         )
         for slug, rule in rules.items()
     }
 
 
-_SAID = {"conforming": ("conforms",), "violating": ("invalid", "violates")}
-
-
-def _shown(*said: str) -> dict[str, list[str]]:
+def _cases_by_rule(*outcomes: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for case in cases():
-        for slug in case.rules(*said):
+        for slug in case.rules(*outcomes):
             found.setdefault(slug, []).append(case.id)
     return found
 
 
 def code(rule: Rule) -> tuple[str, ...]:
-    """The words of its text as `words.normal`, or the function of graph_rules that decides it.
+    """What decides a rule, as a path below `sonnx`: built-in functions of the rule language, or a function.
 
-    A rule about files of a project names the module that states it, which is the first part of its slug.
+    For a rule about files of a project it is the module that states it, after the first part of its slug.
     """
     if rule.require is None and rule.kind == "project":
         return (rule.slug.partition(".")[0].replace("deviation", "deviations"),)
@@ -78,10 +75,10 @@ def code(rule: Rule) -> tuple[str, ...]:
     texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     used = dict.fromkeys(word for text in (defined(described, texts) if described else texts) for word in text.words)
-    return tuple(f"words.{word}" for word in used)
+    return tuple(f"language.builtins.{name}" for name in used)
 
 
-def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
+def concerned(theorem: Theorem, rules: Mapping[str, Rule]) -> list[str]:
     """The slugs of the rules a theorem is about."""
     topic, _, rest = theorem.id.partition(".")
     if topic == "derived":
@@ -91,8 +88,8 @@ def concerned(theorem: Any, rules: Mapping[str, Rule]) -> list[str]:
     return [slug for slug in bears_on(theorem) if slug in rules]
 
 
-def of_operator(theorem: Any) -> str:
-    """The operator whose file a theorem is derived from, "" for the others."""
+def of_operator(theorem: Theorem) -> str:
+    """The operator from whose file a theorem is derived, or ""."""
     topic, _, rest = theorem.id.partition(".")
     return rest.partition("-")[0] if topic == "derived" else ""
 
@@ -107,7 +104,7 @@ def errata_named() -> set[str]:
 
 
 def words_used() -> set[str]:
-    """The words that a rule, a shape, a definition or another word uses."""
+    """The built-in functions that a rule, a shape, a definition or another built-in function uses."""
     texts = [text for rule in every().values() for text in (rule.require, rule.onnx, rule.when)]
     for described in catalogue.operators():
         texts += [text for versions in described.define.values() for text in versions.values()]

@@ -1,4 +1,4 @@
-"""The verification procedures: command lines with what they must print, from procedures.toml beside this file."""
+"""Requirements of the tool, and what verifies them: procedures (procedures.toml) and the cases of the rules."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sonnx.api import check
 from sonnx.base.errors import EXIT_CODES, TOOL_FAILED
 from sonnx.checker.report import Report, Verdict
+from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.language.evaluator import frozen
 from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile.cases import Case, cases
@@ -28,22 +28,22 @@ DATA = Path(__file__).with_name("procedures.toml")
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """One command line: the requirements it verifies, the exit code, and texts its output must have."""
+    """A command line with the requirements it verifies, its exit code, and texts that its output must contain."""
 
     command: str
     verifies: tuple[str, ...]
     exit: int
     prints: tuple[str, ...] = ()
-    """Texts that stand in the standard output."""
+    """Texts in the standard output."""
     says: tuple[str, ...] = ()
-    """Texts that stand in the standard error."""
+    """Texts in the standard error."""
     writes: tuple[str, ...] = ()
-    """Files that are there afterwards."""
+    """Files that exist afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcedureResult:
-    """Whether a procedure or case came out as expected, and how not."""
+    """Whether the result of a procedure or case is as expected; `actual` says how it differs."""
 
     id: str
     verifies: tuple[str, ...]
@@ -66,7 +66,7 @@ CommandLine = Callable[[Sequence[str]], int]
 
 
 def perform(run: CommandLine) -> Iterator[ProcedureResult]:
-    """Run every procedure in a folder of its own that holds the models and arrays of the file."""
+    """Run every procedure, each in a new folder with the models, texts and arrays of the file."""
     before = Path.cwd()
     for procedure in procedures():
         with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def _performed(procedure: Procedure, run: CommandLine) -> ProcedureResult:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = run(shlex.split(procedure.command))
-        except SystemExit as end:  # argparse ends the program where the command line is wrong
+        except SystemExit as end:  # argparse exits on a wrong command line
             code = end.code if isinstance(end.code, int) else 1
     wrong = [f"exit code {code}, not {procedure.exit}"] if code != procedure.exit else []
     wrong += [f"does not print {text!r}" for text in procedure.prints if text not in out.getvalue()]
@@ -106,12 +106,11 @@ def _performed(procedure: Procedure, run: CommandLine) -> ProcedureResult:
     return ProcedureResult(procedure.command, procedure.verifies, not wrong, "; ".join(wrong))
 
 
-# ------------------------------------------------------------------
-# The verification cases: every case of tests/cases with the verdict it must get, run in this environment.
+# ------------------------------------------------------------------ cases
 
 
-def said(report: Report) -> dict[str, set[str]]:
-    """What a report says in the words of a case; folded findings are not said."""
+def outcome(report: Report) -> dict[str, set[str]]:
+    """The findings of a report in the vocabulary of a case, without folded ones."""
     found: dict[str, set[str]] = {}
     for finding in report.roots:
         word = "invalid" if finding.breaks_onnx else "violates" if finding.verdict is Verdict.FAIL else finding.verdict
@@ -119,19 +118,26 @@ def said(report: Report) -> dict[str, set[str]]:
     return found
 
 
+def check_case(case: Case, edition: str) -> Report:
+    """The report on a case; `edition` "" is the default edition."""
+    request = CheckRequest(edition or None, strict_versions=case.strict_versions)
+    model, _ = open_model(model_bytes(case), hashed=False)
+    return check_model(model, "", request, "model")
+
+
 def wrong(case: Case, edition: str) -> str:
-    """How the verdict on a case differs from the expected one, "" where it does not; `edition` "" is the default."""
-    report = check(model_bytes(case), edition=edition or None, strict_versions=case.strict_versions)
+    """How the verdict on a case differs from the expected one, "" if it does not; `edition` "" is the default."""
+    report = check_case(case, edition)
     expected = {word: set(rules) for word, rules in case.expected[edition].items() if word != "conforms" and rules}
     passed = {count.rule for count in report.counts if count.verdict is Verdict.PASS}
     missing = case.expected[edition].get("conforms", frozenset()) - passed
-    found = said(report)
+    found = outcome(report)
     parts = [f"says {_listed(found)}, not {_listed(expected)}"] if found != expected else []
     return "; ".join([*parts, *([f"{', '.join(sorted(missing))} did not pass"] if missing else [])])
 
 
-def _listed(said: dict[str, set[str]]) -> str:
-    return "; ".join(f"{word} {', '.join(sorted(rules))}" for word, rules in sorted(said.items())) or "nothing"
+def _listed(found: dict[str, set[str]]) -> str:
+    return "; ".join(f"{word} {', '.join(sorted(rules))}" for word, rules in sorted(found.items())) or "nothing"
 
 
 def run_cases() -> Iterator[ProcedureResult]:
@@ -144,23 +150,15 @@ def run_cases() -> Iterator[ProcedureResult]:
             yield ProcedureResult(title, tuple(named), not actual, actual)
 
 
-# ------------------------------------------------------------------
-# Models from their text, by the parser of the onnx package: for cases and procedures, never for a check.
-
-
 def model_bytes(case: Case) -> bytes:
-    """The encoded model of a case."""
+    """The encoded model of a case; the onnx package parses its text, which a check never does."""
     return (from_text if case.language == "onnx" else from_textproto)(case.text) + case.append
 
 
-# ------------------------------------------------------------------
-# The operational requirements of the tool: one for each rule, each command, each option and each exit code.
-#
-# None is written here: rules come from the catalogue, commands and options from the command line's own parser.
+# ------------------------------------------------------------------ requirements
 
-
-APART = "fix"
-"""It writes models, so it is no part of the tool that is verified here; what it writes is judged like any file."""
+NOT_VERIFIED = "fix"
+"""This command writes models and is not verified here; `check` examines its output like any other file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +171,13 @@ class Requirement:
 
 
 def requirements(parser: argparse.ArgumentParser) -> tuple[Requirement, ...]:
-    """All of them, in the order of the catalogue and of the command line's help."""
+    """One requirement for each rule, and for each command, option and exit code of the command line."""
     return (*_rules(), *_commands(parser), *_exit_codes())
 
 
 def _rules() -> Iterator[Requirement]:
     for slug, rule in every().items():
-        text = f"`check` reports {slug} wherever this does not hold, and nowhere else: {rule.statement}"
+        text = f"`check` reports {slug} exactly where this does not hold: {rule.statement}"
         yield Requirement(f"rule {slug}", text, rule.source)
 
 
@@ -187,11 +185,11 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[Requirement]:
     for action in parser._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
-        said = {each.dest: each.help for each in action._choices_actions}
+        helps = {each.dest: each.help for each in action._choices_actions}
         for name, command in action.choices.items():
-            if name == APART:
+            if name == NOT_VERIFIED:
                 continue
-            yield Requirement(name, f"`sonnx {name}`: {said[name]}.", "the command line")
+            yield Requirement(name, f"`sonnx {name}`: {helps[name]}.", "the command line")
             yield from _options(name, command)
 
 
@@ -204,6 +202,6 @@ def _options(name: str, command: argparse.ArgumentParser) -> Iterator[Requiremen
 
 def _exit_codes() -> Iterator[Requirement]:
     for code, meaning in EXIT_CODES.items():
-        if code == TOOL_FAILED:  # cannot be brought about on purpose; the tests of the tool do it from inside
+        if code == TOOL_FAILED:  # cannot be caused from outside; the tests of the tool do it from inside
             continue
-        yield Requirement(f"exit {code}", f"`sonnx check` ends with {code} where {meaning}.", "the command line")
+        yield Requirement(f"exit {code}", f"`sonnx check` ends with {code} if {meaning}.", "the command line")

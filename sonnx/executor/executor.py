@@ -16,9 +16,9 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, NotExecutable, UsageError
 from sonnx.base.escaping import quote
+from sonnx.checker.checker import judge_model
 from sonnx.checker.report import NotConforming, Report, Verdict
 from sonnx.checker.rules import ActiveRules
-from sonnx.checker.walk import judge_model
 from sonnx.executor.plan import NodeErrors, Plan, Step, build_plan, place_of
 from sonnx.executor.preparation import NodePreparer, facts_of
 from sonnx.model.ir import Model, Node, Type, Value

@@ -13,8 +13,8 @@ from math import prod
 
 from sonnx.base.errors import ErrorCondition, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.checker.environment import RUN_TIME
 from sonnx.executor.preparation import NodePreparer, PreparedNode, facts_of
+from sonnx.graph.environment import RUN_TIME
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import function_key, standard

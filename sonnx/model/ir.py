@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, make_dataclass
+from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 Dimension = int | str | None
@@ -139,6 +140,9 @@ class Attribute:
     value: AttributeValue
     reference: str = ""
     fields: tuple[str, ...] = ()
+    identity: int = field(init=False, compare=False, repr=False, default_factory=count().__next__)
+    """A number no other attribute has: equal attributes that the reader made one object share it.  The bytes of a
+    tensor are not compared, so equality does not tell which attributes mean the same."""
 
 
 Item: TypeAlias = "int | float | str | Tensor | SparseTensor | Type | Graph"

@@ -5,7 +5,6 @@ A limit bounds the time and the memory that a file of a given size can cause; it
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -93,15 +92,3 @@ def limits_of(texts: Sequence[str]) -> Allowed:
             raise UsageError(f"--limit {name} takes a number from {least} to {largest}, not {number!r}")
         chosen[name] = int(number)
     return MappingProxyType(chosen)
-
-
-def add_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--limit`."""
-    shown = ", ".join(f"{limit.name}={limit.default}" for limit in LIMITS)
-    parser.add_argument(
-        "--limit",
-        action="append",
-        default=[],
-        metavar="NAME=NUMBER",
-        help=f"change a size limit of models (default: {shown})",
-    )

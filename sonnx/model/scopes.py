@@ -44,6 +44,13 @@ class Scope:
     function: Function | None = None
 
     @cached_property
+    def kind(self) -> tuple[object, ...]:
+        """What the meaning of a node depends on besides the node: the imported operator sets, and whether it stands in
+        a function.
+        """
+        return (self.function is not None, *self.imports.items())
+
+    @cached_property
     def defined_at(self) -> Mapping[str, int]:
         """The index of the first node that defines a name; -1 for graph inputs and initializers."""
         found: dict[str, int] = {}

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
-from sonnx.checker.environment import Stored, environment
+from sonnx.checker.facts_domain import FactsDomain
+from sonnx.checker.rules import ActiveRules
+from sonnx.graph.call import Call
+from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, Stored, environment
+from sonnx.graph.interpreter import Transferred
+from sonnx.graph.transfer import complete_types, demands, output_facts
 from sonnx.language.domain import written_key
 from sonnx.language.evaluator import Cause, Unknown
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Attribute
-from sonnx.profile.catalogue import editions
-from sonnx.profile.definitions import Output, Rule
-from sonnx.profile.signature import Signature, demanded
+from sonnx.profile.definitions import Editions, Output, Rule
+from sonnx.profile.signature import Signature
 from sonnx.prover.smt_functions import FactNotStated
 from sonnx.prover.smt_interpretation import SmtCondition, SmtInterpretation
 from sonnx.prover.smt_lists import listing
@@ -54,25 +58,67 @@ class RuleProof:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CallProofs:
+    """The proofs of the rules about one call; `signature` is None where the edition has no rules for it.
+
+    `waiting` are the rules that were not attempted, because a rule they rely on is not proved.
+    """
+
+    signature: Signature | None
+    proofs: tuple[RuleProof, ...] = ()
+    waiting: tuple[Rule, ...] = ()
+
+
+class SymbolicDomain(FactsDomain):
+    """Facts whose dimensions may be symbols: a call gives the proofs of its rules for all values of the symbols."""
+
+    def __init__(self, rules: ActiveRules, symbols: Symbols) -> None:
+        super().__init__(rules)
+        self.symbols = symbols
+
+    def call(  # type: ignore[override]  # another result than the check's
+        self, call: Call, inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
+    ) -> Transferred[Facts, CallProofs]:
+        """The proofs about a call, and the facts of its outputs after it."""
+        if call.signature is None or call.in_function:
+            return Transferred(outputs, CallProofs(None))
+        proofs, after = CallProof(call.signature, self.symbols, self.rules.editions).prove(
+            call.attributes, inputs, outputs
+        )
+        return Transferred(after, proofs)
+
+
 class CallProof:
     """Interprets the rules and shapes of one call, and proves them."""
 
-    def __init__(self, signature: Signature, symbols: Symbols, edition: str) -> None:
-        self.signature, self.symbols, self.edition = signature, symbols, edition
+    def __init__(self, signature: Signature, symbols: Symbols, editions: Editions) -> None:
+        self.signature, self.symbols, self.editions = signature, symbols, editions
         self.interpretation = SmtInterpretation()
         self.unstated: list[SymbolicNumber] = []
 
     def prove(
         self, attributes: Sequence[Attribute], inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
-    ) -> tuple[tuple[RuleProof, ...], list[Facts | None]]:
+    ) -> tuple[CallProofs, list[Facts]]:
         """The proofs of the rules, and the facts of the outputs after the call."""
         stated = environment(self.signature, attributes, inputs, outputs)
+        complete_types(self.signature, stated)
         names = self._names(stated)
         shapes = self._shapes(names)
         for output in self.signature.outputs:
-            names[output.name] = self._output(output, names, stated[output.name], shapes.get(output.name))
+            if not output.variadic:
+                names[output.name] = self._output(output, names, stated[output.name], shapes.get(output.name))
         proofs, not_proved = self._rules(names)
-        return proofs, self._computed(outputs, names, shapes, not_proved)
+        after = output_facts(
+            self.signature,
+            stated,
+            [NOTHING_STATED if each is None else each for each in outputs],
+            not_proved,
+            lambda output: self._computed(output, shapes[output.name]),
+            is_open=lambda dimension: isinstance(dimension, Unknown) and not dimension.symbol,
+            not_computed=NOT_COMPUTED,
+        )
+        return proofs, after
 
     # Facts as values
 
@@ -139,33 +185,19 @@ class CallProof:
                     for (_, value), declared, (_, computed) in pairs
                 ]
             )
-        if isinstance(fields["type"], Unknown):
-            fields["type"] = self._element(output, names, fields["type"])
         return RecordValue(fields)
-
-    def _element(self, output: Output, names: Mapping[str, Value], unknown: Unknown) -> str | Unknown:
-        """The element type the operator gives an output without a declared one."""
-        if output.type not in self.signature.groups:
-            return output.type
-        for letter in self.signature.groups[output.type]:
-            value = names[letter]
-            for record in [item for _, item in value.items] if isinstance(value, SymbolicList) else [value]:
-                if isinstance(record.fields["type"], str):
-                    return str(record.fields["type"])
-        return unknown
 
     # Rules
 
-    def _rules(self, names: Mapping[str, Value]) -> tuple[tuple[RuleProof, ...], set[str]]:
+    def _rules(self, names: Mapping[str, Value]) -> tuple[CallProofs, set[str]]:
         """The proofs of the rules in order, and the names of those not proved or not attempted for that reason."""
-        not_proved: set[str] = set()
-        found: list[RuleProof] = []
-        for rule in self.signature.rules:
-            demand = demanded(rule, self.signature.text, editions())
+        not_proved, found, waiting = set[str](), list[RuleProof](), list[Rule]()
+        for rule, demand in demands(self.signature, self.editions):
             if demand is None:
                 continue
             if not_proved & set(rule.relies):
                 not_proved.add(rule.name)
+                waiting.append(rule)
                 continue
             try:
                 condition = self.interpretation.condition(demand, names, rule.when)
@@ -175,7 +207,7 @@ class CallProof:
             if proof.verdict != "proved":
                 not_proved.add(rule.name)
             found.append(proof)
-        return tuple(found), not_proved
+        return CallProofs(self.signature, tuple(found), tuple(waiting)), not_proved
 
     def _rule(self, rule: Rule, demand: str, condition: SmtCondition) -> RuleProof:
         assumed = all_of([bool_term(number.term >= 0) for number in self.unstated]) if self.unstated else True
@@ -195,42 +227,17 @@ class CallProof:
 
     # Outputs
 
-    def _computed(
-        self,
-        declared: Sequence[Facts | None],
-        names: Mapping[str, Value],
-        shapes: Mapping[str, Value],
-        not_proved: set[str],
-    ) -> list[Facts | None]:
-        result = list(declared)
-        for index, output in enumerate(self.signature.outputs[: len(declared)]):
-            facts = declared[index]
-            if facts is None:
-                continue
-            shape = facts.shape
-            if output.name in shapes and not_proved.isdisjoint(output.relies):
-                shape = self._filled(shape, shapes[output.name])
-            elif isinstance(shape, Unknown):
-                shape = NOT_COMPUTED
-            element = names[output.name].fields["type"]
-            result[index] = facts._replace(shape=shape, type=element)
-        return result
-
-    def _filled(self, stated: Any, computed: Value) -> Any:
-        """A declared shape; dimensions it does not state are those computed for all values."""
+    def _computed(self, output: Output, computed: Value) -> Any:
+        """The shape computed for all values of the symbols, of a repeated output each; unknown if there is none."""
         if isinstance(computed, PartialValue):
             if not self.symbols.always(computed.defined):
-                return stated
+                return NO_SHAPE
             computed = computed.value
         if not isinstance(computed, SymbolicList) or not _fixed(computed):
-            return stated
-        extents = tuple(self._named(value) for _, value in computed.items)
-        if isinstance(stated, Unknown):
-            return extents
-        if len(stated) != len(extents):
-            return stated
-        pairs = zip(stated, extents, strict=True)
-        return tuple(new if isinstance(old, Unknown) and not old.symbol else old for old, new in pairs)
+            return NO_SHAPE
+        if output.variadic:
+            return tuple([self._computed(replace(output, variadic=False), shape) for _, shape in computed.items])
+        return tuple([self._named(value) for _, value in computed.items])
 
     def _named(self, extent: int | SymbolicNumber) -> int | Unknown:
         """A computed extent as a fact: a number, a symbol it equals, or a new name for the term."""

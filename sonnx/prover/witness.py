@@ -14,9 +14,9 @@ from typing import Any
 
 import z3
 
-from sonnx.api import check
-from sonnx.checker.environment import RUN_TIME, environment
 from sonnx.checker.report import Report, Verdict
+from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.graph.environment import RUN_TIME, environment
 from sonnx.language.domain import constant_key, given_key, input_key, written_key
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.from_protobuf import VALUE_FIELD
@@ -278,7 +278,8 @@ def judge(
 ) -> tuple[CallInstance, Report]:
     """The call, and the report of a check of its model."""
     call = instance(signature, codes, values)
-    return call, check(write(call.model()), edition)
+    model, _ = open_model(write(call.model()), hashed=False)
+    return call, check_model(model, "", CheckRequest(edition), "model")
 
 
 def confirm_conforming(signature: Signature, codes: Mapping[str, int], values: Counterexample, edition: str) -> str:

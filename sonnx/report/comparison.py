@@ -1,31 +1,75 @@
-"""A comparison with a runtime as text or JSON (comparison.schema.json); HTML is in comparison_html.py."""
+"""The public result of a comparison with a runtime: text, JSON (comparison.schema.json), HTML, and a document."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import groupby
 from math import log2
 from typing import Any
 
-from sonnx.base.escaping import escape, plural
+from sonnx.base.escaping import escape, plural, printable
 from sonnx.base.resources import tool_version
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, Comparison, Row
+from sonnx.checker.report import Where
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance
-from sonnx.report.html import OPENED
-from sonnx.report.markup import Markup, code, document, element, folding, join, table, terms
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.formats import render_document
+from sonnx.report.html_elements import Markup, code, element, folding, join, table, terms, whole_page
 
 FORMAT = 1
-FORMATS = ("text", "json", "html")
-"""What is rendered here; the other formats render a result, see comparison_result.py."""
+BROKEN = 1
+"""The exit code if a bound is broken."""
 HEADS = ("value", "elements", "identical", "ulp, largest", "mean", "absolute, largest", "special values")
 
 
-def render(form: str, found: Comparison, broken: Sequence[str]) -> str:
-    """The whole document in a format, ending in a line feed."""
-    if form == "html":
-        return page(found, broken)
-    return as_json(found, broken) if form == "json" else "".join(f"{line}\n" for line in _lines(found, broken))
+@dataclass(frozen=True, slots=True)
+class ComparisonReport(Comparison):
+    """A comparison of a runtime with the exact values, the bounds it breaks, and its renderings."""
+
+    broken_bounds: tuple[BoundViolation, ...] = ()
+    file: str = ""
+    """The model file as it was named."""
+
+    @classmethod
+    def of(cls, found: Comparison, broken_bounds: Sequence[BoundViolation], file: str) -> ComparisonReport:
+        """A comparison with its renderings."""
+        known = {field.name: getattr(found, field.name) for field in fields(Comparison)}
+        return cls(**known, broken_bounds=tuple(broken_bounds), file=file)
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 if a bound is broken."""
+        return BROKEN if self.broken_bounds else 0
+
+    def to_text(self) -> str:
+        """Tables for a terminal."""
+        return "".join(f"{line}\n" for line in _lines(self, self._sentences))
+
+    def to_json(self) -> str:
+        """One JSON document (comparison.schema.json)."""
+        return as_json(self, self._sentences)
+
+    def to_format(self, name: str) -> str:
+        """The comparison in a format of `sonnx compare --format`: text, json, html, sarif, junit, github or markdown.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        match name:
+            case "text":
+                return self.to_text()
+            case "json":
+                return self.to_json()
+            case "html":
+                return page(self, self._sentences)
+            case _:
+                return render_document(name, document_of(self, self.broken_bounds, self.exit_code, self.file))
+
+    @property
+    def _sentences(self) -> list[str]:
+        return [each.sentence for each in self.broken_bounds]
 
 
 # ------------------------------------------------------------------ text
@@ -52,14 +96,14 @@ def _lines(found: Comparison, broken: Sequence[str]) -> Iterator[str]:
 
 
 def standing(found: Comparison) -> str:
-    """What the profile says of the model."""
+    """Whether the model conforms."""
     if found.unchecked:
-        return "UNCHECKED: nothing says that the model is inside the profile"
+        return "UNCHECKED: the model may be outside the profile"
     return f"the model conforms to edition {found.edition}"
 
 
 def summary(found: Comparison) -> str:
-    """How many values are the same, in one sentence."""
+    """The number of identical values, in one sentence."""
     same = sum(row.distance is not None and not row.differs for row in found.rows)
     missing = sum(row.distance is None for row in found.rows)
     rest = f"; {missing} could not be compared" if missing else ""
@@ -153,15 +197,16 @@ def _number(value: float) -> float | str:
     return value if value - value == 0 else "infinity"
 
 
-# ------------------------------------------------------------------
-# A comparison with a runtime as one HTML page: what is far away first seen in a plot, then in a table.
+# ------------------------------------------------------------------ HTML
 #
-# No network, no script; the plot is SVG inside the page.
+# One page without network access or scripts; the plot is SVG inside the page.
 
 
+MAX_OPEN_SENTENCES = 12
+"""Longer lists of broken bounds are folded on a screen."""
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 960, 260, 60, 40, 14
 SHORT = ("value", "#count", "#identical", "#ulp", "#mean", "#absolute", "other")
-"""The heads of a table, short, so that names of values have room on paper."""
+"""Short heads of the table, so that names of values have room on paper."""
 KEY = (
     "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
     "other: elements that differ in being NaN or infinite, or in the sign of a zero"
@@ -171,7 +216,7 @@ DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
 
 def page(found: Comparison, broken: Sequence[str]) -> str:
     """The whole page, ending in a line feed."""
-    return document(f"sonnx: {found.model} in {found.runtime}", list(_parts(found, broken)))
+    return whole_page(f"sonnx: {found.model} in {found.runtime}", list(_parts(found, broken)))
 
 
 def _parts(found: Comparison, broken: Sequence[str]) -> Iterator[Markup]:
@@ -189,7 +234,9 @@ def _parts(found: Comparison, broken: Sequence[str]) -> Iterator[Markup]:
     if broken:
         yield element("h3", "Broken bounds")
         listed = element("ul", *(element("li", sentence) for sentence in broken))
-        yield listed if len(broken) <= OPENED else folding(f"{broken[0]}; and {len(broken) - 1} more", listed)
+        yield (
+            listed if len(broken) <= MAX_OPEN_SENTENCES else folding(f"{broken[0]}; and {len(broken) - 1} more", listed)
+        )
     if found.skipped:
         yield element("h3", "Runs without exact values")
         yield element("ul", *(element("li", reason) for reason in found.skipped))
@@ -254,3 +301,102 @@ def _height(row: Row) -> float:
     """0 for no distance, 1 for one ulp, one more for each power of two."""
     steps = row.distance.ulp if row.distance is not None and row.distance.ulp else 0
     return 1 + log2(steps) if steps else 0.0
+
+
+# ------------------------------------------------------------------ as a document, for the other formats
+
+WAYS = {
+    OUTPUT: ("outputs", "The outputs of the whole model are the exact values."),
+    EQUAL: ("equal-inputs", "A node alone, on its exact inputs, gives the exact values."),
+    ACCUMULATED: ("accumulated", "Every value on the way through the whole model is the exact one."),
+}
+"""The criterion of each way to compare: its name and statement."""
+RUNS = "exact-values"
+RUN = "The model has exact values for the inputs of a run, and values of the runtime can be compared with them."
+
+
+def document_of(found: Comparison, broken: Sequence[BoundViolation], code: int, file: str) -> Document:
+    """The comparison as a document: a section for each way to compare, and one for runs with problems."""
+    name = escape(found.model)
+    sections = [
+        Section(f"{name}: {way}", file, tuple(_case(row, _broken_of(broken, row)) for row in rows))
+        for way in WAYS
+        if (rows := [row for row in found.rows if row.way == way])
+    ]
+    whole = tuple(_run_cases(found, _broken_of(broken, None)))
+    criteria = {way: Criterion(statement, "comparison") for way, statement in (*WAYS.values(), (RUNS, RUN))}
+    return Document(
+        command="compare",
+        title="a runtime against the exact values",
+        subject=name,
+        headline=summary(found),
+        code=code,
+        criteria=criteria,
+        sections=(*sections, *([Section(f"{name}: runs", file, whole)] if whole else [])),
+        facts=tuple(_facts(found)),
+        notes=(standing(found),),
+        hashes={file: found.sha256},
+    )
+
+
+def _broken_of(broken: Sequence[BoundViolation], row: Row | None) -> list[str]:
+    return [each.sentence for each in broken if each.row is row]
+
+
+def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
+    if found.sha256:
+        yield "SHA-256", found.sha256
+    yield "runtime", printable(found.runtime)
+    yield "inputs", f"{plural(found.runs, 'run')}, {printable(found.inputs)}"
+    if found.first_diverging is not None:
+        yield "first node that differs on equal inputs", found.first_diverging.place
+
+
+def _case(row: Row, broken: Sequence[str]) -> CaseResult:
+    said = [*map(printable, broken)] or list(_case_texts(row))
+    if broken:
+        verdict, standing_ = "broken", Standing.BAD
+    elif row.failures:
+        verdict, standing_ = "not compared", Standing.OPEN
+    elif row.differs:
+        verdict, standing_ = "differs", Standing.NOTE
+    else:
+        verdict, standing_ = "identical", Standing.GOOD
+    where = row.where or Where(row.value, "value", row.value)
+    return CaseResult(
+        WAYS[row.way][0], label(row), verdict, standing_, "; ".join(said), tuple(_case_details(row)), where
+    )
+
+
+def _case_texts(row: Row) -> Iterator[str]:
+    if row.failures:
+        yield f"not compared in {printable(row.failures[0])}"
+    if row.distance is not None:
+        yield _distance_sentence(row.distance)
+
+
+def _distance_sentence(distance: Distance) -> str:
+    """How far the values are, in one sentence."""
+    if distance.identical == distance.elements:
+        return f"all of {plural(distance.elements, 'element')} identical"
+    far = f"{distance.absolute:.3g}" if distance.ulp is None else f"{distance.ulp} ulp"
+    return f"{distance.elements - distance.identical} of {distance.elements} elements differ, by up to {far}"
+
+
+def _case_details(row: Row) -> Iterator[tuple[str, str]]:
+    distance = row.distance
+    if distance is not None and distance.found:
+        yield "farthest", f"at {list(distance.at)}: {distance.found}, exact {distance.exact}"
+    for special in distance.specials if distance is not None else ():
+        example = f"first at {list(special.at)}: {special.found}, exact {special.exact}"
+        yield special.kind, f"{plural(special.number, 'element')}, {example}"
+    for failure in row.failures:
+        yield "not compared", printable(failure)
+
+
+def _run_cases(found: Comparison, broken: Sequence[str]) -> Iterator[CaseResult]:
+    where = Where("model", "model")
+    for sentence in broken:
+        yield CaseResult(RUNS, "all runs", "not compared", Standing.BAD, printable(sentence), (), where)
+    for reason in found.skipped:
+        yield CaseResult(RUNS, reason.partition(":")[0], "skipped", Standing.SKIPPED, printable(reason), (), where)

@@ -10,7 +10,7 @@ from itertools import count
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Finding, Report, Verdict
-from sonnx.report.text import headline
+from sonnx.report.phrases import headline
 
 HEAD = """\
 # Deviations to be filled in: reason, risk, approver and `expires = YYYY-MM-DD`. Delete what you do not justify.

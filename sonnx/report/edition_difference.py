@@ -10,7 +10,8 @@ from sonnx.base.escaping import escape, plural
 from sonnx.base.resources import tool_version
 from sonnx.checker.edition_difference import Profiles, Verdicts
 from sonnx.checker.report import Finding
-from sonnx.report.text import PLACES, grouped, place
+from sonnx.report.phrases import grouped, place
+from sonnx.report.text import MORE_PLACES
 
 FORMAT = 1
 
@@ -42,9 +43,9 @@ def _model(each: Verdicts, found: Profiles) -> Iterator[str]:
     for sign, findings in (("-", each.gone), ("+", each.new)):
         for group in grouped([one for one in findings if not one.cause]):
             yield f"  {sign} {group[0].verdict} {group[0].rule}, {plural(len(group), 'place')}"
-            yield from (f"      {place(one.where)}: {one.actual}" for one in group[:PLACES])
-            if len(group) > PLACES:
-                yield f"      and {len(group) - PLACES} more"
+            yield from (f"      {place(one.where)}: {one.actual}" for one in group[:MORE_PLACES])
+            if len(group) > MORE_PLACES:
+                yield f"      and {len(group) - MORE_PLACES} more"
         folded = sum(bool(one.cause) for one in findings)
         if folded:
             yield f"  {sign} {folded} answers that are undecided only because of failures"

@@ -1,10 +1,11 @@
-"""What `sonnx explain` says about a rule, a tag, an operator or an erratum."""
+"""Explanations of rules, tags, operators and errata."""
 
 from __future__ import annotations
 
 import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
@@ -17,29 +18,60 @@ from sonnx.profile.definitions import Edition, Erratum, Operator, Rule
 from sonnx.profile.index import Label, every, labels, matches_rule, matches_tag
 from sonnx.profile.signature import demanded, every_rule, signature
 
-WIDTH = 100
+LINE_WIDTH = 100
 
 
-def explain(wanted: str) -> str:
-    """The explanation, ending in a line feed.
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What has a name: rules by slug or tag, labels of parts of an operator, an operator, or an erratum."""
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    labels: tuple[Label, ...] = ()
+    """Labels on a parameter, an input or a type, with the rule that decides them."""
+    operator: Operator | None = None
+    erratum: Erratum | None = None
+    unwritten: str = ""
+    """The status of an operator that an edition names and whose rules are not written yet."""
+
+    def to_text(self) -> str:
+        """The explanation for a terminal, ending in a line feed."""
+        blocks = [*map(_rule, self.rules)]
+        if self.labels:
+            blocks.append("\n".join(_labels(self.labels)))
+        blocks += _errata(self.rules)
+        if self.operator is not None:
+            blocks.append(_operator(self.operator))
+        if self.erratum is not None:
+            blocks.append(_erratum(self.erratum))
+        if self.unwritten:
+            blocks.append(f"{self.name}\n\n  The operator is {self.unwritten}.\n  Its rules are not written yet.")
+        return "\n\n".join(blocks) + "\n"
+
+
+def explanation(name: str) -> Explanation:
+    """Explain a slug, a tag, an operator or an erratum.
 
     Raises:
-        Misuse: where nothing has that name.
+        UsageError: nothing has this name.
     """
     rules = {**every(), **{rule.slug: rule for rule in RULES}}
-    described = catalogue.operator(wanted)
-    if wanted in rules:
-        blocks = [_rule(rules[wanted]), *_errata([rules[wanted]])]
-    elif described is not None:
-        blocks = [_operator(described)]
-    elif wanted in catalogue.errata():
-        blocks = [_erratum(catalogue.errata()[wanted])]
-    else:
-        named = [rule for rule in rules.values() if matches_rule(wanted, rule)]
-        parts = [label for label in labels() if label.subject and matches_tag(wanted, label.tag)]
-        said = ["\n".join(_parts(parts))] if parts else []
-        blocks = [*map(_rule, named), *said, *_errata(named)] or [_listed(wanted)]
-    return "\n\n".join(blocks) + "\n"
+    if name in rules:
+        return Explanation(name, rules=(rules[name],))
+    described = catalogue.operator(name)
+    if described is not None:
+        return Explanation(name, operator=described)
+    if name in catalogue.errata():
+        return Explanation(name, erratum=catalogue.errata()[name])
+    tagged = tuple(rule for rule in rules.values() if matches_rule(name, rule))
+    parts = tuple(label for label in labels() if label.subject and matches_tag(name, label.tag))
+    if tagged or parts:
+        return Explanation(name, rules=tagged, labels=parts)
+    statuses = {edition: known.status(name) for edition, known in catalogue.editions().editions.items()}
+    if not any(statuses.values()):
+        raise UsageError(f"nothing is named {name!r}; `sonnx rules` lists rules, tags and operators")
+    unwritten = ", ".join(f"{status} in {edition}" for edition, status in statuses.items() if status)
+    return Explanation(name, unwritten=unwritten)
 
 
 def _rule(rule: Rule) -> str:
@@ -54,42 +86,40 @@ def _rule(rule: Rule) -> str:
     return "\n".join(lines)
 
 
-def _parts(parts: Iterable[Label]) -> Iterator[str]:
-    """Labels that stand on a parameter, an input or a type: what decides them is a rule about all of these."""
-    for tag, slug, subject in parts:
+def _labels(found: Iterable[Label]) -> Iterator[str]:
+    for tag, slug, subject in found:
         yield f"{tag.label} in {tag.text}, origin {tag.origin}: {subject}, decided by {slug}"
 
 
 def _errata(rules: Iterable[Rule]) -> list[str]:
-    """The errata of rules, each once."""
+    """The errata of some rules, each once."""
     known = catalogue.errata()
     return [_erratum(known[name]) for name in dict.fromkeys(name for rule in rules for name in rule.errata)]
 
 
 def _class(rule: Rule) -> str:
-    says = {
-        "validity": "validity: ONNX demands it",
+    return {
+        "validity": "validity: required by ONNX",
         "restriction": "restriction of the profile",
         "error-condition": "error condition of the profile",
-        "project": "demand on the files of a project",
-    }
-    return says[rule.kind]
+        "project": "rule about the files of a project",
+    }[rule.kind]
 
 
 def _formulas(rule: Rule) -> Iterator[str]:
     if rule.require is None:
-        yield "  decided   by a function; it is tested, not proved"
+        yield "  decided   by a function, which is tested, not proved"
         return
     yield from _wrapped("formula", formula(rule.require))
-    yield from _wrapped("rule text", rule.require.text)
+    yield from _wrapped("condition", rule.require.text)
     for name in rule.require.words:
         word = words()[name]
         meaning = inspect.getdoc(word.function) or ""
-        yield from _wrapped("word", f"{name}({', '.join(word.parameters)}): {meaning.partition(chr(10))[0]}")
+        yield from _wrapped("function", f"{name}({', '.join(word.parameters)}): {meaning.partition(chr(10))[0]}")
     if rule.when is not None:
         yield from _wrapped("where", formula(rule.when))
     if rule.onnx is not None and rule.onnx != rule.require:
-        yield from _wrapped("ONNX asks", formula(rule.onnx))
+        yield from _wrapped("in ONNX", formula(rule.onnx))
 
 
 def _versions(rule: Rule) -> Iterator[str]:
@@ -116,7 +146,7 @@ def _editions(rule: Rule) -> Iterator[str]:
 
 
 def _variants(rule: Rule) -> Iterator[str]:
-    """What a derived rule says where an edition takes another text than the default one."""
+    """The statements of a derived rule in editions that take another text than the default one."""
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     for name in catalogue.editions().editions if described else ():
         made = signature(described.name, described.specified_first[0], name) if described else None
@@ -132,10 +162,10 @@ def _examples(slug: str) -> Iterator[str]:
             yield from ("", f"  {word}: {case.title}", *_model(case))
 
 
-def _example(slug: str, *words: str) -> Case | None:
-    """The first case of which that is said, by preference under the default edition."""
-    known = [case for case in cases() if slug in case.rules(*words)]
-    default = [case for case in known if any(slug in case.expected.get("", {}).get(word, ()) for word in words)]
+def _example(slug: str, *outcomes: str) -> Case | None:
+    """The first case with one of these outcomes for the rule, preferably under the default edition."""
+    known = [case for case in cases() if slug in case.rules(*outcomes)]
+    default = [case for case in known if any(slug in case.expected.get("", {}).get(each, ()) for each in outcomes)]
     return next(iter(default or known), None)
 
 
@@ -172,7 +202,7 @@ def _operator(described: Operator) -> str:
         for name, edition in known.editions.items()
         if edition.status(described.name)
     ]
-    lines += _wrapped("editions", ", ".join(texts) + "  (in brackets the text)")
+    lines += _wrapped("editions", ", ".join(texts) + "  (texts in brackets)")
     if described.instead:
         lines += _wrapped("instead", described.instead)
     for point in described.rounding:
@@ -184,7 +214,7 @@ def _operator(described: Operator) -> str:
 
 def _specified(described: Operator) -> str:
     if described.specified is None:
-        return f"{', '.join(map(str, described.versions))}: none is specified, only what ONNX demands is asked"
+        return f"{', '.join(map(str, described.versions))}: none is specified; only the rules of ONNX are checked"
     others = "".join(f", {version} in {text}" for text, version in described.specified_in.items())
     return f"{described.specified} is specified{others}"
 
@@ -195,21 +225,11 @@ def _table(rules: Iterable[Rule]) -> Iterator[str]:
     return (f"    {rule.slug:<{width}}  {rule.statement}" for rule in listed)
 
 
-def _listed(wanted: str) -> str:
-    """An operator that an edition names and no file describes yet."""
-    known = catalogue.editions()
-    statuses = {name: edition.status(wanted) for name, edition in known.editions.items()}
-    if not any(statuses.values()):
-        raise UsageError(f"nothing is called {wanted!r}; `sonnx rules` lists rules, tags and operators")
-    said = ", ".join(f"{status} in {name}" for name, status in statuses.items() if status)
-    return f"{wanted}\n\n  The operator is {said}.\n  Its rules are not written yet."
-
-
 def _wrapped(label: str, text: str, indent: int = 2) -> list[str]:
     head = " " * indent + (f"{label:<10}" if label else "")
     return textwrap.wrap(
         " ".join(text.split()),
-        WIDTH,
+        LINE_WIDTH,
         initial_indent=head,
         subsequent_indent=" " * len(head),
         break_long_words=False,

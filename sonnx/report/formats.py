@@ -1,38 +1,30 @@
-"""The formats of a report: one module each, loaded when it is asked for.
+"""The formats of a report, by name: one module each, loaded when it is used.
 
-A module of `FORMATS` renders what `sonnx check` found, by `render(reports, unreadable, code, accept_assumptions)`: the
-reports of one run in the order of the command line, the files that are no model with the reason, the exit code of the
-run, and whether assumptions are accepted.  A module of `RESULTS` renders what any other command found, by
-`result(found)`.  Both return the whole document, ending in a line feed.  To add a format, add a module and a line here.
+The module of a format has `render(reports, unreadable, code, accept_assumptions)` for `sonnx check`: the reports of one
+run in the order of the command line, the files that are not models with the reason, the exit code of the run, and
+whether assumptions are accepted.  Most modules also have `render_document(document)` for the other commands.  Both
+return the whole text, ending in a line feed.  To add a format, add a module, its name and a case below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sonnx.report.result import Result
+from sonnx.base.errors import UsageError
 from sonnx.checker.report import Report
 
-FORMATS = {
-    "text": "sonnx.report.text",
-    "json": "sonnx.report.json",
-    "sarif": "sonnx.report.sarif",
-    "junit": "sonnx.report.junit",
-    "github": "sonnx.report.github",
-    "markdown": "sonnx.report.markdown",
-    "html": "sonnx.report.html",
-    "deviations": "sonnx.report.deviations",
-}
-RESULTS = {name: FORMATS[name] for name in ("sarif", "junit", "github", "markdown")}
-RESULTS |= {"html": "sonnx.report.html_result"}
-OWN = ("text", "json")
-"""What every command prints in words of its own."""
+if TYPE_CHECKING:
+    from sonnx.report.document import Document
+
+FORMATS = ("text", "json", "sarif", "junit", "github", "markdown", "html", "deviations")
+"""The formats of `sonnx check`."""
+DOCUMENT_FORMATS = ("sarif", "junit", "github", "markdown", "html")
+"""The formats that render a document, for every other command; text and JSON are specific to a command."""
+OWN_FORMATS = ("text", "json")
 
 HASHED = frozenset({"json", "sarif", "markdown", "html", "deviations"})
-"""The formats that state the SHA-256 of what was judged; for the others no weight is read."""
+"""The formats that state the SHA-256 of the file; for the others no weights are read."""
 
 DRAWN = frozenset({"html"})
 """The formats that draw the graph."""
@@ -45,12 +37,42 @@ def render(
     code: int,
     accept_assumptions: bool = False,
 ) -> str:
-    """The reports of one run in a format."""
-    document: str = import_module(FORMATS[name]).render(reports, unreadable, code, accept_assumptions)
-    return document
+    """The reports of one run in a format of FORMATS."""
+    match name:
+        case "text":
+            from sonnx.report.text import render as made
+        case "json":
+            from sonnx.report.json import render as made
+        case "sarif":
+            from sonnx.report.sarif import render as made
+        case "junit":
+            from sonnx.report.junit import render as made
+        case "github":
+            from sonnx.report.github import render as made
+        case "markdown":
+            from sonnx.report.markdown import render as made
+        case "html":
+            from sonnx.report.html import render as made
+        case "deviations":
+            from sonnx.report.deviations import render as made
+        case _:
+            raise UsageError(f"unknown format {name!r}; there are {', '.join(FORMATS)}")
+    return made(reports, unreadable, code, accept_assumptions)
 
 
-def render_result(name: str, found: Result) -> str:
-    """A result in a format."""
-    document: str = import_module(RESULTS[name]).result(found)
-    return document
+def render_document(name: str, document: Document) -> str:
+    """A document in a format of DOCUMENT_FORMATS."""
+    match name:
+        case "sarif":
+            from sonnx.report.sarif import render_document as made
+        case "junit":
+            from sonnx.report.junit import render_document as made
+        case "github":
+            from sonnx.report.github import render_document as made
+        case "markdown":
+            from sonnx.report.markdown import render_document as made
+        case "html":
+            from sonnx.report.html import render_document as made
+        case _:
+            raise UsageError(f"unknown format {name!r}; there are {', '.join((*OWN_FORMATS, *DOCUMENT_FORMATS))}")
+    return made(document)

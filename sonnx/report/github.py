@@ -10,8 +10,8 @@ from pathlib import PurePath
 
 from sonnx.base.escaping import escape, plural
 from sonnx.checker.report import Finding, Report, Verdict, why
-from sonnx.report.result import Result, Standing
-from sonnx.report.text import answers, given, grouped, headline, justified, place
+from sonnx.report.document import Document, Standing
+from sonnx.report.phrases import grouped, headline, justifications, place, project_files, verdict_counts
 
 PLACES = 20
 """Places of one rule in one annotation."""
@@ -32,19 +32,19 @@ def render(
     return "\n".join(lines) + "\n"
 
 
-def result(found: Result) -> str:
+def render_document(found: Document) -> str:
     """A result: first the headline, then a command for each rule and answer that is no pass."""
-    files = list(dict.fromkeys(part.file for part in found.parts))
+    files = list(dict.fromkeys(section.file for section in found.sections))
     title = f"sonnx {found.command}: {found.standing}"
     head = [found.headline, found.numbers, *(f"{term}: {said}" for term, said in found.facts)]
     lines = [_command("notice", files[0] if len(files) == 1 else "", title, [*head, *found.notes])]
-    for part, cases in found.findings:
+    for section, cases in found.findings:
         first = cases[0]
         level = "error" if first.standing is Standing.BAD else "notice"
-        places = [f"{found.declared[first.rule].statement} ({plural(len(cases), 'place')})"]
+        places = [f"{found.criteria[first.criterion].statement} ({plural(len(cases), 'place')})"]
         places += [case.sentence for case in cases[:PLACES]]
         places += [f"and {len(cases) - PLACES} more"] if len(cases) > PLACES else []
-        lines.append(_command(level, part.file, f"{first.rule}: {first.verdict}", places))
+        lines.append(_command(level, section.file, f"{first.criterion}: {first.verdict}", places))
     return "\n".join(lines) + "\n"
 
 
@@ -65,13 +65,14 @@ def _property(text: str) -> str:
 def _summary(report: Report) -> Iterator[str]:
     coverage = report.coverage
     yield headline(report)
-    yield f"{coverage.evaluated} of {coverage.applicable} applicable rules evaluated everywhere; {answers(report)}"
+    rules = f"{coverage.evaluated} of {coverage.applicable} applicable rules evaluated everywhere"
+    yield f"{rules}; {verdict_counts(report)}"
     if coverage.nodes_not_checked:
         yield f"not checked: {coverage.nodes_not_checked} of {coverage.nodes} nodes, whose operators have no rules yet"
     folded = len(report.findings) - len(report.roots)
     if folded:
         yield f"folded: {folded} answers are undecided only because of other failures"
-    yield from (f"{label}: {text}" for label, text in given(report))
+    yield from (f"{label}: {text}" for label, text in project_files(report))
     yield from (f"note: {note}" for note in report.notes)
 
 
@@ -88,6 +89,6 @@ def _lines(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     if len(findings) > PLACES:
         yield f"and {len(findings) - PLACES} more"
     if findings[0].verdict is Verdict.DEVIATED:
-        yield from (f"{label}: {text}" for label, text in justified(findings, report))
+        yield from (f"{label}: {text}" for label, text in justifications(findings, report))
     else:
         yield f"Remedy: {report.rules[findings[0].rule].remedy}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sonnx.base.escaping import escape
 from sonnx.checker.graph_outline import INPUT, OUTPUT, Box, Outline
 from sonnx.checker.report import Finding, Report, Verdict
-from sonnx.report.markup import Markup, colour, element, folding, join, plain
+from sonnx.report.html_elements import Markup, colour, element, folding, join, plain
 
 LIBRARY = "fast_sugiyama"
 WIDTH, HEIGHT, LAYER, SPACE = 132, 30, 46, 24
@@ -182,7 +182,3 @@ def _box(box: Box, marks: Marks, x: float, y: float) -> Markup:
 def _short(text: str) -> str:
     shown = escape(text)
     return shown if len(shown) <= SHOWN else f"{shown[: SHOWN // 2]}\u2026{shown[-SHOWN // 2 + 1 :]}"
-
-
-# ------------------------------------------------------------------
-# The outline of a graph, for drawing it: its nodes, and which of them use the output of which.

@@ -1,6 +1,6 @@
-"""The report as one HTML page for people: no network, no script, light and dark, and it prints.
+"""HTML: one page for people, without network access or scripts, for screens, dark screens and paper; ASCII only.
 
-What comes first is what is read in ten seconds: the verdict, how much was judged, what was not.  ASCII only.
+The page begins with what is read in ten seconds: the verdict, how much was checked, and what was not.
 """
 
 from __future__ import annotations
@@ -12,9 +12,30 @@ from sonnx.base.escaping import escape, plural
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Count, Finding, Report, Verdict, why
 from sonnx.profile.definitions import show_tags
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, worst_standing
 from sonnx.report.graph_drawing import anchors, drawing
-from sonnx.report.markup import Markup, badge, code, colour, document, element, folding, join, plain, table, terms
-from sonnx.report.text import answers, given, grouped, justified, meaning, place, said
+from sonnx.report.html_elements import (
+    Markup,
+    badge,
+    code,
+    colour,
+    element,
+    folding,
+    join,
+    plain,
+    table,
+    terms,
+    whole_page,
+)
+from sonnx.report.phrases import grouped, justifications, meaning, place, project_files, verdict_counts, verdict_phrase
+
+LIMITS = "A report on this file under this edition; it is evidence for an assessment, not a certificate."
+DOCUMENT_LIMITS = "It is evidence for an assessment, not a certificate."
+STANDING_COLOURS = {Standing.BAD: "fail", Standing.OPEN: "open", Standing.NOTE: "open", Standing.SKIPPED: "soft"}
+MAX_OPEN_CASES = 40
+"""Tables of documents with more cases are folded on a screen."""
+MAX_OPEN_PLACES = 12
+"""A part of the page with more places is folded on a screen."""
 
 
 def render(
@@ -33,10 +54,7 @@ def render(
         *sections,
         element("p", f"Exit code of the run: {code}. {LIMITS}", class_="soft"),
     ]
-    return document(_title(reports, unreadable), body)
-
-
-LIMITS = "A report on this file under this edition; it is evidence for an assessment, not a certificate."
+    return whole_page(_title(reports, unreadable), body)
 
 
 def _title(reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
@@ -79,7 +97,7 @@ def _parts(report: Report, anchor: str) -> Iterator[Markup]:
     nodes = list(by_node(report, anchors(report, anchor) if report.outline else {}))
     if nodes:
         yield element("h3", "Findings by node")
-        few = len(nodes) <= OPENED
+        few = len(nodes) <= MAX_OPEN_PLACES
         said_again = (
             f"The same findings at their {len(nodes)} places, with the folded ones" if len(nodes) > 1 else "One place"
         )
@@ -100,9 +118,13 @@ def _part(title: str, parts: Sequence[Markup], none: str) -> Markup:
 
 def _banner(report: Report) -> Markup:
     kind = "open" if report.partial and report.verdict is Verdict.PASS else colour(report.verdict)
-    answer = element("p", plain(said(report)), class_="answer")
+    answer = element("p", plain(verdict_phrase(report)), class_="answer")
     return element(
-        "div", element("h2", report.name), answer, element("p", answers(report), class_="soft"), class_=f"banner {kind}"
+        "div",
+        element("h2", report.name),
+        answer,
+        element("p", verdict_counts(report), class_="soft"),
+        class_=f"banner {kind}",
     )
 
 
@@ -131,7 +153,7 @@ def _tiles(report: Report) -> Markup:
 
 
 def _gaps(report: Report) -> Iterator[Markup]:
-    """What the verdict does not speak of."""
+    """What was not checked or not decided."""
     items = []
     if report.partial:
         items.append(join(("Only some rules were judged: ", code(report.partial)), ""))
@@ -168,11 +190,11 @@ def _assumptions(report: Report) -> Iterator[Markup]:
         yield element("p", "These conditions must hold in every run; they become monitors or limits of use.")
         listed = table(("place", "condition", "why it is open"), rows)
         summary = f"{plural(len(found), 'condition')} on values of a run"
-        yield listed if len(found) <= OPENED else folding(summary, listed)
+        yield listed if len(found) <= MAX_OPEN_PLACES else folding(summary, listed)
 
 
 def _deviations(report: Report) -> Iterator[Markup]:
-    """The records that were asked about the model, used or not; nothing where no file was given."""
+    """All deviation records about the model, used or not; nothing without a file of deviations."""
     if report.deviations is None:
         return
     used = Counter(each.deviation for each in report.findings if each.deviation)
@@ -211,23 +233,14 @@ def _identity(report: Report) -> Markup:
             ("edition", f"{report.edition}: {report.edition_title}"),
             ("consolidated", "by this tool from the published texts" if report.consolidated else "no, as published"),
             ("selection", report.partial or "all rules of the edition"),
-            *((label, code(plain(text))) for label, text in given(report)),
+            *((label, code(plain(text))) for label, text in project_files(report)),
             ("bound", code(bound) if bound else "no symbolic dimension was bound"),
             ("tool", f"sonnx {tool_version()}"),
         )
     )
 
 
-# ------------------------------------------------------------------
-# Small pieces of HTML: text becomes entities here and nowhere else, so that no name in a model is markup.
-
-
-# ------------------------------------------------------------------
-# The findings of the HTML page: by rule, in a rule by what is said, and once more by node.
-
-
-OPENED = 12
-"""A part with at most so many places is shown opened."""
+# ------------------------------------------------------------------ findings
 
 
 def by_rule(report: Report) -> Iterator[Markup]:
@@ -241,7 +254,7 @@ def _rule(findings: Sequence[Finding], report: Report) -> Markup:
     statement = element("div", rule.statement, class_="soft")
     summary = join((badge(first.verdict), element("b", first.rule), plural(len(findings), "place"), statement), " ")
     told = terms(_told(findings, report))
-    return folding(summary, told, *_messages(findings), class_="rule", start=len(findings) <= OPENED)
+    return folding(summary, told, *_messages(findings), class_="rule", start=len(findings) <= MAX_OPEN_PLACES)
 
 
 def _told(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, str]]:
@@ -250,7 +263,7 @@ def _told(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, st
         breaks = sum(each.breaks_onnx for each in findings)
         some = f" at {plural(breaks, 'place')}, outside the profile at the others" if breaks < len(findings) else ""
         yield "meaning", f"not valid ONNX{some}" if breaks else meaning(first, rule)
-    yield from ((label, plain(text)) for label, text in justified(findings, report))
+    yield from ((label, plain(text)) for label, text in justifications(findings, report))
     if first.requires != rule.statement and first.verdict is not Verdict.NOT_CHECKED:
         yield "assumes" if first.verdict is Verdict.ASSUMED else "requires", code(plain(first.requires))
     if first.verdict is Verdict.FAIL:
@@ -261,7 +274,7 @@ def _told(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, st
 
 
 def _messages(findings: Iterable[Finding]) -> Iterator[Markup]:
-    """Equal messages together: many nodes often have one and the same defect."""
+    """Equal messages together: many nodes often have the same defect."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding.actual, []).append(finding)
@@ -273,8 +286,8 @@ def _messages(findings: Iterable[Finding]) -> Iterator[Markup]:
     for text, found in several.items():
         summary = join((code(plain(text)), element("span", f" at {plural(len(found), 'place')}", class_="soft")), "")
         items = (element("li", _place(each), operands(each)) for each in found)
-        inside = element("ul", *items, class_="many" if len(found) > OPENED else "")
-        yield folding(summary, inside, start=len(found) <= OPENED)
+        inside = element("ul", *items, class_="many" if len(found) > MAX_OPEN_PLACES else "")
+        yield folding(summary, inside, start=len(found) <= MAX_OPEN_PLACES)
 
 
 def _place(finding: Finding) -> Markup:
@@ -282,7 +295,7 @@ def _place(finding: Finding) -> Markup:
 
 
 def operands(finding: Finding) -> Markup:
-    """Which value of the model each letter of a rule text is."""
+    """The value of the model for each parameter name in a rule."""
     if not finding.operands:
         return Markup("")
     pairs = (join((code(letter), " is ", code(name)), "") for letter, name in finding.operands)
@@ -290,7 +303,7 @@ def operands(finding: Finding) -> Markup:
 
 
 def by_node(report: Report, anchors: Mapping[str, str]) -> Iterator[Markup]:
-    """One part for each place in the file with everything said there, folded answers included; some with an anchor."""
+    """One part for each place in the file with all its findings, folded ones included; some with an anchor."""
     found_at: dict[str, list[Finding]] = {}
     for finding in report.findings:
         found_at.setdefault(finding.where.place, []).append(finding)
@@ -306,3 +319,98 @@ def by_node(report: Report, anchors: Mapping[str, str]) -> Iterator[Markup]:
 def _stated(finding: Finding) -> Markup:
     cause = element("span", f" (only because of {finding.cause})", class_="soft") if finding.cause else ""
     return join((code(plain(finding.actual)), operands(finding), cause), "")
+
+
+# ------------------------------------------------------------------ documents of `prove` and `compare`
+
+
+def render_document(found: Document) -> str:
+    """The whole page, ending in a line feed."""
+    return whole_page(f"sonnx: {found.subject}", list(_document_parts(found)))
+
+
+def _document_parts(found: Document) -> Iterator[Markup]:
+    yield element("h1", f"sonnx {tool_version()}: {found.title}")
+    yield element(
+        "div",
+        element("h2", plain(found.subject)),
+        element("p", plain(found.headline), class_="answer"),
+        element("p", found.numbers, class_="soft"),
+        class_=f"banner {_standing_colour(found.standing)}",
+    )
+    yield _document_tiles(found)
+    yield element("h3", "What does not hold, or is open")
+    groups = [_case_group(found.criteria[cases[0].criterion], cases) for _, cases in found.findings]
+    yield from groups or [element("p", "Nothing: every case passes.", class_="soft")]
+    yield element("h3", "All cases")
+    yield from (_document_section(section, start=len(found.cases) <= MAX_OPEN_CASES) for section in found.sections)
+    if found.notes:
+        yield element("h3", "Notes")
+        yield element("ul", *(element("li", plain(note)) for note in found.notes))
+    if found.facts:
+        yield element("h3", "Identity")
+        yield terms([(term, code(plain(said))) for term, said in found.facts])
+    yield element("p", f"Exit code of the run: {found.code}. {DOCUMENT_LIMITS}", class_="soft")
+
+
+def _standing_colour(standing: Standing) -> str:
+    return STANDING_COLOURS.get(standing, "pass")
+
+
+def _document_tiles(found: Document) -> Markup:
+    numbers = Counter(case.standing for case in found.cases)
+    tiles = [
+        (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),
+        (numbers[Standing.BAD], "do not hold"),
+        (numbers[Standing.OPEN], "are open"),
+    ]
+    made = (element("div", element("b", str(big)), element("span", small), class_="tile") for big, small in tiles)
+    return element("div", *made, class_="tiles")
+
+
+def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Markup:
+    """Cases with the same criterion and verdict."""
+    first = cases[0]
+    statement = element("div", declared.statement, class_="soft")
+    summary = join((_case_badge(first), element("b", first.criterion), plural(len(cases), "place"), statement), " ")
+    remedy = (("because", declared.because), ("remedy", declared.remedy)) if first.standing is Standing.BAD else ()
+    told = terms((*remedy, ("source", declared.source)))
+    rows = ((_case_place(case), join((code(plain(case.message)), _case_details(case)), "")) for case in cases)
+    listed = table(("place", "what was found"), rows, class_="said")
+    return folding(summary, told, listed, class_="rule", start=len(cases) <= MAX_OPEN_PLACES)
+
+
+def _case_badge(case: CaseResult) -> Markup:
+    return element("span", case.verdict, class_=f"badge {_standing_colour(case.standing)}")
+
+
+def _case_place(case: CaseResult) -> Markup:
+    return plain(place(case.where)) if case.where else code(plain(case.name))
+
+
+def _case_details(case: CaseResult) -> Markup:
+    return terms([(term, code(plain(said))) for term, said in case.details])
+
+
+def _document_section(section: Section, start: bool) -> Markup:
+    numbers = Counter(case.verdict for case in section.cases)
+    said = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items())
+    summary = join(
+        (
+            element("b", plain(section.name)),
+            element("span", said, class_=_standing_colour(worst_standing(section.cases))),
+        ),
+        " ",
+    )
+    rows = ((code(plain(case.name)), _case_badge(case), _case_text(case)) for case in section.cases)
+    listed = table(("case", "answer", "what it says"), rows, class_="cases")
+    told = element("p", plain(section.note), class_="soft") if section.note else Markup("")
+    return folding(summary, told, listed, start=start)
+
+
+def _case_text(case: CaseResult) -> Markup:
+    """The message; of a passing case the details too, because the others are listed above with theirs."""
+    if case.standing is not Standing.GOOD or not case.details:
+        return plain(case.message)
+    more = "; ".join(f"{term}: {said}" for term, said in case.details)
+    return join((plain(case.message), element("div", plain(more), class_="soft")), "")

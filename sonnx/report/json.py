@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sonnx.base.resources import tool_version
@@ -14,7 +14,7 @@ FORMAT = 1
 
 
 def render(
-    reports: Iterable[Report],
+    reports: Sequence[Report],
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,

@@ -10,9 +10,8 @@ from html import escape as entities
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Count, Finding, Report, Verdict, overall, why
-from sonnx.report import result as common
-from sonnx.report.result import Part, Result, Standing
-from sonnx.report.text import given, headline, place
+from sonnx.report.document import CaseResult, Document, Section, Standing, worst_standing
+from sonnx.report.phrases import headline, place, project_files
 
 OUTCOMES = {
     Verdict.FAIL: "failure",
@@ -24,8 +23,8 @@ OUTCOMES = {
 """The element of a case for the worst answer of its rule; none for a rule that holds or is deviated from."""
 STANDINGS = {Standing.BAD: "failure", Standing.OPEN: "error", Standing.SKIPPED: "skipped"}
 """The element of a case of a result; what is only worth a note passes, and says it in its output."""
-Case = tuple[str, str, str]
-"""The name, the element or "", and the whole XML of a case."""
+XmlCase = tuple[str, str, str]
+"""The name, the element or "", and the XML of a case."""
 
 
 def render(
@@ -43,29 +42,32 @@ def render(
     return _document("sonnx check", suites)
 
 
-def result(found: Result) -> str:
-    """A result: a suite for each part, in it a case for each name."""
+def render_document(found: Document) -> str:
+    """A result: a suite for each section, in it a case for each name."""
     said = {"headline": found.headline, **dict(found.facts), "notes": "; ".join(found.notes)}
     return _document(
         f"sonnx {found.command}",
-        [(part.name, _properties({**said, "note": part.note}), list(_of_part(part))) for part in found.parts],
+        [
+            (section.name, _properties({**said, "note": section.note}), list(_of_part(section)))
+            for section in found.sections
+        ],
     )
 
 
-def _of_part(part: Part) -> Iterator[Case]:
+def _of_part(section: Section) -> Iterator[XmlCase]:
     """Answers to one name together, with the worst of them."""
-    groups: dict[str, list[common.Case]] = {}
-    for case in part.cases:
+    groups: dict[str, list[CaseResult]] = {}
+    for case in section.cases:
         groups.setdefault(case.name, []).append(case)
     for name, cases in groups.items():
-        standing = common.worst(cases)
+        standing = worst_standing(cases)
         first = next(case for case in cases if case.standing is standing)
         several = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
         lines = [f"{case.verdict}: {case.sentence}" for case in cases if case.standing is not Standing.GOOD]
-        yield _case(part.name, name, STANDINGS.get(standing, ""), first.verdict, f"{first.message}{several}", lines)
+        yield _case(section.name, name, STANDINGS.get(standing, ""), first.verdict, f"{first.message}{several}", lines)
 
 
-def _document(title: str, suites: Iterable[tuple[str, str, list[Case]]]) -> str:
+def _document(title: str, suites: Iterable[tuple[str, str, list[XmlCase]]]) -> str:
     """Suites with their properties and cases as one document, ending in a line feed."""
     suites = list(suites)
     every = [case for _, _, cases in suites for case in cases]
@@ -76,7 +78,7 @@ def _document(title: str, suites: Iterable[tuple[str, str, list[Case]]]) -> str:
     return "\n".join([*lines, "</testsuites>"]).encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
 
 
-def _numbers(cases: Iterable[Case]) -> str:
+def _numbers(cases: Iterable[XmlCase]) -> str:
     made = [element for _, element, _ in cases]
     return (
         f'tests="{len(made)}" failures="{made.count("failure")}" errors="{made.count("error")}" '
@@ -91,7 +93,7 @@ def _said(report: Report) -> dict[str, str]:
         "headline": headline(report),
         "partial": report.partial,
     }
-    said |= dict(given(report))
+    said |= dict(project_files(report))
     said |= {f"bound {symbol}": str(number) for symbol, number in report.bound}
     return {escape(name): escape(value) for name, value in said.items()}
 
@@ -101,7 +103,7 @@ def _properties(said: Mapping[str, str]) -> str:
     return "\n".join(["<properties>", *lines, "</properties>"])
 
 
-def _cases(report: Report, accept_assumptions: bool) -> Iterator[Case]:
+def _cases(report: Report, accept_assumptions: bool) -> Iterator[XmlCase]:
     counts: dict[str, list[Count]] = {}
     for count in report.counts:
         counts.setdefault(count.rule, []).append(count)
@@ -132,7 +134,7 @@ def _line(finding: Finding) -> str:
     return f"{finding.verdict}{by}: {place(finding.where)}: {finding.actual}{requires}"
 
 
-def _case(model: str, name: str, element: str, kind: str, message: str, lines: Iterable[str]) -> Case:
+def _case(model: str, name: str, element: str, kind: str, message: str, lines: Iterable[str]) -> XmlCase:
     """A case of a suite; `element` is failure, error, skipped or "" where it passes."""
     start = f'<testcase classname="{entities(model)}" name="{entities(name)}"'
     body = "\n".join(map(entities, lines))
@@ -143,5 +145,5 @@ def _case(model: str, name: str, element: str, kind: str, message: str, lines: I
     return name, element, f"{start}>{inner}</testcase>" if inner else f"{start}/>"
 
 
-def _unreadable(model: str, reason: str) -> Case:
+def _unreadable(model: str, reason: str) -> XmlCase:
     return _case(model, "readable", "error", why(reason).word, escape(reason), ())

@@ -12,8 +12,8 @@ from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, Report, Verdict, why
 from sonnx.profile.definitions import show_tags
-from sonnx.report.result import Case, Part, Result, Standing
-from sonnx.report.text import answers, given, grouped, justified, meaning, place, said
+from sonnx.report.document import CaseResult, Document, Section, Standing
+from sonnx.report.phrases import grouped, justifications, meaning, place, project_files, verdict_counts, verdict_phrase
 
 PLACES = 100
 """Places of one rule and message that are listed."""
@@ -42,30 +42,30 @@ def render(
     return "\n".join(lines) + "\n"
 
 
-def result(found: Result) -> str:
-    """A result: the headline, what is no pass, and a table of the cases of each part."""
-    lines = [f"# sonnx {tool_version()}: {words(found.title)}", "", f"{code_span(found.about)}: **{found.standing}**"]
+def render_document(found: Document) -> str:
+    """A result: the headline, what is no pass, and a table of the cases of each section."""
+    lines = [f"# sonnx {tool_version()}: {words(found.title)}", "", f"{code_span(found.subject)}: **{found.standing}**"]
     lines += ["", code_span(found.headline), "", f"* Answers: {words(found.numbers)}"]
     lines += [f"* {words(term[:1].upper() + term[1:])}: {code_span(said)}" for term, said in found.facts]
     lines += [f"* Note: {code_span(note)}" for note in found.notes]
-    for part, cases in found.findings:
-        lines += ["", *_cases(found, part, cases)]
-    for part in found.parts:
-        lines += ["", *_part(part)]
+    for section, cases in found.findings:
+        lines += ["", *_cases(found, section, cases)]
+    for section in found.sections:
+        lines += ["", *_part(section)]
     return "\n".join(lines) + "\n"
 
 
-def _part(part: Part) -> Iterator[str]:
-    yield from (f"## {code_span(part.name)}", "", *([words(part.note), ""] if part.note else []))
+def _part(section: Section) -> Iterator[str]:
+    yield from (f"## {code_span(section.name)}", "", *([words(section.note), ""] if section.note else []))
     yield from ("| case | answer | what it says |", "|---|---|---|")
-    for case in part.cases:
+    for case in section.cases:
         said = case.told if case.standing is Standing.GOOD else case.message
         yield f"| {_cell(case.name)} | {words(case.verdict)} | {words(said)} |"
 
 
-def _cases(found: Result, part: Part, cases: Sequence[Case]) -> Iterator[str]:
-    first, declared = cases[0], found.declared[cases[0].rule]
-    yield f"## {words(f'{first.verdict}: {first.rule} ({len(cases)})')}"
+def _cases(found: Document, section: Section, cases: Sequence[CaseResult]) -> Iterator[str]:
+    first, declared = cases[0], found.criteria[cases[0].criterion]
+    yield f"## {words(f'{first.verdict}: {first.criterion} ({len(cases)})')}"
     yield ""
     yield words(declared.statement)
     yield ""
@@ -113,16 +113,16 @@ def _row(report: Report) -> str:
 
 
 def _model(report: Report) -> Iterator[str]:
-    yield f"## {code_span(escape(report.name))}: {words(said(report))}"
+    yield f"## {code_span(escape(report.name))}: {words(verdict_phrase(report))}"
     yield ""
     yield f"* Edition {report.edition}: {words(report.edition_title)}"
     if report.sha256:
         yield f"* SHA-256 {code_span(report.sha256)}"
-    yield f"* Answers: {answers(report)}"
+    yield f"* Answers: {verdict_counts(report)}"
     folded = len(report.findings) - len(report.roots)
     if folded:
         yield f"* Folded: {folded} answers are undecided only because of other failures"
-    yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in given(report))
+    yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in project_files(report))
     yield from (f"* Note: {code_span(escape(note))}" for note in report.notes)
     for findings in grouped(report.roots):
         yield from ("", *_rule(findings, report))
@@ -141,7 +141,7 @@ def _rule(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     if first.verdict is Verdict.FAIL:
         yield f"* Because: {words(rule.because)}"
         yield f"* Remedy: {words(rule.remedy)}"
-    yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in justified(findings, report))
+    yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in justifications(findings, report))
     for finding in findings[:PLACES]:
         yield f"* {code_span(place(finding.where))}: {code_span(finding.actual)}{_operands(finding)}"
     if len(findings) > PLACES:

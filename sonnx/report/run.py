@@ -1,104 +1,146 @@
-"""What `sonnx run` prints: a summary of plain values, as text or as JSON."""
+"""The public result of a run: the values of the outputs, and what is known about them, as text or JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sonnx.base.escaping import escape
 from sonnx.executor.distance import Difference
+from sonnx.numerics.formats import NAMES, Array
+from sonnx.report.check import CheckReport
+
+MAX_PRINTED_ELEMENTS = 64
+"""Outputs with more elements are printed without them."""
+DIFFERENT = 1
+"""The exit code if an output differs from the expected one."""
 
 
-@dataclass(slots=True)
-class Summary:
-    """One run.
+class ComparedOutput(NamedTuple):
+    """An output compared with its expected values: the number of elements, and the first difference, if any."""
 
-    `edition` is None for an unchecked run.  `approximated` counts by operator the elements that were rounded from an
-    approximation, and those of them that took the exact path.
-    `outside` are the operators the edition does not specify.
-    `outputs` are (name, type, shape, few elements as text).
-    """
+    name: str
+    elements: int
+    difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunReport(Mapping[str, Array]):
+    """The exact values of a model by output name, and what is known about the run."""
 
     model: str
-    edition: str | None
+    arrays: Mapping[str, Array]
+    check: CheckReport | None
+    """The check of the model; None if it ran unchecked."""
     assumed: bool
+    """The check assumes something about values at run time; the run has verified it for these inputs."""
     approximated: Mapping[str, tuple[int, int]]
+    """By operator, the elements that were first approximated, and how many of them were recomputed exactly."""
     outside: tuple[str, ...] = ()
-    written: list[str] = field(default_factory=list)
-    compared: list[tuple[str, int, Difference | None]] = field(default_factory=list)
-    outputs: list[tuple[str, str, list[int], str]] = field(default_factory=list)
+    """Operators that the edition does not specify; their ONNX text defines the values."""
+    compared: tuple[ComparedOutput, ...] = ()
+    """The outputs that were compared with expected values."""
+
+    def __getitem__(self, name: str) -> Array:
+        """The values of an output."""
+        return self.arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the outputs, in the order of the graph."""
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        """The number of outputs."""
+        return len(self.arrays)
 
     @property
-    def counts(self) -> tuple[int, int]:
-        """All elements that were approximated, and those of the exact path."""
-        return sum(n for n, _ in self.approximated.values()), sum(exact for _, exact in self.approximated.values())
+    def edition(self) -> str | None:
+        """The edition the model conforms to; None if it ran unchecked."""
+        return self.check.edition if self.check else None
 
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 if an output differs from the expected one."""
+        return DIFFERENT if any(each.difference is not None for each in self.compared) else 0
 
-def as_text(summary: Summary) -> str:
-    """Lines for a terminal."""
-    return "\n".join(_lines(summary)) + "\n"
+    @property
+    def approximated_elements(self) -> tuple[int, int]:
+        """All elements that were first approximated, and how many of them were recomputed exactly."""
+        counts = self.approximated.values()
+        return sum(elements for elements, _ in counts), sum(exact for _, exact in counts)
 
+    def to_text(self, written: Sequence[str] = ()) -> str:
+        """Lines for a terminal.
 
-def _lines(summary: Summary) -> Iterator[str]:
-    name = escape(summary.model)
-    if summary.edition is None:
-        yield f"{name}: UNCHECKED: these are values of a model that nothing says is inside the profile"
-    else:
-        assumed = ", what it assumes holds for these inputs" if summary.assumed else ""
-        yield f"{name}: conforms to edition {summary.edition}{assumed}"
-    if summary.outside:
-        yield f"{name}: outside the profile, run by their ONNX text: {', '.join(summary.outside)}"
-    elements, exact = summary.counts
-    if elements:
-        share = f"{exact} of {elements} approximated elements took the exact path"
-        by = ", ".join(f"{operator} {n}" for operator, (_, n) in summary.approximated.items() if n)
-        yield f"{name}: every value is certain; {share}{f' ({by})' if by else ''}"
-    for file in summary.written:
-        yield f"wrote {escape(file)}"
-    for output, size, difference in summary.compared:
-        if difference is None:
-            yield f"{escape(output)}: the same {size} values"
+        Args:
+            written: the files that the values were written to; then the values are not printed.
+        """
+        return "".join(f"{line}\n" for line in self._lines(written))
+
+    def _lines(self, written: Sequence[str]) -> Iterator[str]:
+        name = escape(self.model)
+        if self.check is None:
+            yield f"{name}: UNCHECKED: the model may be outside the profile"
         else:
-            share = f"{difference.number} of {difference.of} elements differ"
-            pair = f"{difference.found}, expected {difference.wanted}"
-            yield f"{escape(output)}: differs {difference.place}: {pair}; {share}"
-    for output, kind, shape, elements_text in summary.outputs:
-        yield f"{escape(output)}: {kind} {shape}"
-        if elements_text:
-            yield f"  {elements_text}"
+            assumed = "; its assumptions hold for these inputs" if self.assumed else ""
+            yield f"{name}: conforms to edition {self.edition}{assumed}"
+        if self.outside:
+            yield f"{name}: operators outside the profile, computed as ONNX defines them: {', '.join(self.outside)}"
+        elements, exact = self.approximated_elements
+        if elements:
+            by = ", ".join(f"{operator} {number}" for operator, (_, number) in self.approximated.items() if number)
+            slow = f"{exact} of {elements} took the slow exact path" + (f": {by}" if by else "")
+            yield f"{name}: all values are exact to the last bit ({slow})"
+        for file in written:
+            yield f"wrote {escape(file)}"
+        for output, size, difference in self.compared:
+            if difference is None:
+                yield f"{escape(output)}: the same {size} values"
+            else:
+                share = f"{difference.number} of {difference.of} elements differ"
+                pair = f"{difference.found}, expected {difference.wanted}"
+                yield f"{escape(output)}: differs {difference.place}: {pair}; {share}"
+        if not written and not self.compared:
+            for output, values in self.arrays.items():
+                yield f"{escape(output)}: {NAMES[values.dtype]} {list(values.shape)}"
+                if values.size <= MAX_PRINTED_ELEMENTS:
+                    with np.errstate(all="ignore"):
+                        yield f"  {np.array2string(values, separator=', ', prefix='  ')}"
 
-
-def as_json(summary: Summary) -> str:
-    """One object; its fields are those of the text."""
-    elements, exact = summary.counts
-    data: dict[str, Any] = {
-        "model": summary.model,
-        "checked": summary.edition is not None,
-        "edition": summary.edition,
-        "assumed": summary.assumed,
-        "outside_the_profile": list(summary.outside),
-        "approximated": {
-            "elements": elements,
-            "exact_path": exact,
-            "operators": [
-                {"operator": operator, "elements": n, "exact_path": few}
-                for operator, (n, few) in summary.approximated.items()
+    def to_json(self, written: Sequence[str] = ()) -> str:
+        """One JSON document; `written` are the files that the values were written to."""
+        elements, exact = self.approximated_elements
+        data: dict[str, Any] = {
+            "model": self.model,
+            "checked": self.check is not None,
+            "edition": self.edition,
+            "assumed": self.assumed,
+            "outside_the_profile": list(self.outside),
+            "approximated": {
+                "elements": elements,
+                "exact_path": exact,
+                "operators": [
+                    {"operator": operator, "elements": number, "exact_path": few}
+                    for operator, (number, few) in self.approximated.items()
+                ],
+            },
+            "written": list(written),
+            "compared": [_compared(each) for each in self.compared],
+            "outputs": [
+                {"name": name, "type": NAMES[values.dtype], "shape": list(values.shape)}
+                for name, values in self.arrays.items()
             ],
-        },
-        "written": summary.written,
-        "compared": [
-            {"output": output, "elements": size, "different": 0}
-            if difference is None
-            else {
-                "output": output,
-                "elements": size,
-                "different": difference.number,
-                "first": {"place": difference.place, "found": difference.found, "expected": difference.wanted},
-            }
-            for output, size, difference in summary.compared
-        ],
-        "outputs": [{"name": name, "type": kind, "shape": shape} for name, kind, shape, _ in summary.outputs],
-    }
-    return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
+        }
+        return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
+
+
+def _compared(each: ComparedOutput) -> dict[str, Any]:
+    found: dict[str, Any] = {"output": each.name, "elements": each.elements, "different": 0}
+    if each.difference is not None:
+        first = {"place": each.difference.place, "found": each.difference.found, "expected": each.difference.wanted}
+        found |= {"different": each.difference.number, "first": first}
+    return found

@@ -16,9 +16,9 @@ from sonnx.checker.report import Finding, Report, Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.report import json as json_report
-from sonnx.report.result import Case, Declared, Part, Result, Standing, rule_declared
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
+from sonnx.report.phrases import place
 from sonnx.report.rules import rules_of
-from sonnx.report.text import place
 
 KINDS = {
     Verdict.FAIL: "fail",
@@ -49,7 +49,7 @@ def render(
     index = {slug: number for number, slug in enumerate(rules)}
     hashes = {report.name: report.sha256 for report in reports}
     return log(
-        {slug: rule_declared(rule, edition) for slug, rule in rules.items()},
+        {slug: rule_criterion(rule, edition) for slug, rule in rules.items()},
         _invocation(unreadable, code),
         [*(artifact(name, digest) for name, digest in hashes.items()), *map(artifact, unreadable)],
         [result for report in reports for result in _results(report, index)],
@@ -57,24 +57,24 @@ def render(
     )
 
 
-def result(found: Result) -> str:
+def render_document(found: Document) -> str:
     """A result as one SARIF log with one run: what is good is declared and counted, all else has a result."""
-    index = {name: number for number, name in enumerate(found.declared)}
+    index = {name: number for number, name in enumerate(found.criteria)}
     seen: Counter[str] = Counter()
-    files = dict.fromkeys(part.file for part in found.parts)
+    files = dict.fromkeys(section.file for section in found.sections)
     return log(
-        found.declared,
+        found.criteria,
         _invocation({}, found.code),
         [artifact(file, found.hashes.get(file, "")) for file in files],
         [
-            _case(part, case, index[case.rule], seen)
-            for part in found.parts
-            for case in part.cases
+            _case(section, case, index[case.criterion], seen)
+            for section in found.sections
+            for case in section.cases
             if case.standing in STANDINGS
         ],
         {
             "command": found.command,
-            "about": found.about,
+            "about": found.subject,
             "headline": found.headline,
             "answers": dict(Counter(case.verdict for case in found.cases)),
             "facts": dict(found.facts),
@@ -83,19 +83,19 @@ def result(found: Result) -> str:
     )
 
 
-def _case(part: Part, case: Case, index: int, seen: Counter[str]) -> dict[str, Any]:
+def _case(section: Section, case: CaseResult, index: int, seen: Counter[str]) -> dict[str, Any]:
     kind, level = STANDINGS[case.standing]
     where = case.where or Where(case.name, "model")
     details = [f"{term}: {said}" for term, said in case.details]
-    print_of = fingerprint(case.rule, case.verdict, where)
+    print_of = fingerprint(case.criterion, case.verdict, where)
     seen[print_of] += 1
     return {
-        "ruleId": case.rule,
+        "ruleId": case.criterion,
         "ruleIndex": index,
         "kind": kind,
         "level": level,
         "message": message(case.sentence),
-        "locations": [location(part.file, where)],
+        "locations": [location(section.file, where)],
         "partialFingerprints": {"primaryLocationLineHash": f"{print_of}:{seen[print_of]}"},
         "properties": {"verdict": case.verdict, "message": case.message, "details": details},
     }
@@ -203,7 +203,7 @@ LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "functi
 
 
 def log(
-    declared: Mapping[str, Declared],
+    declared: Mapping[str, Criterion],
     invocation: Mapping[str, Any],
     artifacts: Sequence[Mapping[str, Any]],
     results: Sequence[Mapping[str, Any]],
@@ -225,7 +225,7 @@ def log(
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
 
 
-def _descriptor(name: str, declared: Declared) -> dict[str, Any]:
+def _descriptor(name: str, declared: Criterion) -> dict[str, Any]:
     told = (("Because", declared.because), ("Remedy", declared.remedy), ("Source", declared.source))
     return {
         "id": name,

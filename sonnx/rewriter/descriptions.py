@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonnx.base.escaping import escape, quote
-from sonnx.checker.environment import whole_numbers
+from sonnx.graph.environment import whole_numbers
 from sonnx.language.evaluator import Unknown
 from sonnx.model.ir import NOT_STATED, Attribute, Node, Tensor, Type
 

@@ -10,9 +10,9 @@ from pathlib import Path, PurePath
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.checker.checker import judge_model
 from sonnx.checker.report import Finding, Report, Verdict, Where
 from sonnx.checker.rules import ActiveRules
-from sonnx.checker.walk import judge_model
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.model.scopes import function_key, imports_of, stored
@@ -21,7 +21,7 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import named
-from sonnx.report.text import grouped
+from sonnx.report.phrases import grouped
 from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sonnx.base.escaping import escape, plural
 from sonnx.checker.report import Finding, Report, Verdict
-from sonnx.report.text import SAYS, place
+from sonnx.report.phrases import VERDICT_PHRASES, place
 from sonnx.rewriter.rewrite import AppliedRewrite
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def render(result: FixResult, shown: int | None = SHOWN_EDITS) -> str:
 def _headline(result: FixResult) -> str:
     """Findings before and after, and the verdict on the new model."""
     before, after = len(result.before.roots), len(result.after.roots)
-    verdict = SAYS[result.after.verdict]
+    verdict = VERDICT_PHRASES[result.after.verdict]
     rewrites = plural(len(result.rewrites), "rewrite")
     return f"{rewrites}, findings {before} before and {after} after: it {verdict} (edition {result.after.edition})"
 

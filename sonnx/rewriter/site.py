@@ -8,20 +8,19 @@ from functools import cached_property
 from typing import Any
 
 from sonnx.base.errors import Stop
-from sonnx.checker.call import judge_facts, judge_form
-from sonnx.checker.environment import environment, evaluate
-from sonnx.checker.graph_rules import Call
 from sonnx.checker.report import Verdict
+from sonnx.checker.rules import SubjectResults
 from sonnx.executor.preparation import NodePreparer
+from sonnx.graph.call import Call
+from sonnx.graph.environment import environment, evaluate
+from sonnx.graph.interpreter import Visit
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Node, Tensor
-from sonnx.model.scopes import standard
 from sonnx.numerics.formats import NAMES
-from sonnx.profile import catalogue
 from sonnx.profile.definitions import Input, at
-from sonnx.profile.signature import Signature, resolve, signature
+from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
 
 Shape = tuple[int, ...]
@@ -149,27 +148,25 @@ def _known_shape(shape: Any) -> Shape | None:
 
 def site_of(
     context: RewriteContext,
-    node: Node,
+    visit: Visit[TensorFacts, SubjectResults],
     inputs: Sequence[TensorFacts | None],
+    outputs: Sequence[TensorFacts],
     declared: Sequence[TensorFacts],
     constants: Mapping[str, Tensor],
     used: frozenset[str],
     visible: Collection[str],
 ) -> Site:
-    """The site of a node, with its rules evaluated."""
-    call = call_of(context, node)
-    stated = [facts if name else None for name, facts in zip(node.outputs, declared, strict=True)]
-    about_form = judge_form(call, context.active_rules)
-    about_facts, computed = judge_facts(call, inputs, stated, context.active_rules)
+    """The site of a visited node; `outputs` are the facts of its outputs after it, `declared` the declared ones."""
+    node, call = visit.node, visit.call
+    failed = [result for result in visit.result.reported if result.verdict is Verdict.FAIL]
     if call.signature is None:
-        computed = [*_executed(context, node, inputs, computed)]
-    failed = [result for result in (*about_form, *about_facts) if result.verdict is Verdict.FAIL]
+        outputs = [*_executed(context, node, inputs, outputs)]
     return Site(
         context,
         node,
         call,
         tuple(inputs),
-        tuple(computed),
+        tuple(outputs),
         tuple(declared),
         constants,
         visible,
@@ -198,32 +195,3 @@ def _executed(
                 type=NAMES[element] if isinstance(stated.type, Unknown) else stated.type,
                 shape=shape if first_unknown(stated.shape) is not None else stated.shape,
             )
-
-
-def call_of(context: RewriteContext, node: Node) -> Call:
-    """The node as its rules see it; an operator outside the edition by its ONNX text, for its shapes."""
-    domain, edition = standard(node.domain), context.active_rules.edition
-    calls_function = (domain, node.operator, node.overload) in context.functions
-    described = None if domain or calls_function else catalogue.operator(node.operator)
-    version = described.version_at(context.operator_set) if described and context.operator_set is not None else None
-    made = None
-    if described is not None and version is not None:
-        made = signature(node.operator, version, edition.name)
-        made = made or resolve(described, version, "onnx", context.active_rules.editions, edition.name)
-    return Call(
-        operator=node.operator,
-        domain=domain,
-        overload=node.overload,
-        operator_set=context.operator_set,
-        version=version,
-        attributes=node.attributes,
-        inputs=tuple(map(bool, node.inputs)),
-        outputs=tuple(map(bool, node.outputs)),
-        known=described,
-        signature=made,
-        status="" if domain or calls_function else edition.status(node.operator),
-        imported=context.operator_set is not None or bool(domain),
-        in_function=False,
-        calls_function=calls_function,
-        strict=context.active_rules.strict,
-    )

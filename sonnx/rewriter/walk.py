@@ -1,23 +1,27 @@
-"""The walk over the nodes in the order of execution, each rewritten until nothing applies.
+"""Rewriting as the interpreter visits the nodes: each is rewritten until nothing applies.
 
-The facts of values are computed along the way.  What a rewrite makes is visited in its turn, so that the nodes after it
-see a folded constant, an inlined branch or a derived padding.
+What a rewrite makes is visited in its turn, so that the nodes after it see a folded constant, an inlined branch or a
+derived padding.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from sonnx.base.escaping import escape, quote
-from sonnx.checker.environment import NOTHING_STATED, constant_facts, declared_facts
+from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Where
+from sonnx.checker.rules import SubjectResults
+from sonnx.graph.call import Calls
+from sonnx.graph.environment import NOTHING_STATED, constant_facts, declared_facts
+from sonnx.graph.interpreter import Place, Visit, interpret
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
-from sonnx.model.ir import NOT_STATED, Graph, Model, Node, Tensor, Type
-from sonnx.model.scopes import Scope, captured
+from sonnx.model.ir import Graph, Model, Node, Tensor
+from sonnx.model.scopes import captured
 from sonnx.rewriter import value_names
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite, NodeRewriting, Replacement, Rewrite
@@ -43,25 +47,41 @@ class WalkResult:
 
 def walk(model: Model, context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) -> WalkResult:
     """Rewrite all nodes of the main graph, which must be in order of execution."""
-    state = _Walk(model, context, tuple(rewrites))
-    state.run()
-    return WalkResult(state.rewritten_model(), tuple(state.applied), state.facts, state.unknown_shapes)
+    rules = context.active_rules
+    calls = Calls(model, rules.edition, strict=rules.strict, beyond_edition=True)
+    state = _Rewriting(model, context, tuple(rewrites))
+    found = interpret(model, FactsDomain(rules), calls, transformer=state, main_only=True)
+    facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
+    return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
 
 
 @dataclass
-class _Walk:
-    """What is known and made so far; `same` maps each removed value to the one that its users take instead."""
+class _Rewriting:
+    """What the interpreter asks at each node; what is known and made so far.
+
+    `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far.
+    """
 
     model: Model
     context: RewriteContext
     rewrites: tuple[Rewrite[NodeRewriting], ...]
-    facts: dict[str, TensorFacts] = field(default_factory=dict)
+    visible: dict[str, None] = field(default_factory=dict)
     constants: dict[str, Tensor] = field(default_factory=dict)
     unknown_shapes: dict[str, str] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     added: list[Tensor] = field(default_factory=list)
     same: dict[str, str] = field(default_factory=dict)
     applied: list[AppliedRewrite] = field(default_factory=list)
+    rewritten: Counter[int] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        for value in self.graph.inputs:
+            self.visible[value.name] = None
+            unknown = first_unknown(declared_facts(value.type).shape)
+            if unknown is not None:
+                self.unknown_shapes[value.name] = _undeclared(value.name, unknown)
+        for tensor in self.graph.initializers:
+            self.visible[tensor.name], self.constants[tensor.name] = None, tensor
 
     @property
     def graph(self) -> Graph:
@@ -71,10 +91,6 @@ class _Walk:
     def taken(self) -> set[str]:
         """Names that new values must not have."""
         return value_names.names_in(self.graph)
-
-    @cached_property
-    def declared(self) -> Mapping[str, Type]:
-        return Scope("graph", self.graph, {}).declared
 
     @cached_property
     def graph_outputs(self) -> frozenset[str]:
@@ -92,47 +108,39 @@ class _Walk:
         """The outputs of nodes that may get another name: those that are not graph outputs."""
         return {name for node in self.graph.nodes for name in node.outputs} - self.graph_outputs
 
-    def run(self) -> None:
-        for value in self.graph.inputs:
-            self.facts[value.name] = known = declared_facts(value.type)
-            unknown = first_unknown(known.shape)
-            if unknown is not None:
-                self.unknown_shapes[value.name] = _undeclared(value.name, unknown)
-        for tensor in self.graph.initializers:
-            self._define_constant(tensor)
-        waiting = deque(enumerate(self.graph.nodes))
-        while waiting:
-            index, node = waiting.popleft()
-            waiting.extendleft((index, each) for each in reversed(self._visit(index, node)))
+    # What the interpreter calls
 
-    def _define_constant(self, tensor: Tensor) -> None:
-        self.facts[tensor.name], self.constants[tensor.name] = constant_facts(tensor), tensor
+    def before(self, node: Node) -> Node:
+        """The node with the values that its inputs and outputs have become."""
+        return value_names.renamed(node, self.same, outputs=True)
 
-    def _visit(self, index: int, node: Node) -> tuple[Node, ...]:
-        """Rewrite a node until nothing applies; where several nodes, or none, take its place, they are visited next."""
-        for _ in range(MAX_REWRITES_OF_NODE):
-            node = value_names.renamed(node, self.same, outputs=True)
-            site = self._site(node)
-            found = self._first_replacement(site)
-            if found is None:
-                self._keep(site)
-                return ()
-            rewrite, replacement = found[0], self._with_unique_names(found[1], node)
-            self._record(rewrite, replacement, site, index)
-            for tensor in replacement.constants:
-                self._define_constant(tensor)
-                self.added.append(tensor)
-                self.renamable.discard(tensor.name)
-            self._join(replacement.same)
-            if len(replacement.nodes) != 1:
-                return replacement.nodes
-            node = replacement.nodes[0]
-        raise AssertionError(f"the rewrites of {node.operator} do not terminate")
+    def after(
+        self, visit: Visit[TensorFacts, SubjectResults], place: Place[TensorFacts, SubjectResults]
+    ) -> tuple[Node, ...] | None:
+        """The nodes that the first rewrite which applies puts in the place of a node."""
+        site, index = self._site(visit, place), visit.position
+        found = self._first_replacement(site)
+        if found is None:
+            self._keep(site, place)
+            return None
+        rewrite, replacement = found[0], self._with_unique_names(found[1], site.node)
+        self.rewritten[index] += 1
+        if self.rewritten[index] > MAX_REWRITES_OF_NODE * (1 + len(replacement.nodes)):
+            raise AssertionError(f"the rewrites of {site.node.operator} do not terminate")
+        self._record(rewrite, replacement, site, index)
+        for tensor in replacement.constants:
+            self.visible[tensor.name], self.constants[tensor.name] = None, tensor
+            place.define(tensor.name, constant_facts(tensor))
+            self.added.append(tensor)
+            self.renamable.discard(tensor.name)
+        self._join(replacement.same, place)
+        return replacement.nodes
 
-    def _site(self, node: Node) -> Site:
-        inputs = [self.facts.get(name, NOTHING_STATED) if name else None for name in node.inputs]
-        declared = [declared_facts(self.declared.get(name, NOT_STATED)) for name in node.outputs]
-        return site_of(self.context, node, inputs, declared, self.constants, self.used, self.facts.keys())
+    def _site(self, visit: Visit[TensorFacts, SubjectResults], place: Place[TensorFacts, SubjectResults]) -> Site:
+        outputs = [each or NOTHING_STATED for each in place.values(visit.outputs)]
+        declared = [place.declared(name) or NOTHING_STATED for name in visit.node.outputs]
+        inputs = place.values(visit.inputs)
+        return site_of(self.context, visit, inputs, outputs, declared, self.constants, self.used, self.visible.keys())
 
     def _first_replacement(self, site: Site) -> tuple[Rewrite[NodeRewriting], Replacement] | None:
         for rewrite in self.rewrites:
@@ -148,10 +156,11 @@ class _Walk:
         constants = [tensor.name for tensor in replacement.constants]
         return free.issuperset(kept) and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
 
-    def _join(self, same: Iterable[tuple[str, str]]) -> None:
+    def _join(self, same: Iterable[tuple[str, str]], place: Place[TensorFacts, SubjectResults]) -> None:
         for old, new in same:
             if old in self.graph_outputs:  # the other way round: the kept value gets the name of the graph output
                 self._rename(new, old)
+                place.rename(new, old)
             else:
                 self.same[old] = new
 
@@ -159,7 +168,7 @@ class _Walk:
         names = {old: new}
         self.nodes = [value_names.renamed(node, names, outputs=True) for node in self.nodes]
         self.same = {name: names.get(other, other) for name, other in self.same.items()} | names
-        for known in (self.facts, self.constants, self.unknown_shapes):
+        for known in (self.visible, self.constants, self.unknown_shapes):
             _move(known, old, new)
         self.renamable.discard(old)
 
@@ -181,12 +190,13 @@ class _Walk:
         where = Where(f"graph/node[{index}]", "node", node.name, node.operator, self.context.operator_set)
         self.applied.append(rewrite.record(rules, where, replacement.before, replacement.after))
 
-    def _keep(self, site: Site) -> None:
+    def _keep(self, site: Site, place: Place[TensorFacts, SubjectResults]) -> None:
         node = site.node
         self.nodes.append(node)
         for name, facts in zip(node.outputs, site.outputs, strict=True):
             if name:
-                self.facts[name] = facts
+                self.visible[name] = None
+                place.define(name, facts)
                 if first_unknown(facts.shape) is not None:
                     self.unknown_shapes[name] = self._why_unknown(site, facts)
         for attribute in node.attributes:
@@ -205,10 +215,10 @@ class _Walk:
         broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in _shape_rules(site))
         if broken:
             return f"the output shape of {operator} requires {', '.join(broken)}"
-        for name in node.inputs:
+        for name, given in zip(node.inputs, site.inputs, strict=True):
             if name in self.unknown_shapes:
                 return self.unknown_shapes[name]
-            unknown = first_unknown(self.facts.get(name, NOTHING_STATED).shape)
+            unknown = first_unknown((given or NOTHING_STATED).shape)
             if name and unknown is not None:
                 return _undeclared(name, unknown)
         unknown = first_unknown(facts.shape)

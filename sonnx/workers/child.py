@@ -1,6 +1,6 @@
-"""The process that works for another one: requests on its input, answers on its output, nothing else.
+"""The main program of a child process: requests on its standard input, answers on its standard output.
 
-It ends with its input.  `isolation.py` is the other side.
+It ends with its input.  `processes.py` is the other side.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from sonnx.checker.report import Why
 from sonnx.workers.processes import receive, send
 from sonnx.workers.tasks import Answer, Bounds, Work
 
-PATIENCE = 5
-"""Seconds after its time in which the child ends itself, should its parent be gone."""
+GRACE_SECONDS = 5
+"""Seconds after its time limit at which the child ends itself, in case the parent is gone."""
 MEGABYTE = 1 << 20
 
 Worker = Callable[[Mapping[str, Any], bytes], Answer]
-"""What the module of the work has: `answer`, to a request and to bytes, and `prepare` for what takes time before."""
+"""The function `answer` of the module: a request and content in, an answer out."""
 
 
 def main() -> None:
-    """Answer until there is no request any more; arguments: the module, the word, seconds and megabytes for a task."""
+    """Answer requests until the input ends; arguments: module, participle, seconds and megabytes for each task."""
     name, done, timeout, memory = sys.argv[1:]
     work = Work(name, done, bounds=Bounds(float(timeout) or None, int(memory) or None))
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints must not speak in between
+    os.dup2(2, 1)  # prints of a task go to standard error, not between the answers
     module = import_module(name)
     module.prepare()
     if work.bounds.memory is not None:
@@ -43,12 +43,12 @@ def main() -> None:
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO, work: Work, worker: Worker) -> bool:
-    asked, content = receive(requests), receive(requests)
-    if asked is None or content is None:
+    request, content = receive(requests), receive(requests)
+    if request is None or content is None:
         return False
     if hasattr(signal, "alarm") and work.bounds.timeout is not None:
-        signal.alarm(ceil(work.bounds.timeout) + PATIENCE)
-    answer = _answer(worker, json.loads(asked), content, work)
+        signal.alarm(ceil(work.bounds.timeout) + GRACE_SECONDS)
+    answer = _answer(worker, json.loads(request), content, work)
     if hasattr(signal, "alarm"):
         signal.alarm(0)
     send(answers, json.dumps(answer).encode())
@@ -56,8 +56,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO, work: Work, worker: Worker) ->
 
 
 def _limit_memory(size: int) -> None:
-    """Bound what the process writes to; a mapped file is not counted, so its size does not matter."""
-    if sys.platform == "win32":  # it has no such bound
+    """Limit the memory of the process; mapped files do not count."""
+    if sys.platform == "win32":  # no such limit there
         return
     import resource
 
@@ -66,18 +66,18 @@ def _limit_memory(size: int) -> None:
 
 
 def _answer(worker: Worker, request: Mapping[str, Any], content: bytes, work: Work) -> Answer:
-    """What the work gives, or why it gives nothing; the last one where the process is not fit for another task."""
+    """The answer to a request; `last` if the process must not run another task."""
     try:
         return worker(request, content)
     except UsageError as error:
         return {"misuse": str(error)}
     except MemoryError:
         text = f" within {work.bounds.memory} megabytes of memory (--memory)"
-        return work.undone(Why.STOPPED, text) | {"last": True}
-    except Exception as error:  # noqa: BLE001  one task must not end the run; the parent says what failed
+        return work.failure(Why.STOPPED, text) | {"last": True}
+    except Exception as error:  # noqa: BLE001  one task must not end the run; the parent reports the failure
         if "SONNX_TRACEBACK" in os.environ:
             import traceback
 
             traceback.print_exc()
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return work.undone(Why.FAILED, f": the tool failed ({text})") | {"last": True}
+        return work.failure(Why.FAILED, f": the tool failed ({text})") | {"last": True}

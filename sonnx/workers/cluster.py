@@ -1,6 +1,6 @@
-"""A Dask cluster as a crew: `ask` and `end` run in its workers, which drive child processes as threads do here.
+"""A Dask cluster as a worker pool: `run_task` and `end_run` run in its workers, which drive child processes.
 
-Dask pickles the function, the tasks and the answers, which are plain data: the cluster is trusted.
+Dask pickles functions, tasks and answers, so the cluster is trusted.
 """
 
 from __future__ import annotations
@@ -17,41 +17,43 @@ from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import Why
-from sonnx.workers.crews import Crew
-from sonnx.workers.journal import ToolIdentity, identity, unlike
-from sonnx.workers.processes import Children
+from sonnx.workers.journal import ToolIdentity, difference, identity
+from sonnx.workers.pools import WorkerPool
+from sonnx.workers.processes import ChildProcesses
 from sonnx.workers.tasks import Answer, Task, Work
 
-CONNECT = 10
-"""Seconds a scheduler has to answer."""
-EMPTY = 60
-"""Seconds a cluster may be without workers: those that were killed are usually started again."""
-LOOK = 5
-"""Seconds between two looks at the workers."""
-REST = 60
-"""Seconds after which child processes end when nobody asks them: the program that did may be gone."""
+CONNECT_SECONDS = 10
+"""Time for a scheduler to answer."""
+MAX_SECONDS_WITHOUT_WORKERS = 60
+"""A cluster without workers for this time is lost; killed workers are usually restarted."""
+HEARTBEAT_SECONDS = 5
+"""Time between two checks of the scheduler."""
+IDLE_SECONDS = 60
+"""Idle child processes end after this time: the program that used them may be gone."""
 
 
 @contextmanager
-def cluster(work: Work, address: str, jobs: int | None = None) -> Iterator[Crew]:
-    """The workers of the scheduler at an address, or so many tasks at a time.
+def cluster_pool(work: Work, address: str, jobs: int | None = None) -> Iterator[WorkerPool]:
+    """The workers of the scheduler at an address; `jobs` limits the tasks at a time.
 
     Raises:
-        Misuse: Dask is absent, no scheduler answers, or a worker has not the program that runs here.
+        UsageError: Dask is not installed, no scheduler answers, or a worker has another version of the program.
     """
     client = _connected(address)
     try:
         ours = identity(work.packages)
         _require_the_same(client, address, work, ours)
-        work = replace(work, folder=str(Path.cwd()))  # so that names mean there what they mean here
+        work = replace(work, folder=str(Path.cwd()))  # relative paths mean the same there
         run = uuid.uuid4().hex
         width = jobs or 2 * sum(client.nthreads().values())
-        end = partial(_end_everywhere, client, run)
+        end = partial(_end_in_workers, client, run)
         executor = client.get_executor(pure=False)
-        yield Crew(work, executor, partial(ask, run, work, ours), width, end, _Pulse(client, address).lost)
+        yield WorkerPool(
+            work, executor, partial(run_task, run, work, ours), width, end, _Heartbeat(client, address).lost
+        )
     finally:
-        with suppress(Exception):  # of a scheduler that is gone there is no leave to take
-            client.close(timeout=CONNECT)
+        with suppress(Exception):  # closing fails if the scheduler is gone; ignore
+            client.close(timeout=CONNECT_SECONDS)
 
 
 def _connected(address: str) -> Any:
@@ -60,16 +62,16 @@ def _connected(address: str) -> Any:
     except ImportError:
         raise UsageError("--cluster needs Dask; it comes with pip install 'sonnx[cluster]'") from None
     quiet = dict.fromkeys(("distributed", "distributed.client", "tornado.application", "asyncio"), "critical")
-    dask.config.set({"logging": quiet})  # what it would say is said in the answers
-    from distributed import Client, Security  # read that when they are loaded
+    dask.config.set({"logging": quiet})  # the answers report these problems
+    from distributed import Client, Security  # they read the configuration when they load
     from distributed.comm import get_address_host_port
 
     try:
-        # A client that could not be made lingers and complains at the end, so what can be seen before is.
+        # A client that cannot be created keeps running and complains at exit, so check the address first.
         get_address_host_port(address)
         if address.startswith(("tls:", "wss:")) and not Security().get_connection_args("client").get("ssl_context"):
             raise ValueError("the configuration of Dask names no certificates (distributed.comm.tls)")
-        return Client(address, timeout=CONNECT, set_as_default=False)
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         text = " ".join(str(error).split())
         raise UsageError(f"no scheduler of Dask answers at {address!r}: {text}") from None
@@ -84,77 +86,81 @@ def _require_the_same(client: Any, address: str, work: Work, ours: ToolIdentity)
             text = " ".join(str(theirs).split())
             raise UsageError(f"the worker {worker} of the cluster at {address!r} cannot run sonnx: {text}")
         if theirs != ours:
-            raise UsageError(f"the worker {worker} of the cluster at {address!r} has {unlike(theirs, ours)}")
+            raise UsageError(f"the worker {worker} of the cluster at {address!r} has {difference(theirs, ours)}")
 
 
-class _Pulse:
-    """Whether answers can come: the scheduler is there, and it has workers or will soon have some."""
+class _Heartbeat:
+    """Whether answers can still come: the scheduler is alive, and has had workers recently."""
 
     def __init__(self, client: Any, address: str) -> None:
         self.client, self.address = client, address
-        self.looked = self.seen = monotonic()
+        self.checked = self.alive = monotonic()
 
     def lost(self) -> str:
-        """Why no answer will come any more, "" as long as one can."""
+        """Why no more answers can come, "" if they can."""
         gone = f"the scheduler at {self.address} was lost"
         if self.client.status != "running":
             return gone
-        if monotonic() - self.looked < LOOK:
+        if monotonic() - self.checked < HEARTBEAT_SECONDS:
             return ""
         try:
             workers = self.client.nthreads()
-        except Exception:  # noqa: BLE001  a connection can break in many ways, and each means the same
+        except Exception:  # noqa: BLE001  a connection can break in many ways
             return gone
-        self.looked = monotonic()
+        self.checked = monotonic()
         if workers:
-            self.seen = self.looked
-        return "" if self.looked - self.seen < EMPTY else f"the cluster at {self.address} lost all its workers"
+            self.alive = self.checked
+        return (
+            ""
+            if self.checked - self.alive < MAX_SECONDS_WITHOUT_WORKERS
+            else f"the cluster at {self.address} lost all its workers"
+        )
 
 
-def _end_everywhere(client: Any, run: str) -> None:
+def _end_in_workers(client: Any, run: str) -> None:
     if client.status == "running":
-        with suppress(Exception):  # a worker that is gone has no children any more
-            client.run(end, run, on_error="ignore")
+        with suppress(Exception):  # a lost worker has no child processes
+            client.run(end_run, run, on_error="ignore")
 
 
 # ------------------------------------------------------------------ in a worker
 
-_RUNS: dict[str, Children | str] = {}
-"""The children of each run, or why there are none: another program, or the end of the run."""
+_POOLS: dict[str, ChildProcesses | str] = {}
+"""The child processes of each run, or why it has none: another version, or the end of the run."""
 _LOCK = threading.Lock()
 
 
-def ask(run: str, work: Work, wanted: ToolIdentity, task: Task) -> Answer:
-    """The answer of a child of this worker."""
+def run_task(run: str, work: Work, wanted: ToolIdentity, task: Task) -> Answer:
+    """The answer of a child process of this worker."""
     children = _children(run, work, wanted)
     if isinstance(children, str):
-        return work.undone(Why.FAILED, f": its worker has {children}")
-    return children.ask(task)
+        return work.failure(Why.FAILED, f": its worker has {children}")
+    return children.run_task(task)
 
 
-def end(run: str) -> None:
-    """End the children of a run."""
+def end_run(run: str) -> None:
+    """End the child processes of a run."""
     with _LOCK:
-        children, _RUNS[run] = _RUNS.get(run), "ended the run"  # a task may still come, and starts no child any more
-    if isinstance(children, Children):
+        children, _POOLS[run] = _POOLS.get(run), "ended the run"  # a task that still comes starts no child process
+    if isinstance(children, ChildProcesses):
         children.close()
 
 
-def _children(run: str, work: Work, wanted: ToolIdentity) -> Children | str:
+def _children(run: str, work: Work, wanted: ToolIdentity) -> ChildProcesses | str:
     with _LOCK:
-        if run not in _RUNS:
+        if run not in _POOLS:
             ours = identity(work.packages)
             if ours != wanted:
-                _RUNS[run] = unlike(ours, wanted)
+                _POOLS[run] = difference(ours, wanted)
             else:
-                children = _RUNS[run] = Children(work)
-                threading.Thread(target=_rest, args=(children,), daemon=True).start()
-        return _RUNS[run]
+                children = _POOLS[run] = ChildProcesses(work)
+                threading.Thread(target=_stop_when_idle, args=(children,), daemon=True).start()
+        return _POOLS[run]
 
 
-def _rest(children: Children) -> None:
+def _stop_when_idle(children: ChildProcesses) -> None:
     while not children.closed:
-        before = children.asked
-        sleep(REST)
-        if children.asked == before:
-            children.rest()
+        before = children.started_tasks
+        sleep(IDLE_SECONDS)
+        if children.started_tasks == before:
+            children.stop_idle()

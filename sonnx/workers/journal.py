@@ -1,8 +1,7 @@
-"""Answers kept in a file while a run goes on, so that an interrupted run need not begin again.
+"""The journal of --resume: answers are kept in a file during a run, so that an interrupted run can continue.
 
-The first line says for what the answers hold: this program, its rules, and what is asked.  Each further line is the
-answer to one task; where the task is about a file, one of a certain size and time.  A line that was not finished counts
-for nothing.
+The first line identifies the program, its rules and the options.  Each further line is the answer to one task, with the
+size and time of its file.  An incomplete last line is ignored.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from sonnx.checker.report import Why
 from sonnx.workers.tasks import Answer, Task, Work
 
 Identity = Sequence[Any] | None
-"""By what a changed subject of a task is told; None where its answer cannot be kept."""
+"""Changes if the subject of a task changes; None if its answer cannot be kept."""
 
 
 def file_identity(task: Task) -> Identity:
-    """Size and time of the file a task is named after; None where there is none."""
+    """Size and time of the file a task is named after; None without such a file."""
     if task.content is not None:
         return None
     try:
@@ -43,51 +42,51 @@ class Journal:
     """A file of answers, written line by line."""
 
     def __init__(
-        self, path: Path, work: Work, asked: Mapping[str, Any], identify: Callable[[Task], Identity] = file_identity
+        self, path: Path, work: Work, options: Mapping[str, Any], identify: Callable[[Task], Identity] = file_identity
     ) -> None:
-        """Open the file, or begin it.
+        """Open the file, or create it.
 
         Args:
             path: the file.
             work: what is done.
-            asked: what all tasks of the run ask for.
-            identify: tells a changed subject of a task.
+            options: the options that all tasks share.
+            identify: gives the identity of the subject of a task.
 
         Raises:
-            Misuse: the file is none of this program, or its answers hold for another program, rules or options.
+            UsageError: the file is not a journal, or belongs to another version, other rules or other options.
             OSError: it cannot be written.
         """
         self.path, self.identify = path, identify
         self.identities: dict[str, Identity] = {}
-        rests_on = json.dumps([work.module, asked, identity(work.packages)], sort_keys=True)
+        rests_on = json.dumps([work.module, options, identity(work.packages)], sort_keys=True)
         first = {"sonnx": "answers", "for": hashlib.sha256(rests_on.encode()).hexdigest()}
         content = path.read_bytes() if path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
         head = _read(whole[0]) if whole else None
         if content and head != first:
             ours = isinstance(head, dict) and "sonnx" in head
-            what = "was written for another version or other options" if ours else "is no file of --resume"
+            what = "was written for another version or other options" if ours else "is not a --resume journal"
             raise UsageError(f"{str(path)!r} {what}; name another file")
         self.kept = [entry for entry in map(_read, whole[1:]) if isinstance(entry, dict) and entry.keys() >= _ENTRY]
         if not content:
             self._write([first], "w")
-        else:  # a line that was not finished is cut off
+        else:  # remove an incomplete last line
             os.truncate(path, sum(map(len, whole)))
 
     def answers(self, tasks: Sequence[Task]) -> dict[str, Answer]:
-        """The answers to tasks whose subject has not changed; what was stopped or failed is asked again."""
-        # Looked at before the files are read: one that changes meanwhile is asked again.
+        """The kept answers to tasks whose subject has not changed; stopped and failed tasks have none."""
+        # Taken before the files are read, so that a file that changes during the run is checked again.
         self.identities = {task.name: self.identify(task) for task in tasks}
         found = {}
         for entry in self.kept:
             known = self.identities.get(entry["task"])
-            if known is not None and known == entry["identity"] and _lasts(entry["answer"]):
+            if known is not None and known == entry["identity"] and _is_final(entry["answer"]):
                 found[entry["task"]] = entry["answer"]
         return found
 
     def keep(self, task: Task, answer: Answer) -> None:
-        """Write one answer, if it would be given again."""
-        if self.identities.get(task.name) is not None and _lasts(answer):
+        """Write one answer, unless it depends on limits or defects."""
+        if self.identities.get(task.name) is not None and _is_final(answer):
             self._write([{"task": task.name, "identity": self.identities[task.name], "answer": answer}], "a")
 
     def _write(self, entries: list[dict[str, Any]], mode: str) -> None:
@@ -95,7 +94,7 @@ class Journal:
             file.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
-def _lasts(answer: Answer) -> bool:
+def _is_final(answer: Answer) -> bool:
     return "misuse" not in answer and answer.get("why", Why.UNREADABLE) == Why.UNREADABLE
 
 
@@ -106,22 +105,21 @@ def _read(line: bytes) -> Any:
         return None
 
 
-# ------------------------------------------------------------------
-# What answers depend on besides what is asked: the program with its rules, and the packages it rests on.
+# ------------------------------------------------------------------ what answers depend on
 
 
 ToolIdentity = Mapping[str, str]
-"""Versions by names; that of sonnx is the hash of all its files."""
+"""Versions by name; that of sonnx is the hash of all its files."""
 
 
 def identity(packages: tuple[str, ...]) -> ToolIdentity:
-    """The program as it stands on the disk of this machine, from where child processes take it."""
+    """The program on the disk of this machine, from which child processes load it."""
     python = ".".join(map(str, sys.version_info[:2]))
     return {"sonnx": own_hash(), "Python": python, **{name: _version(name) for name in packages}}
 
 
-def unlike(theirs: ToolIdentity, ours: ToolIdentity) -> str:
-    """What differs, where something does: two versions of one package."""
+def difference(theirs: ToolIdentity, ours: ToolIdentity) -> str:
+    """The first difference between two identities that differ."""
     name = next(name for name in ours if theirs.get(name) != ours[name])
     if name == "sonnx":
         return "another version of sonnx, or other rules"

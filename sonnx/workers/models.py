@@ -1,11 +1,13 @@
-"""The work of a child that judges models: from a request to a report as data."""
+"""Checking many models in child processes, several at a time: the work of a child, and the run in the parent."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import UsageError
@@ -17,59 +19,59 @@ from sonnx.checker.tailoring import Tailoring
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, mapped, read
 from sonnx.profile import catalogue
-from sonnx.workers.crews import Crew, answers, counted
 from sonnx.workers.journal import Journal
-from sonnx.workers.stored import decode, encode
-from sonnx.workers.tasks import Answer, Task
+from sonnx.workers.pools import WorkerPool, answers, counted, open_pool
+from sonnx.workers.report_data import decode, encode
+from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
 
-def request_of(asked: CheckRequest, tailoring: str | None, hashed: bool, drawn: bool) -> dict[str, Any]:
-    """All but the model, as JSON.
+def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, drawn: bool) -> dict[str, Any]:
+    """The request of a task as JSON, without the model.
 
     Args:
-        asked: what is asked of the model.
-        tailoring: the file of the tailoring, which the child reads again.
-        hashed: whether the hash of what is judged is wanted.
-        drawn: whether the outline of its graph is wanted.
+        request: the options of the check.
+        tailoring: the tailoring file, which the child reads again.
+        hashed: whether the report states the hash of the file.
+        drawn: whether the report has the outline of the graph.
     """
     return {
-        "edition": asked.edition, "bind": dict(asked.bind), "select": asked.select, "ignore": asked.ignore,
-        "strict_versions": asked.strict_versions, "limits": dict(asked.limits),
-        "tailoring": [tailoring, asked.tailoring.sha256] if tailoring and asked.tailoring else None,
+        "edition": request.edition, "bind": dict(request.bind), "select": request.select, "ignore": request.ignore,
+        "strict_versions": request.strict_versions, "limits": dict(request.limits),
+        "tailoring": [tailoring, request.tailoring.sha256] if tailoring and request.tailoring else None,
         "hashed": hashed, "drawn": drawn,
     }  # fmt: skip
 
 
 def prepare() -> None:
-    """Read the rules, so that it is no part of the first model's time."""
+    """Load the rules, which does not count as time of the first model."""
     catalogue.editions()
 
 
 def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     """The report, or why there is none.
 
-    Besides what `request_of` says, a request has the `model`, a path, or a name where it is `inline`: the content then;
-    and with `sha256` the hash that the file must have.
+    Besides the keys of `request_data`, a request has `model`, a path, or with `inline` the name of the content; and
+    optionally `sha256`, the hash that the file must have.
 
     Raises:
-        Misuse: what is asked for cannot be met.
+        UsageError: options that cannot be met.
     """
     rest = dict(request)
     name, inline, hashed, drawn, tailoring = map(rest.pop, ("model", "inline", "hashed", "drawn", "tailoring"))
     wanted = rest.pop("sha256", None)
-    asked = CheckRequest(**rest, tailoring=_tailoring(tailoring))
+    check = CheckRequest(**rest, tailoring=_tailoring(tailoring))
     try:
-        model, digest = _opened(content if inline else name, hashed, asked, wanted)
-    except _Other as other:
+        model, digest = _opened(content if inline else name, hashed, check, wanted)
+    except _OtherFile as other:
         return {"sentence": str(other), "why": Why.STOPPED}
     except Unreadable as error:
         return {"sentence": str(error), "why": Why.UNREADABLE}
-    report = check_model(model, digest, asked, name, drawn)
-    return {"report": encode(replace(report, tailoring=None))}  # the parent has it
+    report = check_model(model, digest, check, name, drawn)
+    return {"report": encode(replace(report, tailoring=None))}  # the parent adds it
 
 
 def with_hashes(tasks: Iterable[Task]) -> Iterator[Task]:
-    """The tasks with the hashes of their files, for children that may see other files; "" where none can be read."""
+    """The tasks with the hashes of their files, for workers that may see other files; "" if a file cannot be read."""
     for task in tasks:
         if task.content is None:
             request = {**task.request, "sha256": _sha256(task.name)}
@@ -85,18 +87,18 @@ def _sha256(path: str) -> str:
         return ""
 
 
-class _Other(Exception):
-    """The file is not the one that was meant."""
+class _OtherFile(Exception):
+    """The file has another hash than in the parent process."""
 
 
-def _opened(source: str | bytes, hashed: bool, asked: CheckRequest, wanted: str | None) -> tuple[Model, str]:
+def _opened(source: str | bytes, hashed: bool, check: CheckRequest, wanted: str | None) -> tuple[Model, str]:
     if wanted is None or isinstance(source, bytes):
-        return open_model(source, hashed, asked.limits)
+        return open_model(source, hashed, check.limits)
     name = repr(source)
     data = mapped(source, name)
     if sha256(data) != wanted:
-        raise _Other("was not judged: where it was to be judged its file is another one, by its SHA-256")
-    return read(data, name, asked.limits), wanted if hashed else ""
+        raise _OtherFile("was not judged: the worker has another file of this name, by its SHA-256")
+    return read(data, name, check.limits), wanted if hashed else ""
 
 
 def _tailoring(file: Sequence[str] | None) -> Any:
@@ -107,49 +109,104 @@ def _tailoring(file: Sequence[str] | None) -> Any:
     path, wanted = file
     read_again = tailoring.read(path)
     if read_again.sha256 != wanted:
-        raise UsageError(f"{path} is another file than when the run began, or where the models are judged")
+        raise UsageError(f"{path} is not the file with which the run began")
     return read_again
 
 
-# ------------------------------------------------------------------
-# Many models, each judged in a child process, several at a time: one that fails or hangs does not stop the others.
+# ------------------------------------------------------------------ in the parent process
 
 
-Result = Unjudged | Report
-"""The sentence on a model, or its report."""
+STANDARD_INPUT = "standard input"
+"""The name of the model that `-` stands for."""
+
+ModelResult = Unjudged | Report
+"""The report on a model, or the sentence on a model without one."""
 
 Progress = Callable[[str], None]
-"""Told after each task: how many are done, of how many, what came out so far, and its name."""
+"""Called after each task with the progress, the results so far, and the name of the task."""
 
 
-def judge_all(
+TIMEOUT_SECONDS, MEMORY_MEGABYTES = 300, 4096
+"""The default limits of one model."""
+
+
+def check_models(
+    models: Sequence[str],
+    request: CheckRequest,
+    tailoring: Path | None = None,
+    *,
+    hashed: bool = False,
+    drawn: bool = False,
+    jobs: int | None = None,
+    timeout: int | None = None,
+    memory: int | None = None,
+    resume: Path | None = None,
+    cluster: str | None = None,
+    progress: Progress = lambda _: None,
+) -> BatchResult:
+    """Check models in child processes; one that fails or hangs does not stop the others.
+
+    Args:
+        models: paths; "-" is standard input.
+        request: the options of the check.
+        tailoring: the file of the tailoring in the request.
+        hashed: state the SHA-256 of each file.
+        drawn: add the outline of each graph.
+        jobs: processes; by default the cores.
+        timeout: seconds for each model (300 by default).
+        memory: megabytes for each model (4096 by default).
+        resume: the journal of answers.
+        cluster: the address of a Dask scheduler.
+        progress: called after each model.
+
+    Raises:
+        UsageError: options that cannot be met.
+        OSError: the journal cannot be read or written.
+    """
+    bounds = Bounds(timeout or TIMEOUT_SECONDS, memory or MEMORY_MEGABYTES)
+    work = Work("sonnx.workers.models", "judged", packages=("onnx", "protobuf"), bounds=bounds)
+    data = request_data(request, None if tailoring is None else str(tailoring), hashed, drawn)
+    tasks = [_task(model, data) for model in models]
+    journal = Journal(resume, work, data) if resume else None
+    with open_pool(work, cluster, jobs, len(tasks)) as pool:
+        prepare = with_hashes if cluster else iter
+        return check_tasks(tasks, pool, prepare, tailoring=request.tailoring, journal=journal, progress=progress)
+
+
+def _task(model: str, data: Mapping[str, Any]) -> Task:
+    if model != "-":
+        return Task(model, {"model": model, "inline": False, **data})
+    return Task(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": True, **data}, content=sys.stdin.buffer.read())
+
+
+def check_tasks(
     tasks: Sequence[Task],
-    crew: Crew,
+    pool: WorkerPool,
     prepare: Callable[[Iterable[Task]], Iterable[Task]] = iter,
     *,
     tailoring: Tailoring | None = None,
     journal: Journal | None = None,
     progress: Progress = lambda _: None,
 ) -> BatchResult:
-    """Judge all models; an interrupt ends the run with what is there.
+    """Check all models; an interrupt ends the run with the results so far.
 
     Args:
         tasks: the models.
-        crew: who judges them.
-        prepare: what is done to a task before it is given away.
-        tailoring: the one that is asked for.
-        journal: where answers are kept.
-        progress: told after each model.
+        pool: the workers.
+        prepare: completes tasks before they are submitted.
+        tailoring: the tailoring of the request.
+        journal: keeps the answers.
+        progress: called after each model.
 
     Raises:
-        Misuse: what a task asks for cannot be met.
+        UsageError: options that cannot be met.
     """
     kept = {} if journal is None else journal.answers(tasks)
     results = {task.name: _result(task, kept[task.name], tailoring) for task in tasks if task.name in kept}
     verdicts = Counter(map(_word, results.values()))
     open_tasks = [task for task in tasks if task.name not in results]
     interrupted = False
-    with closing(answers(prepare(open_tasks), crew)) as coming:
+    with closing(answers(prepare(open_tasks), pool)) as coming:
         try:
             for task, answer in coming:
                 if journal is not None:
@@ -161,11 +218,11 @@ def judge_all(
                 )
         except KeyboardInterrupt:
             interrupted = True
-    rest = {task.name: _result(task, crew.work.interrupted, None) for task in tasks if task.name not in results}
+    rest = {task.name: _result(task, pool.work.interrupted, None) for task in tasks if task.name not in results}
     return _in_order(tasks, results | rest, interrupted)
 
 
-def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> Result:
+def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> ModelResult:
     if "misuse" in answer:
         raise UsageError(answer["misuse"])
     if "why" not in answer:
@@ -174,11 +231,11 @@ def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> Result:
     return Unjudged(answer["sentence"] if why is Why.UNREADABLE else f"{task.name!r} {answer['sentence']}", why)
 
 
-def _word(result: Result) -> str:
+def _word(result: ModelResult) -> str:
     return result.why.word if isinstance(result, Unjudged) else str(result.verdict)
 
 
-def _in_order(tasks: Sequence[Task], results: Mapping[str, Result], interrupted: bool) -> BatchResult:
+def _in_order(tasks: Sequence[Task], results: Mapping[str, ModelResult], interrupted: bool) -> BatchResult:
     made = BatchResult(interrupted=interrupted)
     for task in tasks:
         result = results[task.name]

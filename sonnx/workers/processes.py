@@ -1,4 +1,4 @@
-"""Child processes that work for this one: what a task does to its child is seen here and survived.
+"""ChildProcess processes that work for this one: what a task does to its child is seen here and survived.
 
 A child lives as long as it answers.  It is replaced when it dies, when it takes longer than allowed, and when it ran
 out of memory.  `child.py` is its side of the pipe.
@@ -19,10 +19,10 @@ from typing import IO
 from sonnx.checker.report import Why
 from sonnx.workers.tasks import Answer, Task, Work
 
-CODE = "from sonnx.workers.child import main; main()"
+CHILD_CODE = "from sonnx.workers.child import main; main()"
 
 
-class Child:
+class ChildProcess:
     """One child process at a time, started when it is needed."""
 
     def __init__(self, work: Work) -> None:
@@ -30,14 +30,14 @@ class Child:
         self.process: subprocess.Popen[bytes] | None = None
         self.closed = False
 
-    def ask(self, task: Task) -> Answer:
-        """The answer to one task; a sentence where the child gives none."""
+    def run_task(self, task: Task) -> Answer:
+        """The answer to one task; a failure if the process gives none."""
         if self.closed:
             return self.work.interrupted
         try:
             process = self._running()
         except OSError as error:
-            return self.work.undone(Why.FAILED, f": no process could be started ({error.filename}: {error.strerror})")
+            return self.work.failure(Why.FAILED, f": no process could be started ({error.filename}: {error.strerror})")
         expired = threading.Event()
         timer = self._timer(process, expired)
         try:
@@ -48,7 +48,7 @@ class Child:
         if answer is None:
             self.stop()
             return self._unanswered(process.returncode, expired.is_set())
-        if answer.get("last"):  # it is ending, and must not be asked again
+        if answer.get("last"):  # it ends after this answer
             self.stop()
         return answer
 
@@ -56,10 +56,10 @@ class Child:
         if self.process is None or self.process.poll() is not None:
             self.stop()
             self.process = _start(self.work)
-            if self.closed:  # meanwhile
+            if self.closed:  # closed while it started
                 self.process.kill()
             assert self.process.stdout is not None  # noqa: S101  (it is a pipe)
-            receive(self.process.stdout)  # it is ready: its start is no part of any task's time
+            receive(self.process.stdout)  # "ready": its start does not count as time of a task
         return self.process
 
     def _timer(self, process: subprocess.Popen[bytes], expired: threading.Event) -> threading.Timer | None:
@@ -83,12 +83,12 @@ class Child:
         if self.closed:
             return self.work.interrupted
         if expired:
-            return self.work.undone(Why.STOPPED, f" within {self.work.bounds.timeout:g} seconds (--timeout)")
+            return self.work.failure(Why.STOPPED, f" within {self.work.bounds.timeout:g} seconds (--timeout)")
         name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        return self.work.undone(Why.FAILED, f": its process ended with {name}")
+        return self.work.failure(Why.FAILED, f": its process ended with {name}")
 
     def stop(self) -> None:
-        """End the process, whatever it does."""
+        """End the process at once."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -96,7 +96,7 @@ class Child:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with suppress(OSError):  # what could not be sent is not wanted any more
+                with suppress(OSError):  # unsent data are no longer needed
                     pipe.close()
 
     def close(self) -> None:
@@ -113,70 +113,69 @@ def _end(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
 
 
 def _start(work: Work) -> subprocess.Popen[bytes]:
-    # Modules come from where this process has them, and never from the folder the user stands in.
+    # The child loads the same modules as this process, and none from the working folder.
     path = os.pathsep.join(filter(None, sys.path))
     details = None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL
     bounds = [str(work.bounds.timeout or 0), str(work.bounds.memory or 0)]
     return subprocess.Popen(  # noqa: S603  (the interpreter that runs this, a constant, and a module of the program)
-        [sys.executable, "-P", "-c", CODE, work.module, work.done, *bounds],
+        [sys.executable, "-P", "-c", CHILD_CODE, work.module, work.done, *bounds],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=details,
         cwd=work.folder,
         env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # an interrupt at the terminal is for the parent
+        start_new_session=True,  # only the parent handles interrupts of the terminal
     )
 
 
-class Children:
-    """As many children as there are threads that ask at a time, and an end for all of them."""
+class ChildProcesses:
+    """A child process for each thread that runs a task at a time."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self.asked = 0
-        """Grows with what is asked; not how much that was."""
-        self.idle: list[Child] = []
-        self.every: list[Child] = []
+        self.started_tasks = 0
+        """Grows with each task; concurrent tasks may be counted once."""
+        self.idle: list[ChildProcess] = []
+        self.processes: list[ChildProcess] = []
         self.closed = False
 
-    def ask(self, task: Task) -> Answer:
-        """The answer of a child that has nothing else to do."""
-        self.asked += 1
+    def run_task(self, task: Task) -> Answer:
+        """The answer of an idle child process."""
+        self.started_tasks += 1
         child = self._taken()
         try:
-            return child.ask(task)
+            return child.run_task(task)
         finally:
             self.idle.append(child)
 
-    def _taken(self) -> Child:
+    def _taken(self) -> ChildProcess:
         try:
             return self.idle.pop()
         except IndexError:
-            child = Child(self.work)
-            self.every.append(child)
-            child.closed = self.closed  # asked after the list was made, or closed with it
+            child = ChildProcess(self.work)
+            self.processes.append(child)
+            child.closed = self.closed  # close() may have run since
             return child
 
-    def rest(self) -> None:
-        """End the processes that have nothing to do; others are started when they are needed."""
-        resting = []
+    def stop_idle(self) -> None:
+        """End idle processes; they start again when they are needed."""
+        idle = []
         with suppress(IndexError):
             while True:
-                resting.append(self.idle.pop())
-        for child in resting:
+                idle.append(self.idle.pop())
+        for child in idle:
             child.stop()
-        self.idle += resting
+        self.idle += idle
 
     def close(self) -> None:
-        """End all processes; what they were asked has no answer."""
+        """End all processes; their tasks fail."""
         self.closed = True
-        self.rest()
-        for child in self.every:
+        self.stop_idle()
+        for child in self.processes:
             child.close()
 
 
-# ------------------------------------------------------------------
-# Messages on a pipe: eight bytes of length, then the content.
+# ------------------------------------------------------------------ messages on a pipe: eight bytes of length, content
 
 
 _LENGTH = struct.Struct("<Q")
@@ -190,7 +189,7 @@ def send(pipe: IO[bytes], content: bytes) -> None:
 
 
 def receive(pipe: IO[bytes]) -> bytes | None:
-    """Read one message; None where the other side has gone, even in the middle of one."""
+    """Read one message; None if the other side ended, even in the middle of a message."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

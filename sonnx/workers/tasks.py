@@ -1,4 +1,4 @@
-"""What is done many times over: tasks, what each may cost, and the answers."""
+"""The tasks of a run, their limits, and their answers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from sonnx.checker.report import Why
 
 Answer = dict[str, Any]
-"""What comes back, as JSON: the result of the work, or `sentence` and `why`, or `misuse`."""
+"""The answer to a task, as JSON: the result, or `sentence` and `why` without one, or `misuse` for wrong use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one task may cost: seconds, and megabytes of memory beside mapped files; None: no bound."""
+    """The limits of one task: seconds, and megabytes of memory without mapped files; None is no limit."""
 
     timeout: float | None = None
     memory: int | None = None
@@ -22,31 +22,31 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The same work for every task: child processes in `folder` call `prepare` of `module` once, then `answer`.
+    """What is done for every task: child processes in `folder` call `prepare` of `module` once, then `answer`.
 
-    `done` is the word for a task that has its answer: judged, decided.
+    `done` is the participle in messages on tasks without an answer: "was not judged".
     """
 
     module: str
     done: str
     packages: tuple[str, ...] = ()
-    """The distributions an answer depends on."""
+    """The distributions that an answer depends on."""
     bounds: Bounds = Bounds()
     folder: str | None = None
 
-    def undone(self, why: Why, reason: str) -> Answer:
-        """The answer for a task that has none."""
+    def failure(self, why: Why, reason: str) -> Answer:
+        """The answer for a task without a result."""
         return {"sentence": f"was not {self.done}{reason}", "why": why}
 
     @property
     def interrupted(self) -> Answer:
-        """The answer where the run was interrupted."""
-        return self.undone(Why.STOPPED, ": the run was interrupted")
+        """The answer for the remaining tasks of an interrupted run."""
+        return self.failure(Why.STOPPED, ": the run was interrupted")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One piece of work: its name, what is asked as JSON, and bytes where it is about them."""
+    """One task: its name, its request as JSON, and optional content."""
 
     name: str
     request: Mapping[str, Any]

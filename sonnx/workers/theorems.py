@@ -1,11 +1,11 @@
-"""Many theorems, each proved in a child process: the side that asks for outcomes, and the one that gives them."""
+"""Proving many theorems in child processes: the work of a child, and the run in the parent."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,55 +18,68 @@ from sonnx.prover import driver
 from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.prover.theorem import Theorem
-from sonnx.workers.crews import Crew, answers, counted
+from sonnx.workers.pools import answers, counted, open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
+# ------------------------------------------------------------------ in the parent process
 
-def work(timeout: float | None) -> Work:
-    """Proving theorems, each within so many seconds; how far a solver goes is bounded by its steps in any case."""
+
+def proof_work(timeout: float | None) -> Work:
+    """The work of proving theorems, each within a number of seconds; solvers are also limited by their steps."""
     return Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), Bounds(timeout))
 
 
-@dataclass(frozen=True, slots=True)
-class Proofs:
-    """What a run gives: every theorem with its outcome, in order; those without an answer say why."""
-
-    outcomes: tuple[TheoremResult, ...]
-    interrupted: bool
-
-
-def prove_all(
+def prove_theorems(
     found: Sequence[Theorem],
     solver: str,
-    kept: Path | None,
-    crew: Crew,
+    cache: Path | None,
+    *,
+    jobs: int | None = None,
+    timeout: float | None = None,
+    cluster: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Proofs:
-    """Prove theorems that the tool comes with; an interrupt ends the run with what is there.
+) -> tuple[tuple[TheoremResult, ...], bool]:
+    """Prove theorems in child processes; an interrupt ends the run with the results so far.
+
+    Args:
+        found: theorems of this installation.
+        solver: z3, cvc5, bitwuzla, or all.
+        cache: the folder of known answers, or None.
+        jobs: processes; by default the cores.
+        timeout: seconds for each theorem.
+        cluster: the address of a Dask scheduler.
+        progress: called after each theorem.
+
+    Returns:
+        The results in the order of the theorems, those without an answer with the reason; and whether the run was
+        interrupted.
 
     Raises:
-        Misuse: a solver is absent.
+        UsageError: a solver is not installed, or the cluster cannot be used.
     """
     driver.require_solver(solver)
     theorems = {theorem.id: theorem for theorem in found}
-    folder = None if kept is None else str(kept)
-    tasks = [Task(name, {"theorem": name, "solver": solver, "kept": folder}) for name in theorems]
+    folder = None if cache is None else str(cache)
+    tasks = [Task(name, {"theorem": name, "solver": solver, "cache": folder}) for name in theorems]
     made: dict[str, TheoremResult] = {}
     statuses: Counter[str] = Counter()
     interrupted = False
-    with closing(answers(tasks, crew)) as coming:
+    with (
+        open_pool(proof_work(timeout), cluster, jobs, len(tasks)) as pool,
+        closing(answers(tasks, pool)) as coming,
+    ):
         try:
             for task, answer in coming:
-                outcome = made[task.name] = _outcome(theorems[task.name], answer)
-                statuses[outcome.status] += 1
+                result = made[task.name] = _result(theorems[task.name], answer)
+                statuses[result.status] += 1
                 progress(f"{bar(len(made), len(tasks))} {counted(len(made), len(tasks), statuses)}  {task.name}")
         except KeyboardInterrupt:
             interrupted = True
-    rest = {name: _outcome(theorems[name], crew.work.interrupted) for name in theorems if name not in made}
-    return Proofs(tuple((made | rest)[theorem.id] for theorem in found), interrupted)
+        rest = {name: _result(theorems[name], pool.work.interrupted) for name in theorems if name not in made}
+    return tuple((made | rest)[theorem.id] for theorem in found), interrupted
 
 
-def _outcome(theorem: Theorem, answer: Answer) -> TheoremResult:
+def _result(theorem: Theorem, answer: Answer) -> TheoremResult:
     if "misuse" in answer:
         raise UsageError(answer["misuse"])
     if "why" in answer:
@@ -75,15 +88,18 @@ def _outcome(theorem: Theorem, answer: Answer) -> TheoremResult:
     return decode(theorem, answer)
 
 
+# ------------------------------------------------------------------ in a child process
+
+
 def prepare() -> None:
-    """Make the theorems."""
+    """Load the theorems."""
     _registered()
 
 
 def answer(request: Mapping[str, Any], content: bytes) -> Answer:
-    """What a child answers: the outcome of a theorem, without the theorem."""
+    """The result for a theorem, as JSON without the theorem."""
     theorem = _registered()[request["theorem"]]
-    return encode(driver.prove_theorem(theorem, request["solver"], _answers(request["kept"])))
+    return encode(driver.prove_theorem(theorem, request["solver"], _answers(request["cache"])))
 
 
 @cache
@@ -96,27 +112,27 @@ def _answers(folder: str | None) -> SolverCache:
     return SolverCache(None if folder is None else Path(folder))
 
 
-def encode(outcome: TheoremResult) -> Answer:
-    """An outcome as JSON, without its theorem."""
+def encode(result: TheoremResult) -> Answer:
+    """A result as JSON, without its theorem."""
     return {
-        "obligations": [asdict(each) for each in outcome.obligations],
-        "source": outcome.source,
-        "counterexample": outcome.counterexample,
-        "replayed": outcome.replayed,
-        "unconfirmed": outcome.unconfirmed,
+        "obligations": [asdict(each) for each in result.obligations],
+        "source": result.source,
+        "counterexample": result.counterexample,
+        "replayed": result.replayed,
+        "unconfirmed": result.unconfirmed,
     }
 
 
 def decode(theorem: Theorem, data: Answer) -> TheoremResult:
-    """The outcome `encode` was given, of its theorem."""
-    judged = []
+    """The result from which `encode` made the data."""
+    obligations = []
     for each in data["obligations"]:
-        said = [
+        given = tuple(
             SolverAnswer(solver, version, result, effort, _pairs(values), steps, trusted)
             for solver, version, result, effort, values, steps, trusted in each["answers"]
-        ]
-        judged.append(ObligationResult(each["name"], each["hash"], tuple(said), each["vacuous"]))
-    rest = {**data, "obligations": tuple(judged), "counterexample": _pairs(data["counterexample"])}
+        )
+        obligations.append(ObligationResult(each["name"], each["hash"], given, each["vacuous"]))
+    rest = {**data, "obligations": tuple(obligations), "counterexample": _pairs(data["counterexample"])}
     return TheoremResult(theorem=theorem, **rest)
 
 

@@ -13,7 +13,7 @@ import numpy
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx.cli.commands import run as run_files
+from sonnx.cli.commands import run as run_command
 from sonnx.cli.main import run
 from sonnx.executor import tensor_files
 from sonnx.executor.distance import first_difference
@@ -230,7 +230,7 @@ def test_test_data_by_name_and_by_number(capsys):
     assert command("max.onnx --test-data test_data_set_0") == 0
     Path("test_data_set_0/input_7.pb").write_bytes(numpy_helper.from_array(B).SerializeToString())
     assert command("max.onnx --test-data test_data_set_0") == 2
-    assert "'test_data_set_0/input_7.pb' is none of the 2 inputs of the model" in capsys.readouterr().err
+    assert "'test_data_set_0/input_7.pb' does not belong to any of the 2 inputs of the model" in capsys.readouterr().err
 
 
 def test_elements_of_the_exact_path_are_reported(capsys):
@@ -239,7 +239,7 @@ def test_elements_of_the_exact_path_are_reported(capsys):
     numpy.save("b.npy", numpy.array([2, 0.5], "f4"))
     assert command("pow.onnx --input a=a.npy --input b=b.npy") == 0
     said = capsys.readouterr().out
-    assert "1 of 2 approximated elements took the exact path (Pow 1)" in said
+    assert "all values are exact to the last bit (1 of 2 took the slow exact path: Pow 1)" in said
     assert command("pow.onnx --input a=a.npy --input b=b.npy --report json") == 0
     data = json.loads(capsys.readouterr().out)
     assert data["approximated"]["operators"] == [{"operator": "Pow", "elements": 2, "exact_path": 1}]
@@ -289,7 +289,7 @@ def test_jobs_come_too_late_where_numpy_is_loaded(capsys):
 
 
 def test_progress_is_shown_on_a_terminal_and_wiped_away(monkeypatch, capsys):
-    monkeypatch.setattr(run_files, "QUIET", -1.0)
+    monkeypatch.setattr(run_command, "QUIET_SECONDS", -1.0)
     order = ["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz"]
     assert run(order) == 0
     assert capsys.readouterr().err == ""

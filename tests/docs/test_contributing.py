@@ -11,7 +11,7 @@ import pytest
 import sonnx
 from sonnx.checker.profile_validation import problems
 from sonnx.model.text_form import from_text
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 MODEL = '<ir_version: 10, opset_import: ["" : 13]> g ({0}[2] x) => ({0}[2] y) {{ y = Floor(x) }}'
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
 
-from sonnx.checker.environment import NO_SHAPE, RUN_TIME, dimension
 from sonnx.checker.report import Verdict
 from sonnx.checker.rules import evaluate_rule
 from sonnx.cli import main
+from sonnx.graph.environment import NO_SHAPE, RUN_TIME, dimension
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Evaluator, TensorFacts
 from sonnx.language.parser import parse
@@ -24,12 +26,12 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import every
-from sonnx.report.comparison_result import RUNS, WAYS
-from sonnx.report.proof_result import EVERY_NODE
+from sonnx.report.comparison import RUNS, WAYS
+from sonnx.report.model_proof import EVERY_NODE
+from tests.support.paths import ROOT
+from tools.pages.site import generated, written_by_hand
 
-ROOT = Path(__file__).parent.parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
+TEXTS = written_by_hand()
 LANGUAGE = TEXTS["docs/rule-language.md"]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -49,22 +51,39 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", TEXTS)
-def test_links_lead_somewhere(page: str) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose(TEXTS[page])):
+@pytest.fixture(scope="session")
+def site() -> dict[str, str]:
+    """All pages, the generated ones too, by the paths they have or would have in the repository."""
+    return {**TEXTS, **generated()}
+
+
+def broken_links(page: str, site: dict[str, str]) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(site[page])):
         if "://" in target:
             continue
         file, _, place = target.partition("#")
-        path = (ROOT / page).parent / file if file else ROOT / page
-        assert path.exists(), f"{page}: {target}"
-        if place:
-            headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), flags=re.MULTILINE)
-            assert place in map(anchor, headings), f"{page}: {target}"
+        path = os.path.normpath(PurePosixPath(page).parent / file) if file else page
+        if path not in site and not (ROOT / path).exists():
+            yield target
+        elif place:
+            text = site[path] if path in site else (ROOT / path).read_text("utf-8")
+            if place not in map(anchor, re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)):
+                yield target
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page: str, site: dict[str, str]) -> None:
+    assert list(broken_links(page, site)) == []
+
+
+def test_links_of_generated_pages_lead_somewhere(site: dict[str, str]) -> None:
+    broken = {page: found for page in site.keys() - TEXTS.keys() if (found := list(broken_links(page, site)))}
+    assert broken == {}
 
 
 def test_every_page_is_linked() -> None:
     """From the index; a page of a folder with an index of its own from that one."""
-    for path in PAGES:
+    for path in (ROOT / page for page in TEXTS):
         if path.is_relative_to(ROOT / "docs") and path != ROOT / "docs" / "index.md":
             own = path.parent / "index.md"
             index = own if own.exists() and own != path else ROOT / "docs" / "index.md"
@@ -125,22 +144,24 @@ def test_slugs_exist() -> None:
 
 def test_paths_exist() -> None:
     for page, text in TEXTS.items():
-        for path in re.findall(r"`((?:sonnx|restrictions|tests|docs|examples|benchmarks)/[^`<\s]*)`", prose(text)):
+        for path in re.findall(
+            r"`((?:sonnx|restrictions|proofs|tests|docs|examples|benchmarks|tools)/[^`<\s]*)`", prose(text)
+        ):
             assert list(ROOT.glob(path.rstrip("/"))), f"{page}: {path}"
 
 
-def test_every_module_is_in_the_map() -> None:
-    guide = TEXTS["docs/reading-guide.md"]
-    listed = set(re.findall(r"^\| `([\w/]+(?:\.py|/))`", guide, flags=re.MULTILINE))
-    package = ROOT / "sonnx"
-    modules = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        if path.name != "__init__.py" or path.parent == package
-    }
-    folders = tuple(name for name in listed if name.endswith("/"))
-    assert {name for name in modules if not name.startswith(folders)} == listed - set(folders)
-    assert all((package / name).is_dir() for name in folders)
+def test_the_guide_has_the_layers_of_the_contract() -> None:
+    """Every package stands in the contract, and the guide lists them in the same order."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    [layers] = [each["layers"] for each in contracts if each["type"] == "layers"]
+    packages = [path.name for path in (ROOT / "sonnx").iterdir() if (path / "__init__.py").exists()]
+    ordered = [[name.removeprefix("sonnx.") for name in layer.split(" | ")] for layer in layers]
+    assert {name for layer in ordered for name in layer} == {*packages, "__main__", "api"}
+    drawing = TEXTS["docs/reading-guide.md"].partition("## Layers")[2].partition("```\n")[2].partition("```")[0]
+    drawn = [re.match(r"  (\w+(?: \| \w+)*)", line) for line in drawing.splitlines()]
+    assert [found[1].split(" | ") for found in drawn if found] == [
+        kept for layer in ordered if (kept := [name for name in layer if name in packages])
+    ]
 
 
 def test_every_file_of_the_profile_is_in_the_format() -> None:

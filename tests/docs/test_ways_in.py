@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from sonnx.cli.main import parser
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 HOOK = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
 ACTION = (ROOT / "action.yml").read_text("utf-8")
 PAGE = (ROOT / "docs" / "ways-in.md").read_text("utf-8")

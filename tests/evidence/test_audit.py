@@ -221,7 +221,7 @@ def test_every_changed_file_is_found(pack: Path, made: Path, capsys: pytest.Capt
     (pack / "more.txt").write_text("x")
     code, said = verified(pack, capsys)
     assert code == 1
-    assert "report.json stands in the manifest and is missing" in said
+    assert "report.json is listed in the manifest and missing" in said
     assert "more.txt does not stand in the manifest" in said
 
 
@@ -233,7 +233,7 @@ def test_a_forged_verdict_with_a_fitting_manifest_is_found(pack: Path, capsys: p
     (pack / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     code, said = verified(pack, capsys)
     assert code == 1
-    assert 'audit.json: verdict is "pass", comes out as "fail"' in said
+    assert 'audit.json: verdict is "pass", a fresh run gives "fail"' in said
 
 
 def test_another_model_is_found(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -259,7 +259,7 @@ def test_a_pack_that_cannot_be_made_again_says_so(pack: Path, text: str, capsys:
     (pack / "audit.json").write_text(text)
     code, said = verified(pack, capsys)
     assert code == 1
-    assert "cannot be made again" in said
+    assert "cannot be rebuilt" in said
 
 
 # ------------------------------------------------------------------ the record of rewrites
@@ -323,7 +323,7 @@ def test_a_record_of_another_file_or_of_no_theorem_is_misuse(
     before = files(tmp_path)
     for model, path, said in (
         (REWRITTEN, rewritten / "record.json", "'record.json' is the record of another file"),
-        (rewritten / "out.onnx", tmp_path / "other.json", "names a theorem that this tool does not have"),
+        (rewritten / "out.onnx", tmp_path / "other.json", "names a theorem unknown to this tool"),
         (rewritten / "out.onnx", tmp_path / "absent.json", "absent.json cannot be read"),
         (rewritten / "out.onnx", REWRITTEN, "is no JSON file"),
     ):

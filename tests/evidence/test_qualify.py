@@ -20,7 +20,7 @@ def made() -> qualification_kit.Kit:
 
 
 def test_everything_is_verified_and_comes_out_as_expected(made: qualification_kit.Kit) -> None:
-    assert (made.failed, made.uncovered, made.strangers) == ((), (), ())
+    assert (made.failed, made.uncovered, made.unknown) == ((), (), ())
     assert made.sound
     assert len(made.requirements) == len({each.id for each in made.requirements})
     assert all(each.text and each.source for each in made.requirements)
@@ -40,8 +40,8 @@ def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that lets everything pass gets the cases wrong that must fail."""
     conforming = next(case for case in cases() if case.id == "max.md: two equal shapes")
     failing = next(case for case in cases() if case.id == "max.md: no input")
-    report = verification.check(verification.model_bytes(conforming))
-    monkeypatch.setattr(verification, "check", lambda *rest, **options: report)
+    report = verification.check_case(conforming, "")
+    monkeypatch.setattr(verification, "check_case", lambda *_: report)
     assert wrong(conforming, "") == ""
     assert wrong(failing, "") == "says nothing, not invalid Max.input-count"
 
@@ -60,7 +60,7 @@ def test_a_procedure_that_comes_out_otherwise_is_seen(monkeypatch: pytest.Monkey
 def test_the_kit_is_written_and_says_what_failed(
     made: qualification_kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(qualification_kit, "make", lambda: made)
+    monkeypatch.setattr(qualification_kit, "make", lambda *_: made)
     assert main.run(["qualify", "--output", str(tmp_path / "one")]) == 0
     assert main.run(["qualify", "--output", str(tmp_path / "two")]) == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
@@ -72,7 +72,7 @@ def test_the_kit_is_written_and_says_what_failed(
     assert json.loads((tmp_path / "one" / "kit.json").read_text("utf-8"))["passed"] is True
     bad = verification.ProcedureResult("a case", ("check",), False, "says something else")
     broken = type(made)(**{**{name: getattr(made, name) for name in made.__slots__}, "cases": (bad,)})
-    monkeypatch.setattr(qualification_kit, "make", lambda: broken)
+    monkeypatch.setattr(qualification_kit, "make", lambda *_: broken)
     assert main.run(["qualify", "--output", str(tmp_path / "three")]) == 1
     assert "NOT AS EXPECTED: says something else" in (tmp_path / "three" / "verification.md").read_text("utf-8")
     assert "* failed: a case: says something else" in (tmp_path / "three" / "README.md").read_text("utf-8")
@@ -81,7 +81,7 @@ def test_the_kit_is_written_and_says_what_failed(
 def test_nothing_is_half_written(
     made: qualification_kit.Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(qualification_kit, "make", lambda: made)
+    monkeypatch.setattr(qualification_kit, "make", lambda *_: made)
     monkeypatch.setattr(qualification_kit, "_parts", lambda made: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main.run(["qualify", "--output", str(tmp_path / "kit")])
@@ -90,7 +90,7 @@ def test_nothing_is_half_written(
         assert main.run(["qualify", "--output", str(place)]) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1
-        assert "is there already" in said or "there is no folder" in said
+        assert "exists; name a new folder" in said or "there is no folder" in said
 
 
 def test_a_changed_file_of_a_distribution_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_a_changed_file_of_a_distribution_is_seen(tmp_path: Path, monkeypatch: p
     monkeypatch.syspath_prepend(str(tmp_path))
     found = configuration._installed("thing")
     assert (found.version, found.files) == ("1.0", 3)
-    assert found.changed == ("gone.py: gone", "other.py: changed")
+    assert found.changed == ("gone.py: missing", "other.py: changed")
 
 
 def test_the_configuration_names_what_the_tool_needs() -> None:

@@ -19,7 +19,7 @@ from sonnx.language.domain import Expression
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.index import every
-from tests.conftest import HOSTILE
+from tests.support.model_texts import HOSTILE
 
 T = TypeVar("T")
 Message = Any

@@ -24,9 +24,8 @@ from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.profile.definitions import Rule
 from sonnx.prover.model_proof import prove_model
-from sonnx.report import proofs as proof_report
-from sonnx.report.formats import FORMATS, RESULTS, render, render_result
-from sonnx.report.proof_result import of_model
+from sonnx.report.formats import DOCUMENT_FORMATS, FORMATS
+from sonnx.report.model_proof import ProofReport
 from tests.fuzz.mutation import Draw, model, rule_text
 
 REFUSALS = (sonnx.Unreadable, UsageError)
@@ -34,7 +33,7 @@ SHOWN = (*["text"] * 6, *["json", "github", "markdown"] * 3, *["junit"] * 2, "ht
 PROVED = (*["junit", "github", "markdown"] * 3, "html", "sarif")
 """The longest documents seldom."""
 
-assert set(PROVED) == set(RESULTS)
+assert set(PROVED) == set(DOCUMENT_FORMATS)
 assert set(SHOWN) | {"deviations"} == set(FORMATS)
 LARGEST = 1000
 """Elements of an input that is made up for a run."""
@@ -43,7 +42,10 @@ UNKNOWN = Unknown(Cause.RUN_TIME, "the value is known at run time only")
 KINDS = {"x": TENSOR, "s": SHAPE, "a": "int", "written(a)": "bool", "given(x)": "bool", "constant(x)": "bool"}
 LISTS = ((), (2, 0, -1, UNKNOWN, 2**70), (1,) * 50, (UNKNOWN,), UNKNOWN)
 FACTS = {
-    "x": (TensorFacts("float", (2, UNKNOWN, 0), (1, 2, -3)), TensorFacts(UNKNOWN, UNKNOWN), TensorFacts("int8", (), (0.5, 2**60))),
+    "x": (
+        TensorFacts("float", (2, UNKNOWN, 0), (1, 2, -3)), TensorFacts(UNKNOWN, UNKNOWN),
+        TensorFacts("int8", (), (0.5, 2**60)),
+    ),
     "s": LISTS, "a": (0, -3, 2**64, UNKNOWN),
 }  # fmt: skip
 TRUTHS = (True, False, UNKNOWN)
@@ -71,7 +73,7 @@ def check(data: bytes) -> None:
     except REFUSALS as error:
         harmless(str(error))
         return
-    harmless(render(form, [report], {}, report.exit_code()))
+    harmless(report.to_format(form))
     answered = sum(count.number for count in report.counts)
     assert answered, "a report without an answer"
 
@@ -84,8 +86,9 @@ def prove(data: bytes) -> None:
     except REFUSALS as error:
         harmless(str(error))
         return
-    harmless(proof_report.render(proof))
-    harmless(render_result(form, of_model(proof)))
+    report = ProofReport.of(proof)
+    harmless(report.to_text())
+    harmless(report.to_format(form))
 
 
 def run(data: bytes) -> None:

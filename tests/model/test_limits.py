@@ -16,9 +16,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
-from sonnx.checker.environment import LARGEST, numbers, whole_numbers
 from sonnx.checker.report import Verdict
 from sonnx.cli.main import run
+from sonnx.graph.environment import LARGEST, numbers, whole_numbers
 from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, Unknown
 from sonnx.model import limits, reader, wire_format
 from sonnx.model.ir import Tensor

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -13,25 +14,34 @@ import pytest
 
 from sonnx.profile.cases import cases
 from sonnx.profile.index import every
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 TELL = """
 import json, sonnx
 from sonnx.profile.cases import cases
-from sonnx.profile.index import every
 print(json.dumps([sonnx.__file__, sorted(every()), sorted(case.id for case in cases())]))
 """
 
 
+def built(target: str, source: Path, folder: Path) -> Path:
+    """The file that a build of a source tree gives."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (found,) = folder.iterdir()
+    return found
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("installed") / "site"
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
+        archive.extractall(folder)
+    return folder
 
 
 def ask(installed: Path, *arguments: str) -> str:
@@ -53,7 +63,22 @@ def test_it_runs_from_another_folder(installed: Path) -> None:
     assert "Max.broadcastable" in ask(installed, "-m", "sonnx", "rules")
 
 
-def test_it_holds_the_typing_marker_and_no_tests(installed: Path) -> None:
-    names = {str(path.relative_to(installed)) for path in installed.rglob("*") if path.is_file()}
-    assert "sonnx/py.typed" in names
-    assert not [name for name in names if name.startswith(("tests/", "restrictions/", "proofs/"))]
+def test_it_holds_the_package_with_its_data_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if ".dist-info/" not in name]
+    package = {path for path in (ROOT / "sonnx").rglob("*") if path.is_file()}
+    for data in ("proofs", "restrictions"):
+        package |= {ROOT / "sonnx" / path.relative_to(ROOT) for path in (ROOT / data).rglob("*") if path.is_file()}
+    expected = sorted(path.relative_to(ROOT).as_posix() for path in package if "__pycache__" not in path.parts)
+    assert sorted(names) == expected
+    assert {"sonnx/py.typed", "sonnx/proofs/record.json", "sonnx/restrictions/operators/max.toml"} <= set(names)
+
+
+def test_the_source_distribution_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    source = built("sdist", ROOT, tmp_path / "sdist")
+    with tarfile.open(source) as archive:
+        members = archive.getmembers()
+        assert [each.name for each in members if not each.isfile()] == []
+        archive.extractall(tmp_path, filter="data")
+    again = built("wheel", tmp_path / source.name.removesuffix(".tar.gz"), tmp_path / "again")
+    assert again.read_bytes() == wheel.read_bytes()

@@ -18,7 +18,7 @@ from sonnx.prover import model_walk
 from sonnx.prover.model_proof import ModelProof, Unprovable, prove_model
 from sonnx.prover.symbols import Symbols
 from sonnx.prover.weakest_condition import weakest_condition
-from sonnx.report.proofs import as_data, render
+from sonnx.report.model_proof import ProofReport, as_data
 
 
 def model(inputs: str, outputs: str, body: str, operator_set: int = 13) -> bytes:
@@ -139,7 +139,7 @@ def test_an_operator_without_rules_is_not_passed_over() -> None:
 def test_what_fails_for_all_values_says_so() -> None:
     proof = proved("float[N] a", "int64[1] c", "c = ArgMax<axis = 7, keepdims = 1, select_last_index = 0>(a)")
     assert [(each.rule, each.always) for each in proof.refuted] == [("ArgMax.axis-range", True)]
-    assert "whatever the symbols are: axis = 7, needs < X.rank = 1" in render(proof)
+    assert "whatever the symbols are: axis = 7, needs < X.rank = 1" in ProofReport.of(proof).to_text()
 
 
 def test_a_symbol_may_have_any_name() -> None:
@@ -154,7 +154,7 @@ def test_a_symbol_may_have_any_name() -> None:
 
 def test_text_and_data() -> None:
     proof = proved(*TWO)
-    text = render(proof)
+    text = ProofReport.of(proof).to_text()
     assert "refuted  Max.broadcastable  for N=2, M=3: X.shape = [[2, 4], [3, 4]]" in text
     assert "holds     where N == M or N == 1 or M == 1" in text
     assert "repeat    sonnx check --bind N=2,M=3" in text
@@ -227,5 +227,5 @@ def test_a_long_chain_takes_little_longer_than_the_check() -> None:
 
 
 def test_a_check_loads_no_solver() -> None:
-    code = "import sys, sonnx, sonnx.prover.model_proof, sonnx.report.proofs; assert 'z3' not in sys.modules"
+    code = "import sys, sonnx, sonnx.prover.model_proof, sonnx.report.model_proof; assert 'z3' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -12,7 +12,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonnx.checker.environment import evaluate
+from sonnx.graph.environment import evaluate
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown
 from sonnx.language.parser import parse
 from sonnx.prover import smt_interpretation, smt_lists

@@ -12,8 +12,7 @@ from sonnx.base.resources import folder
 from sonnx.proofs import registry
 from sonnx.prover import driver, queries
 from sonnx.prover.solver_cache import SolverCache
-from sonnx.workers.crews import threads
-from sonnx.workers.theorems import prove_all, work
+from sonnx.workers.theorems import prove_theorems
 from tests.support.proved import derived_from_chosen, tested
 
 THEOREMS = tested(registry.theorems())
@@ -30,8 +29,8 @@ def kept(request):
 @pytest.fixture(scope="module")
 def outcomes(kept):
     """The result of each theorem."""
-    with threads(work(None), 2) as crew:
-        return {outcome.theorem.id: outcome for outcome in prove_all(THEOREMS, "all", kept.folder, crew).outcomes}
+    results, _ = prove_theorems(THEOREMS, "all", kept.folder, jobs=2)
+    return {result.theorem.id: result for result in results}
 
 
 @pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.id)

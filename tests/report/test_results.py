@@ -26,23 +26,25 @@ from sonnx.profile.index import every
 from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.model_proof import prove_model
-from sonnx.report.comparison_result import of_comparison
-from sonnx.report.formats import OWN, RESULTS, render_result
-from sonnx.report.proof_result import of_model, of_theorems
-from sonnx.report.result import Result
+from sonnx.report import comparison as comparison_report
+from sonnx.report import model_proof as proof_report
+from sonnx.report import theorems as theorem_report
+from sonnx.report.document import Document
+from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render_document
 from sonnx.report.rules import rules_of
-from tests.conftest import HOSTILE
-from tests.report.test_report_pages import COMMAND, Page, outside_code, unescaped
-from tests.report.test_reports import official
+from tests.support.model_texts import HOSTILE
+from tests.support.paths import ROOT
+from tests.support.report_pages import COMMAND, Page, outside_code, unescaped
+from tests.support.sarif import official
 
-SYMBOLIC = str(Path(__file__).parent.parent.parent / "examples" / "symbolic.onnx")
+SYMBOLIC = str(ROOT / "examples" / "symbolic.onnx")
 LEVELS = {"fail": "error", "open": "none", "notApplicable": "none"}
 
 # ------------------------------------------------------------------ results, one of each kind
 
 
 @pytest.fixture(scope="module")
-def theorems() -> Result:
+def theorems() -> Document:
     """Proved, refuted as stated, refuted otherwise, undecided."""
     wanted = ["word.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
     found = {each.theorem.id: each for each in driver.prove(driver.select(registry.theorems(), wanted))}
@@ -50,16 +52,16 @@ def theorems() -> Result:
     turned = replace(first, theorem=replace(first.theorem, id="word.turned", expected="refuted"))
     open_ = replace(first, theorem=replace(first.theorem, id="word.open"), obligations=())
     assert [each.status for each in (turned, open_)] == ["proved", "undecided"]
-    return of_theorems([*found.values(), turned, open_], 1)
+    return theorem_report.document_of([*found.values(), turned, open_], 1)
 
 
 @pytest.fixture(scope="module")
-def proof() -> Result:
+def proof() -> Document:
     """A model with a rule that is refuted, rules that hold, a rule that waits, and a node that is not asked."""
     model = onnx.load(SYMBOLIC)
     model.graph.node[0].name = HOSTILE
     model.graph.node.append(helper.make_node("Unknown", ["left"], ["more"]))
-    return of_model(prove_model(model.SerializeToString(), name=HOSTILE, hashed=True))
+    return proof_report.document_of(prove_model(model.SerializeToString(), name=HOSTILE, hashed=True))
 
 
 def distance(
@@ -83,22 +85,22 @@ BROKEN = [
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Result:
+def comparison() -> Document:
     """Values that are identical, differ, break a bound, were not compared; a run without exact values; the whole."""
     found = Comparison("m.onnx", "a runtime", "2026-11", False, "given", 2, ROWS, ("run 3: index out of range",), "ab")
-    return of_comparison(found, BROKEN, 1, "models/m.onnx")
+    return comparison_report.document_of(found, BROKEN, 1, "models/m.onnx")
 
 
 @pytest.fixture(params=["theorems", "proof", "comparison"])
-def found(request: pytest.FixtureRequest) -> Result:
+def found(request: pytest.FixtureRequest) -> Document:
     return request.getfixturevalue(request.param)
 
 
-def standings(found: Result) -> list[str]:
+def standings(found: Document) -> list[str]:
     return [case.standing for case in found.cases]
 
 
-def test_every_standing_is_among_them(theorems: Result, proof: Result, comparison: Result) -> None:
+def test_every_standing_is_among_them(theorems: Document, proof: Document, comparison: Document) -> None:
     said = [standing for each in (theorems, proof, comparison) for standing in standings(each)]
     assert set(said) == {"pass", "fail", "open", "note", "skipped"}
     verdicts = {case.name: (case.verdict, case.standing) for case in theorems.cases}
@@ -109,7 +111,7 @@ def test_every_standing_is_among_them(theorems: Result, proof: Result, compariso
         "word.turned": ("proved", "fail"),
         "word.open": ("undecided", "open"),
     }
-    said = [(case.rule, case.verdict, case.standing) for case in comparison.cases]
+    said = [(case.criterion, case.verdict, case.standing) for case in comparison.cases]
     assert said == [
         ("outputs", "identical", "pass"),
         ("outputs", "differs", "note"),
@@ -121,8 +123,8 @@ def test_every_standing_is_among_them(theorems: Result, proof: Result, compariso
     ]
 
 
-def test_a_proof_has_a_case_for_each_rule_that_was_asked_or_waits(proof: Result) -> None:
-    said = {(case.rule, case.verdict, case.standing) for case in proof.cases}
+def test_a_proof_has_a_case_for_each_rule_that_was_asked_or_waits(proof: Document) -> None:
+    said = {(case.criterion, case.verdict, case.standing) for case in proof.cases}
     assert said == {
         ("Max.broadcastable", "refuted", "fail"),
         ("Max.Y-shape", "undecided", "open"),
@@ -132,22 +134,29 @@ def test_a_proof_has_a_case_for_each_rule_that_was_asked_or_waits(proof: Result)
     }
 
 
-def test_what_is_open_because_of_others_is_folded_and_counted(proof: Result) -> None:
-    assert [(case.rule, case.standing) for case in proof.cases if case.folded] == [("Max.Y-shape", "open")]
+def test_what_is_open_because_of_others_is_folded_and_counted(proof: Document) -> None:
+    assert [(case.criterion, case.standing) for case in proof.cases if case.folded] == [("Max.Y-shape", "open")]
     assert "1 answer is open only because of others, to 1 rule" in proof.notes
-    for name, said in ((each, render_result(each, proof)) for each in RESULTS):
+    for name, said in ((each, render_document(each, proof)) for each in DOCUMENT_FORMATS):
         assert "Max.Y-shape" in said or name == "github"
         assert "1 answer is open only because of others" in said
 
 
-def test_no_name_of_its_own_is_a_rule_of_the_profile(proof: Result, comparison: Result) -> None:
-    assert (proof.declared.keys() | comparison.declared.keys()) - every().keys() == {
+def test_no_name_of_its_own_is_a_rule_of_the_profile(proof: Document, comparison: Document) -> None:
+    assert (proof.criteria.keys() | comparison.criteria.keys()) - every().keys() == {
         "every-node-asked", "outputs", "equal-inputs", "accumulated", "exact-values",
     }  # fmt: skip
 
 
-def test_every_text_is_printable(found: Result) -> None:
-    texts = [found.title, found.about, found.headline, found.numbers, *found.notes, *(said for _, said in found.facts)]
+def test_every_text_is_printable(found: Document) -> None:
+    texts = [
+        found.title,
+        found.subject,
+        found.headline,
+        found.numbers,
+        *found.notes,
+        *(said for _, said in found.facts),
+    ]
     texts += [text for case in found.cases for text in (case.name, case.sentence, case.verdict)]
     assert all(text.isprintable() for text in texts)
 
@@ -155,23 +164,23 @@ def test_every_text_is_printable(found: Result) -> None:
 # ------------------------------------------------------------------ the formats
 
 
-@pytest.mark.parametrize("name", RESULTS)
-def test_no_character_of_a_model_acts(name: str, found: Result) -> None:
-    said = render_result(name, found)
+@pytest.mark.parametrize("name", DOCUMENT_FORMATS)
+def test_no_character_of_a_model_acts(name: str, found: Document) -> None:
+    said = render_document(name, found)
     assert said.endswith("\n")
     assert all(character.isprintable() or character == "\n" for character in said)
 
 
-def test_sarif_follows_the_official_schema_and_has_each_answer_that_is_no_pass(found: Result) -> None:
-    document = json.loads(render_result("sarif", found))
+def test_sarif_follows_the_official_schema_and_has_each_answer_that_is_no_pass(found: Document) -> None:
+    document = json.loads(render_document("sarif", found))
     jsonschema.Draft4Validator(official(), format_checker=jsonschema.FormatChecker()).validate(document)
     [run_] = document["runs"]
     names = [rule["id"] for rule in run_["tool"]["driver"]["rules"]]
-    assert names == list(found.declared)
+    assert names == list(found.criteria)
     wanted = [case for case in found.cases if case.standing != "pass"]
     assert len(run_["results"]) == len(wanted)
     for case, result in zip(wanted, run_["results"], strict=True):
-        assert names[result["ruleIndex"]] == result["ruleId"] == case.rule
+        assert names[result["ruleIndex"]] == result["ruleId"] == case.criterion
         assert result["properties"]["message"] == case.message
         kind = {"fail": "fail", "note": "fail", "open": "open", "skipped": "notApplicable"}[case.standing]
         assert (result["kind"], result["level"]) == (kind, "note" if case.standing == "note" else LEVELS[kind])
@@ -192,12 +201,12 @@ def test_sarif_of_a_model_declares_every_rule_and_states_the_hash(tmp_path: Path
     assert run_["artifacts"][0]["hashes"] == {"sha-256": hashlib.sha256(Path(SYMBOLIC).read_bytes()).hexdigest()}
 
 
-def test_junit_has_a_case_for_each_name_and_its_worst_answer(found: Result) -> None:
-    said = render_result("junit", found)
+def test_junit_has_a_case_for_each_name_and_its_worst_answer(found: Document) -> None:
+    said = render_document("junit", found)
     assert said.isascii()
     root = ElementTree.fromstring(said)
-    assert [suite.get("name") for suite in root] == [part.name for part in found.parts]
-    for part, suite in zip(found.parts, root, strict=True):
+    assert [suite.get("name") for suite in root] == [part.name for part in found.sections]
+    for part, suite in zip(found.sections, root, strict=True):
         assert [case.get("name") for case in suite.iter("testcase")] == list(
             dict.fromkeys(case.name for case in part.cases)
         )
@@ -210,15 +219,15 @@ def test_junit_has_a_case_for_each_name_and_its_worst_answer(found: Result) -> N
         assert int(root.get(key, "")) == len(root.findall(f".//testcase{element}"))
 
 
-def test_every_line_for_github_is_one_workflow_command(found: Result) -> None:
-    commands = [COMMAND.fullmatch(line) for line in render_result("github", found).splitlines()]
+def test_every_line_for_github_is_one_workflow_command(found: Document) -> None:
+    commands = [COMMAND.fullmatch(line) for line in render_document("github", found).splitlines()]
     assert all(commands)
     head, *rest = [tuple(map(unescaped, (text or "" for text in command.groups()))) for command in commands if command]
     assert found.headline in head[3]
-    files = {part.file for part in found.parts for case in part.cases if case.standing != "pass"}
+    files = {part.file for part in found.sections for case in part.cases if case.standing != "pass"}
     assert {file for _, file, _, _ in rest} == {PurePath(escape(file)).as_posix() for file in files}
     wanted = {
-        ("error" if case.standing == "fail" else "notice", f"{case.rule}: {case.verdict}")
+        ("error" if case.standing == "fail" else "notice", f"{case.criterion}: {case.verdict}")
         for case in found.cases
         if case.standing != "pass" and not case.folded
     }
@@ -228,8 +237,8 @@ def test_every_line_for_github_is_one_workflow_command(found: Result) -> None:
         assert shown == (case.standing != "pass" and not case.folded)
 
 
-def test_markdown_has_a_row_for_each_case_and_names_of_models_in_code_spans(found: Result) -> None:
-    said = render_result("markdown", found)
+def test_markdown_has_a_row_for_each_case_and_names_of_models_in_code_spans(found: Document) -> None:
+    said = render_document("markdown", found)
     rows = [line for line in said.splitlines() if line.startswith("| ") and not line.startswith("| case |")]
     assert len(rows) == len(found.cases)
     assert {len(re.sub(r"\\.", "", re.sub(r"`[^`]*`", "", row)).split("|")) for row in rows} == {5}
@@ -239,9 +248,9 @@ def test_markdown_has_a_row_for_each_case_and_names_of_models_in_code_spans(foun
         assert case.standing == "pass" or f"{case.message}" in said
 
 
-def test_html_shows_each_case_loads_nothing_and_has_no_script(theorems: Result, proof: Result) -> None:
+def test_html_shows_each_case_loads_nothing_and_has_no_script(theorems: Document, proof: Document) -> None:
     for found, colour in ((theorems, "fail"), (proof, "fail")):
-        said = render_result("html", found)
+        said = render_document("html", found)
         assert said.isascii()
         assert re.findall('<div class="banner (\\w+)">', said) == [colour]
         page = Page(said)
@@ -254,16 +263,16 @@ def test_html_shows_each_case_loads_nothing_and_has_no_script(theorems: Result, 
         assert f"{standings(found).count('pass')}of {len(found.cases)} cases pass" in text
 
 
-def test_an_open_answer_does_not_look_green(theorems: Result) -> None:
-    part = replace(theorems.parts[-1], cases=tuple(c for c in theorems.cases if c.standing in ("pass", "open")))
-    said = render_result("html", replace(theorems, parts=(part,)))
+def test_an_open_answer_does_not_look_green(theorems: Document) -> None:
+    part = replace(theorems.sections[-1], cases=tuple(c for c in theorems.cases if c.standing in ("pass", "open")))
+    said = render_document("html", replace(theorems, sections=(part,)))
     assert re.findall('<div class="banner (\\w+)">', said) == ["open"]
 
 
 # ------------------------------------------------------------------ the command line
 
 
-@pytest.mark.parametrize("name", [*OWN, *RESULTS])
+@pytest.mark.parametrize("name", [*OWN_FORMATS, *DOCUMENT_FORMATS])
 def test_the_format_of_a_proof_never_changes_the_exit_code_and_repeats(name: str, capsys: Any, tmp_path: Path) -> None:
     assert run(["prove", SYMBOLIC, "--assume", "N==M", "--format", name]) == 0
     capsys.readouterr()
@@ -289,7 +298,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "m.onnx"
 
 
-@pytest.mark.parametrize("name", [*OWN, *RESULTS])
+@pytest.mark.parametrize("name", [*OWN_FORMATS, *DOCUMENT_FORMATS])
 def test_the_format_of_a_comparison_never_changes_the_exit_code(name: str, model: str, capsys: Any) -> None:
     arguments = ["compare", model, "--test-data", "data", "--outputs", "data", "--format", name]
     assert run(arguments) == 0
@@ -314,7 +323,7 @@ def test_a_report_that_cannot_be_written_is_one_sentence_about_its_file(command:
     assert sorted(map(str, Path().rglob("*"))) == before
 
 
-@pytest.mark.parametrize("name", [*OWN, *RESULTS])
+@pytest.mark.parametrize("name", [*OWN_FORMATS, *DOCUMENT_FORMATS])
 def test_a_model_that_does_not_conform_has_the_report_of_the_check(name: str, model: str, capsys: Any) -> None:
     wrong = onnx.load(model)
     wrong.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 3

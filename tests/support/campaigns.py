@@ -1,6 +1,6 @@
 """The campaigns: tests marked `campaign`, each in a child process: `python -m tests.support.campaigns`.
 
-A test that hangs or crashes fails alone; an interrupt keeps the finished tests, and --resume continues.
+A test that hangs or crashes fails alone.  An interrupted run keeps its results, and --resume continues it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import io
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,73 +21,71 @@ import pytest
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import Line, bar
 from sonnx.checker.report import Why
-from sonnx.cli.check_options import amount
-from sonnx.workers.crews import Crew, answers, counted, crew_of
+from sonnx.cli.arguments import amount
 from sonnx.workers.journal import Journal
-from sonnx.workers.tasks import Bounds, Task, Work
+from sonnx.workers.pools import WorkerPool, answers, counted, open_pool
+from sonnx.workers.tasks import Answer, Bounds, Task, Work
+from tests.support.paths import TESTS
 
-TESTS = Path(__file__).parent.parent
 PACKAGES = ("onnx", "numpy", "ml_dtypes", "gmpy2", "z3-solver", "onnxruntime", "pytest")
-MAX_SHOWN_CHARACTERS = 4000
+MAX_OUTPUT = 4000
 """Characters of what a failed test printed."""
 
 
 class Reports:
-    """The tests that pytest collected, and their outcomes."""
+    """The tests pytest collected, and the number of each outcome."""
 
     def __init__(self) -> None:
         self.items: list[str] = []
         self.outcomes: Counter[str] = Counter()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """A hook of pytest."""
         self.items += [item.nodeid for item in session.items]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A hook of pytest."""
         if report.when == "call" or report.outcome != "passed":
             self.outcomes[report.outcome] += 1
 
 
-def pytest_on(folder: str | Path, *arguments: str) -> tuple[int, Reports, str]:
-    """The exit code of pytest in a folder of tests, the outcomes, and the output."""
-    printed, reports = io.StringIO(), Reports()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+def pytest_on(folder: Path | str, *arguments: str) -> tuple[int, Reports, str]:
+    """The exit code of pytest in a folder of tests, its results, and its output."""
+    said, reports = io.StringIO(), Reports()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         usual = ["-q", "-p", "no:cacheprovider", "-m", "campaign", "--rootdir", str(folder)]
         code = pytest.main([*usual, *arguments], plugins=[reports])
-    return int(code), reports, printed.getvalue()
+    return int(code), reports, said.getvalue()
 
 
-# In a child process
+# ------------------------------------------------------------------ in a child
 
 
 def prepare() -> None:
-    """Does nothing: a test loads what it needs."""
+    """Do nothing: a test loads what it needs."""
 
 
-def answer(request: Mapping[str, Any], content: object) -> dict[str, Any]:
+def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     """The outcome of one test."""
-    code, reports, printed = pytest_on(request["folder"], f"{request['folder']}/{request['test']}")
+    code, reports, said = pytest_on(request["folder"], f"{request['folder']}/{request['test']}")
     if code or set(reports.outcomes) - {"passed", "skipped"} or not reports.outcomes:
-        return {"sentence": f"failed\n{printed[-MAX_SHOWN_CHARACTERS:]}", "why": Why.FAILED}
+        return {"sentence": f"failed\n{said[-MAX_OUTPUT:]}", "why": Why.FAILED}
     return {"outcome": "skipped" if reports.outcomes["skipped"] else "passed"}
 
 
-# In the parent
+# ------------------------------------------------------------------ in the parent
 
 
 def tasks_of(select: str, folder: Path) -> list[Task]:
-    """A task for each test whose name has the text."""
+    """A task for each test whose name contains a text."""
     files = [path for path in sorted(folder.rglob("test_*.py")) if "mark.campaign" in path.read_text("utf-8")]
-    code, reports, printed = pytest_on(folder, "--collect-only", *map(str, files))
+    code, reports, said = pytest_on(folder, "--collect-only", *map(str, files))
     if code:
-        sys.exit(printed)
+        sys.exit(said)
     found = [Task(name, {"folder": str(folder), "test": name}) for name in reports.items if select in name]
     return found or sys.exit(f"no campaign has {select!r} in its name")
 
 
 def hash_of(folder: Path) -> str:
-    """The hash of all tests: results of other tests are not resumed."""
+    """The hash of all tests; answers for other tests are not used."""
     made = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".py", ".toml", ".md", ".txt"):
@@ -95,45 +93,49 @@ def hash_of(folder: Path) -> str:
     return made.hexdigest()
 
 
-def run(tasks: Sequence[Task], crew: Crew, journal: Journal | None, line: Line) -> tuple[dict[str, Any], bool]:
-    """The results of all tests; whether the run was interrupted."""
-    made: dict[str, Any] = {} if journal is None else journal.answers(tasks)
+def run(
+    tasks: Sequence[Task], pool: WorkerPool, journal: Journal | None, progress: Callable[[str], None]
+) -> tuple[dict[str, Answer], bool]:
+    """The answers to all tests, and whether the run was interrupted."""
+    made = {} if journal is None else journal.answers(tasks)
     words = Counter(map(word, made.values()))
-    with closing(answers([task for task in tasks if task.name not in made], crew)) as coming:
+    with closing(answers([task for task in tasks if task.name not in made], pool)) as coming:
         try:
             for task, each in coming:
                 made[task.name] = each
                 words[word(each)] += 1
                 if journal is not None:
                     journal.keep(task, each)
-                line(f"{bar(len(made), len(tasks))} {counted(len(made), len(tasks), words)}  {task.name}")
+                progress(f"{bar(len(made), len(tasks))} {counted(len(made), len(tasks), words)}  {task.name}")
         except KeyboardInterrupt:
             return made, True
     return made, False
 
 
-def word(each: Mapping[str, Any]) -> str:
-    """The name of an outcome."""
-    return each["outcome"] if "outcome" in each else Why(each["why"]).word
+def word(each: Answer) -> str:
+    """The outcome of an answer in one word."""
+    return str(each["outcome"]) if "outcome" in each else Why(each["why"]).word
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaigns; 0 if all passed, 1 where one failed, 3 where one was not finished, 130 interrupted."""
+    """Run the campaigns; 0 if all passed, 1 if one failed, 3 if one was not finished, 130 if interrupted."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--select", default="", metavar="TEXT", help="only the tests whose name has this text")
     parser.add_argument("--jobs", type=amount("processes"), help="default: the cores")
     parser.add_argument("--timeout", type=amount("seconds"), default=7200, help="how long one test may take")
     parser.add_argument("--memory", type=amount("megabytes"), default=8192, help="how much memory one test may take")
-    parser.add_argument("--cluster", metavar="ADDRESS", help="a Dask cluster; its workers need tests/ in PYTHONPATH")
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="a Dask cluster; its workers need the repository in PYTHONPATH"
+    )
     parser.add_argument("--resume", type=Path, metavar="FILE", help="keep what passed in FILE and take what it has")
     parser.add_argument("--tests", type=Path, default=TESTS, metavar="PATH", help="where the tests are")
     options = parser.parse_args(arguments)
     tasks = tasks_of(options.select, options.tests.resolve())
-    work = Work("campaigns", "finished", PACKAGES, Bounds(options.timeout, options.memory))
+    work = Work("tests.support.campaigns", "finished", PACKAGES, Bounds(options.timeout, options.memory))
     asked = {"tests": hash_of(options.tests)}
     journal = Journal(options.resume, work, asked, lambda task: []) if options.resume else None
-    with crew_of(work, options.cluster, options.jobs, len(tasks)) as crew, Line() as line:
-        made, interrupted = run(tasks, crew, journal, line)
+    with open_pool(work, options.cluster, options.jobs, len(tasks)) as pool, Line() as line:
+        made, interrupted = run(tasks, pool, journal, line)
     for task in tasks:
         each = made.get(task.name, work.interrupted)
         print(task.name, each.get("outcome") or each["sentence"])

@@ -1,4 +1,4 @@
-"""The verdict on each node test that the onnx package generates, one line each; `make node-verdicts` writes them anew.
+"""The verdict on each node test that the onnx package generates, one line each; `make node-verdicts` records them.
 
 A line is the name of the case, the verdict under the default edition, and what was found: a slug alone is outside the
 profile, `!` before it not valid ONNX, `?` depends on values known at run time, `~` is not decided.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import sonnx
 from sonnx.checker.report import Finding, Report, Verdict
+from tests.support.paths import DATA
 
-RECORDED = Path(__file__).parent.parent / "data" / "node_verdicts.txt"
+RECORDED = DATA / "node_verdicts.txt"
 SIGNS = {Verdict.FAIL: "", Verdict.ASSUMED: "?"}
 
 
@@ -24,16 +24,15 @@ def models() -> dict[str, bytes]:
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
 
-        cases = collect_testcases(None)
-        return {case.name: case.model.SerializeToString() for case in cases if case.model is not None}
+        return {case.name: case.model.SerializeToString() for case in collect_testcases(None) if case.model}
 
 
 def line(name: str, report: Report) -> str:
-    """What is said of one case."""
-    return " ".join([name, report.verdict, *sorted({_said(finding) for finding in report.roots})])
+    """The line of one case."""
+    return " ".join([name, report.verdict, *sorted({_signed(finding) for finding in report.roots})])
 
 
-def _said(finding: Finding) -> str:
+def _signed(finding: Finding) -> str:
     sign = "!" if finding.breaks_onnx else SIGNS.get(finding.verdict, "~")
     return f"{sign}{finding.rule}"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.workers.test_many_models import heed_interrupts
+from tests.support.misbehaving_models import heed_interrupts
+from tests.support.paths import ROOT
 
 LONG = """
 import os, signal, time
@@ -46,7 +46,7 @@ def test_skipped():
     pytest.skip("not here")
 
 def test_short():
-    raise AssertionError("is no campaign")
+    raise AssertionError("not a campaign")
 """
 
 

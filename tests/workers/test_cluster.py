@@ -11,9 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,49 +20,15 @@ from sonnx.base.resources import own_files, own_hash
 from sonnx.checker.report import Why
 from sonnx.checker.request import CheckRequest
 from sonnx.cli.main import run
-from sonnx.workers.cluster import REST, ask, end
-from sonnx.workers.journal import identity, unlike
-from sonnx.workers.models import answer, request_of, with_hashes
-from sonnx.workers.processes import Children
+from sonnx.workers.cluster import IDLE_SECONDS, end_run, run_task
+from sonnx.workers.journal import difference, identity
+from sonnx.workers.models import answer, request_data, with_hashes
+from sonnx.workers.processes import ChildProcesses
 from sonnx.workers.tasks import Task, Work
-from tests.conftest import ROOT
-from tests.workers.test_many_models import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts, model_of
-
-needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: sonnx[cluster]")
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-
-
-@dataclass
-class Cluster:
-    address: str
-    workers: list[int]
-    process: subprocess.Popen[str]
-
-    def kill(self) -> None:
-        """The scheduler is gone without a word; the workers follow."""
-        self.process.kill()
-        self.process.wait()
-
-
-@contextmanager
-def cluster_of(workers: int, *path: Path, **more: str) -> Iterator[Cluster]:
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / "tests/support/local_cluster.py"), str(workers)],
-        env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, path)), **more},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
-    )  # fmt: skip
-    assert process.stdin is not None and process.stdout is not None
-    try:
-        address, *pids = process.stdout.readline().split()
-        yield Cluster(address, [*map(int, pids)], process)
-    finally:
-        process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=30)
-        process.stdout.close()
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+from tests.support.dask_cluster import ENVIRONMENT, Cluster, cluster_of, needs_dask
+from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts
+from tests.support.model_texts import model_of
+from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +136,7 @@ def test_an_interrupt_leaves_a_report_and_no_process(
     document = json.loads(out)
     assert len(document["reports"]) >= 2
     assert {each["reason"].partition(": ")[2] for each in document["unreadable"]} == {"the run was interrupted"}
-    deadline = time.monotonic() + 2.5 * REST  # at once, but for a worker that joins while the run ends
+    deadline = time.monotonic() + 2.5 * IDLE_SECONDS  # at once, but for a worker that joins while the run ends
     while children_in(tmp_path):
         assert time.monotonic() < deadline, "children of the workers go on"
         time.sleep(0.1)
@@ -251,7 +215,7 @@ def test_without_dask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 def task_on(path: Path) -> Task:
-    request = request_of(CheckRequest(), None, hashed=False, drawn=False)
+    request = request_data(CheckRequest(), None, hashed=False, drawn=False)
     [task] = with_hashes([Task(str(path), {"model": str(path), "inline": False, **request})])
     return task
 
@@ -266,7 +230,7 @@ def test_another_file_of_the_same_name_is_not_judged(tmp_path: Path) -> None:
         path.write_bytes(content)
         said = answer(task.request, b"")
         assert said["why"] is Why.STOPPED
-        assert said["sentence"].endswith("its file is another one, by its SHA-256")
+        assert said["sentence"].endswith("the worker has another file of this name, by its SHA-256")
 
 
 def test_a_file_that_only_the_worker_sees_is_not_judged(tmp_path: Path) -> None:
@@ -284,30 +248,30 @@ def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
     own, path = tmp_path / "own.toml", tmp_path / "model.onnx"
     own.write_text('name = "own"\nedition = "2026-11"\n[largest]\nnodes = 9\n')
     path.write_bytes(model_of(FINE))
-    request = request_of(CheckRequest(tailoring=tailoring.read(own)), str(own), hashed=False, drawn=False)
+    request = request_data(CheckRequest(tailoring=tailoring.read(own)), str(own), hashed=False, drawn=False)
     request |= {"model": str(path), "inline": False}
     assert answer(request, b"")["report"]
     own.write_text(own.read_text().replace("9", "8"))
-    with pytest.raises(UsageError, match=r"own\.toml is another file than when the run began"):
+    with pytest.raises(UsageError, match=r"own\.toml is not the file with which the run began"):
         answer(request, b"")
 
 
-def test_children_rest_and_come_back() -> None:
-    children = Children(Work("sonnx.workers.models", "judged"))
-    task = Task("none", {"model": "none.onnx", "inline": False, **request_of(CheckRequest(), None, False, False)})
-    assert children.ask(task)["why"] == Why.UNREADABLE
-    process = children.every[0].process
+def test_idle_child_processes_end_and_start_again() -> None:
+    children = ChildProcesses(Work("sonnx.workers.models", "judged"))
+    task = Task("none", {"model": "none.onnx", "inline": False, **request_data(CheckRequest(), None, False, False)})
+    assert children.run_task(task)["why"] == Why.UNREADABLE
+    process = children.processes[0].process
     assert process is not None and process.poll() is None
-    children.rest()
+    children.stop_idle()
     assert process.poll() is not None
-    assert children.ask(task)["why"] == Why.UNREADABLE
-    assert len(children.every) == 1
+    assert children.run_task(task)["why"] == Why.UNREADABLE
+    assert len(children.processes) == 1
     children.close()
-    assert children.ask(task)["sentence"] == "was not judged: the run was interrupted"
+    assert children.run_task(task)["sentence"] == "was not judged: the run was interrupted"
 
 
 def test_a_folder_the_worker_has_not() -> None:
-    said = Children(Work("sonnx.workers.models", "judged", folder="/no/such folder")).ask(Task("x", {}))
+    said = ChildProcesses(Work("sonnx.workers.models", "judged", folder="/no/such folder")).run_task(Task("x", {}))
     assert said["why"] is Why.FAILED
     assert (
         said["sentence"] == "was not judged: no process could be started (/no/such folder: No such file or directory)"
@@ -315,21 +279,21 @@ def test_a_folder_the_worker_has_not() -> None:
 
 
 def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
-    """`ask` is what runs in a worker; the answers of the run would otherwise be of two programs."""
+    """`run_task` is what runs in a worker; the answers of the run would otherwise be of two programs."""
     work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
-    said = ask("a run", work, {**identity(work.packages), "protobuf": "0.1"}, Task("x", {}))
+    said = run_task("a run", work, {**identity(work.packages), "protobuf": "0.1"}, Task("x", {}))
     assert said["why"] is Why.FAILED
     assert re.fullmatch(r"was not judged: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
-    end("a run")
-    said = ask("another run", work, identity(work.packages), Task("x", {}))
+    end_run("a run")
+    said = run_task("another run", work, identity(work.packages), Task("x", {}))
     assert "the tool failed (KeyError: 'model')" in said["sentence"], "a child was asked"
-    end("another run")
+    end_run("another run")
 
 
 def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
     work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
-    end("a run that is over")
-    said = ask("a run that is over", work, identity(work.packages), Task("x", {}))
+    end_run("a run that is over")
+    said = run_task("a run that is over", work, identity(work.packages), Task("x", {}))
     assert said == {"why": Why.FAILED, "sentence": "was not judged: its worker has ended the run"}
 
 
@@ -345,6 +309,6 @@ def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:
     assert identity(())["sonnx"] == own_hash()
     ours = identity(("protobuf", "no-such-package"))
     assert ours["no-such-package"] == ""
-    assert unlike({**ours, "protobuf": "0.1"}, ours).startswith("protobuf 0.1, not ")
-    assert unlike({**ours, "protobuf": ""}, ours).startswith("protobuf (not installed), not ")
-    assert unlike({**ours, "sonnx": "x"}, ours) == "another version of sonnx, or other rules"
+    assert difference({**ours, "protobuf": "0.1"}, ours).startswith("protobuf 0.1, not ")
+    assert difference({**ours, "protobuf": ""}, ours).startswith("protobuf (not installed), not ")
+    assert difference({**ours, "sonnx": "x"}, ours) == "another version of sonnx, or other rules"

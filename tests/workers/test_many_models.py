@@ -10,56 +10,17 @@ import sys
 import time
 from pathlib import Path
 
-import onnx.parser
 import pytest
 
 import sonnx
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile.cases import cases
+from sonnx.report.check import CheckReport
 from sonnx.report.formats import FORMATS, render
-from sonnx.workers.stored import decode, encode
-from tests.conftest import ROOT, TEXTS
-
-FINE, OPEN = TEXTS["fine"], TEXTS["run_time"]
-WRONG = FINE.replace("float[2] y", "float[3] y")
-
-# What models of these names do to the process that judges them; it stands on the path of children only.
-MISCHIEF = """
-import os, signal, sys, time
-from pathlib import Path
-import sonnx.checker.request
-
-def judge(report):
-    def check(model, digest, asked, name, *more):
-        match Path(name).stem:
-            case "hang": time.sleep(600)
-            case "crash": os.kill(os.getpid(), signal.SIGSEGV)
-            case "shrunk": os.kill(os.getpid(), signal.SIGBUS)
-            case "leave": os._exit(7)
-            case "defect": raise RuntimeError("boom\\x1b[31m")
-            case "hungry": return [bytes(1 << 20) for _ in range(1 << 20)]
-            case "chatty": print("not an answer", flush=True); os.write(1, b"nor this")
-            case "slow": time.sleep(0.5)
-        return report(model, digest, asked, name, *more)
-    return check
-
-if "sonnx.workers.child" in " ".join(sys.orig_argv):
-    sonnx.checker.request.check_model = judge(sonnx.checker.request.check_model)
-"""
-SAID = {
-    "hang": (3, "was not judged within 4 seconds (--timeout)"),
-    "hungry": (3, "was not judged within 300 megabytes of memory (--memory)"),
-    "crash": (4, "was not judged: its process ended with SIGSEGV"),
-    "shrunk": (4, "was not judged: its process ended with SIGBUS"),
-    "leave": (4, "was not judged: its process ended with exit code 7"),
-    "defect": (4, "was not judged: the tool failed (RuntimeError: boom\\x1b[31m)"),
-}
-LIMITS = ("--timeout", "4", "--memory", "300")
-
-
-def model_of(text: str) -> bytes:
-    """A model from its text."""
-    return onnx.parser.parse_model(text).SerializeToString()
+from sonnx.workers.report_data import decode, encode
+from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, OPEN, SAID, WRONG, heed_interrupts
+from tests.support.model_texts import model_of
+from tests.support.paths import ROOT
 
 
 @pytest.fixture
@@ -84,11 +45,6 @@ def command(zoo: Path, *arguments: str) -> list[str]:
 
 def surroundings(zoo: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{zoo.parent / 'mischief'}{os.pathsep}{ROOT}"}
-
-
-def heed_interrupts() -> None:
-    """A process started in the background of a shell ignores them, and so would its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def check(zoo: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -149,13 +105,13 @@ def test_a_stored_report_is_the_report(case) -> None:
     for edition in (None, "2025-10"):
         report = sonnx.check(model_bytes(case), edition)
         again = decode(json.loads(json.dumps(encode(report))))
-        assert again == report
+        assert CheckReport.of(again) == report
         assert render("json", [again], {}, 0) == render("json", [report], {}, 0)
 
 
 @pytest.mark.parametrize("data", [{}, {"report": {}, "shared": [], "findings": []}, {"report": {"x": {"y": 1}}}, None])
 def test_other_data_are_refused(data: object) -> None:
-    with pytest.raises(ValueError, match="no data of a report"):
+    with pytest.raises(ValueError, match="not the data of a report"):
         decode(data)
 
 
@@ -173,10 +129,10 @@ def test_folders_and_patterns(zoo: Path) -> None:
         (["empty"], "sonnx: the folder 'empty' has no .onnx file\n"),
         (["no*.onnx"], "sonnx: no file matches 'no*.onnx'\n"),
         (["fine.onnx", "--jobs", "0", "--timeout", "3"],
-         "sonnx: --timeout needs a child process, and --jobs 0 asks for none\n"),
+         "sonnx: --timeout needs a child process, and --jobs 0 allows none\n"),
         (["fine.onnx", "wrong.onnx", "--edition", "1999"], "sonnx: there is no edition '1999'; "),
         (["fine.onnx", "wrong.onnx", "--resume", "fine.onnx"],
-         "sonnx: 'fine.onnx' is no file of --resume; name another file\n"),
+         "sonnx: 'fine.onnx' is not a --resume journal; name another file\n"),
     ],
 )  # fmt: skip
 def test_misuse(zoo: Path, arguments: list[str], sentence: str) -> None:
@@ -200,11 +156,9 @@ def test_standard_input_among_others(zoo: Path) -> None:
 def test_modules_of_the_folder_are_not_run(zoo: Path) -> None:
     """A zoo that has a json.py must not take part in the check."""
     (zoo / "json.py").write_text("import os; os._exit(9)")
-    installed = (
-        f"import sys; sys.path[:] = [{str(ROOT)!r}, *sys.path[1:]]; from sonnx.cli.main import run; run(sys.argv[1:])"
-    )
-    done = subprocess.run([sys.executable, "-c", installed, "check", "fine.onnx", "open.onnx"], cwd=zoo,
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run([sys.executable, "-P", "-m", "sonnx", "check", "fine.onnx", "open.onnx"], cwd=zoo,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+                          check=False)  # fmt: skip
     assert done.stdout.endswith("2 files: 1 pass, 1 assumed\n"), done.stderr
 
 

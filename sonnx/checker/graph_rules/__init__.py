@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from sonnx.checker.graph_rules import files, graphs, nodes, tensors
-from sonnx.checker.graph_rules.nodes import Call
 from sonnx.checker.report import Violation
 from sonnx.profile.definitions import Rule
 
@@ -69,4 +68,4 @@ def decide(rule: Rule) -> Decision:
     return DECISIONS[rule.subject][rule.slug]
 
 
-__all__ = ["DECISIONS", "Call", "Decision", "Violation", "decide"]
+__all__ = ["DECISIONS", "Decision", "Violation", "decide"]

@@ -7,36 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from sonnx.base.escaping import plural, quote
 from sonnx.checker.report import Violation
+from sonnx.graph.call import Call
 from sonnx.model.ir import Attribute
-from sonnx.profile.definitions import Formal, Operator, at
-from sonnx.profile.signature import Signature
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A node as the rules see it: without names of values, so that equal calls are evaluated once."""
-
-    operator: str
-    domain: str
-    overload: str
-    operator_set: int | None
-    version: int | None
-    attributes: tuple[Attribute, ...]
-    inputs: tuple[bool, ...]
-    """Which inputs are connected."""
-    outputs: tuple[bool, ...]
-    known: Operator | None
-    signature: Signature | None
-    status: str
-    """specified, draft, planned, or "" where the edition does not name the operator."""
-    imported: bool
-    in_function: bool
-    calls_function: bool
-    strict: bool
+from sonnx.profile.definitions import Formal, at
 
 
 def operator_named(call: Call) -> Iterator[Violation]:

@@ -1,1 +1,1 @@
-"""The commands, one module each, named as the command: `HELP`, and `add_arguments`, which also says what is run."""
+"""The commands, one module each, named like the command: its `HELP`, and `add_arguments`, which sets its function."""

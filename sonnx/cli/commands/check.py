@@ -1,4 +1,4 @@
-"""`sonnx check`: its arguments, and what it prints."""
+"""`sonnx check`: check models and print the report."""
 
 from __future__ import annotations
 
@@ -7,66 +7,60 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx.api import WHOLE
+from sonnx.api import WHOLE_MODEL
 from sonnx.base.errors import EXIT_CODES, UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.checker.report import BatchResult, Unjudged
 from sonnx.checker.request import CheckRequest, check_model, open_model
-from sonnx.cli import check_options
-from sonnx.cli.check_options import amount
-from sonnx.cli.model_paths import STANDARD_INPUT, is_one, models_of
+from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names
+from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
 
-HELP = "judge models"
-DESCRIPTION = f"Judge models. Exit code: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
+STANDARD_INPUT = "standard input"
+"""The name of the model that `-` stands for."""
 
-SEVERAL = "a model file, a folder or a pattern; - is standard input"
+HELP = "check models"
+DESCRIPTION = f"Check models. Exit code: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("models", nargs="+", metavar="MODEL", help=SEVERAL)
-    check_options.add_arguments(parser)
-    for option, what in (("--select", "only these"), ("--ignore", "without these")):
-        parser.add_argument(
-            option,
-            action="append",
-            default=[],
-            metavar="RULE",
-            help=f"{what} slugs, tags or operators, comma-separated",
-        )
-    parser.add_argument("--format", choices=tuple(FORMATS), default="text", help="the format of the report")
-    parser.add_argument("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add = parser.add_argument
+    add("models", nargs="+", metavar="MODEL", help="a model file, a folder or a pattern; - is standard input")
+    add_check_arguments(parser)
+    for option, what in (("--select", "only"), ("--ignore", "all but")):
+        add(option, action="append", default=[], metavar="RULE",
+            help=f"check {what} the rules with these slugs, tags or operators, comma-separated")  # fmt: skip
+    add("--format", choices=FORMATS, default="text", help="the format of the report")
+    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
-        help="processes that judge several models (default: the cores); 0: judge in this process")  # fmt: skip
-    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="how long one model may take")
-    add("--memory", type=amount("megabytes"), default=None, metavar="MB", help="how much memory one model may take")
-    add("--resume", type=Path, default=None, metavar="FILE", help="keep answers in FILE and take those it has")
-    add("--cluster", default=None, metavar="ADDRESS", help="judge on the Dask cluster whose scheduler is there")
+        help="processes for several models (default: the cores); 0: check in this process")  # fmt: skip
+    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="time limit for each model")
+    add("--memory", type=amount("megabytes"), default=None, metavar="MB", help="memory limit for each model")
+    add("--resume", type=Path, default=None, metavar="FILE",
+        help="keep results in FILE, and take the results it has")  # fmt: skip
+    add("--cluster", default=None, metavar="ADDRESS", help="check on the Dask cluster with this scheduler")
     parser.set_defaults(command=check_command)
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Judge, print, and give the exit code: of several files the first of 4, 2, 1, 3, 0 that one of them has.
+    """Check, print, and return the exit code; for several files the worst, in the order 4, 2, 1, 3, 0.
 
     Raises:
-        Misuse: options that cannot be met.
+        UsageError: options that cannot be met.
     """
-    select, ignore = check_options.names(options.select), check_options.names(options.ignore)
+    select, ignore = names(options.select), names(options.ignore)
     if options.deviations is not None and (select or ignore):
-        raise UsageError(WHOLE)
-    asked, justified = check_options.asked(options, select, ignore), check_options.deviations(options)
-    hashed = justified is not None or options.format in HASHED
+        raise UsageError(WHOLE_MODEL)
+    request, justified = check_request(options, select, ignore), deviations_of(options)
+    hashed, drawn = justified is not None or options.format in HASHED, options.format in DRAWN
     models = models_of(options.models)
     if _isolated(options, models):
-        from sonnx.cli import many_models as many_options  # processes and threads: a single model needs none
-
-        results = many_options.run(models, options, asked, hashed, options.format in DRAWN)
+        results = _in_child_processes(models, options, request, hashed, drawn)
     else:
-        results = _in_this_process(models, asked, hashed, options.format in DRAWN)
+        results = _in_this_process(models, request, hashed, drawn)
     if options.format == "text":
         for sentence in results.sentences():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
@@ -83,22 +77,37 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
-    """Whether models are judged in child processes: several are, and one where that is asked for."""
-    asked = [name for name in ("timeout", "memory", "resume", "cluster") if getattr(options, name) is not None]
-    if options.jobs == 0 and asked:
-        raise UsageError(f"--{asked[0]} needs a child process, and --jobs 0 asks for none")
+    """Whether child processes check the models: if there are several, or an option requires it."""
+    required = [name for name in ("timeout", "memory", "resume", "cluster") if getattr(options, name) is not None]
+    if options.jobs == 0 and required:
+        raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
     if options.jobs is not None:
         return bool(options.jobs)
-    return bool(asked) or len(models) > 1 or not all(map(is_one, options.models))
+    return bool(required) or len(models) > 1 or not all(map(is_one, options.models))
 
 
-def _in_this_process(models: Sequence[str], asked: CheckRequest, hashed: bool, drawn: bool) -> BatchResult:
+def _in_child_processes(
+    models: Sequence[str], options: argparse.Namespace, request: CheckRequest, hashed: bool, drawn: bool
+) -> BatchResult:
+    # A single model in this process needs neither threads nor processes, so their modules load here.
+    from sonnx.base.progress import Line
+    from sonnx.workers.models import check_models
+
+    with Line() as line:
+        return check_models(
+            models, request, options.tailoring, hashed=hashed, drawn=drawn, jobs=options.jobs, timeout=options.timeout,
+            memory=options.memory, resume=options.resume, cluster=options.cluster, progress=line,
+        )  # fmt: skip
+
+
+def _in_this_process(models: Sequence[str], request: CheckRequest, hashed: bool, drawn: bool) -> BatchResult:
     results = BatchResult()
     for name in models:
         try:
-            model, digest = open_model(sys.stdin.buffer.read() if name == "-" else name, hashed, asked.limits)
+            model, digest = open_model(sys.stdin.buffer.read() if name == "-" else name, hashed, request.limits)
         except Unreadable as reason:
             results.unjudged[name] = Unjudged(str(reason))
         else:
-            results.reports.append(check_model(model, digest, asked, STANDARD_INPUT if name == "-" else name, drawn))
+            report = check_model(model, digest, request, STANDARD_INPUT if name == "-" else name, drawn)
+            results.reports.append(report)
     return results

@@ -1,4 +1,4 @@
-"""`sonnx completion`: a script that completes the command line in a shell."""
+"""`sonnx completion`: print a script that completes commands, options and their values in a shell."""
 
 from __future__ import annotations
 
@@ -20,10 +20,6 @@ def _completion(options: argparse.Namespace) -> int:
 
     sys.stdout.write(bash(parser()))
     return 0
-
-
-# ------------------------------------------------------------------
-# Completion of the command line for a shell, as a script: commands, their options, and what an option can be.
 
 
 SHELLS = ("bash",)
@@ -49,7 +45,7 @@ complete -o bashdefault -o default -F _sonnx sonnx
 
 
 def bash(parser: argparse.ArgumentParser) -> str:
-    """A script for bash; where it knows no word, bash completes the names of files."""
+    """A script for bash; bash itself completes the names of files."""
     commands = _commands(parser)
     values = [
         f'            "{name} {option}") words="{" ".join(choices)}" ;;'

@@ -1,22 +1,23 @@
-"""`sonnx explain`: a rule, tag, operator or erratum."""
+"""`sonnx explain`: explain a rule, a tag, an operator or an erratum."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from sonnx.api import explain
+
 HELP = "explain a rule, tag, operator or erratum"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    meant = "a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum"
-    parser.add_argument("id", metavar="ID", help=meant)
-    parser.set_defaults(command=_explain)
+    names = "a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum"
+    parser.add_argument("id", metavar="ID", help=names)
+    parser.set_defaults(command=explain_command)
 
 
-def _explain(options: argparse.Namespace) -> int:
-    from sonnx.report.explain import explain
-
-    sys.stdout.write(explain(options.id))
+def explain_command(options: argparse.Namespace) -> int:
+    """Print the explanation."""
+    sys.stdout.write(explain(options.id).to_text())
     return 0

@@ -6,10 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from sonnx.api import fix
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import write_whole
-from sonnx.cli.check_options import amount
+from sonnx.cli.arguments import BIND_HELP, amount
 from sonnx.model.symbols import bindings
 from sonnx.rewriter import DEFAULT_SAMPLES
 
@@ -24,10 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--output", type=Path, metavar="FILE", help="write the rewritten model to FILE")
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
     add("--edition", default=None, help="the edition to rewrite the model for")
-    add("--bind", action="append", default=[], metavar="N=1,H=224", help="numbers for symbolic dimensions")
+    add("--bind", action="append", default=[], metavar="N=1,H=224", help=BIND_HELP)
     add("--select", action="append", default=[], metavar="RULE",
         help="only rewrites for these slugs, tags or operators, comma-separated")  # fmt: skip
-    add("--strict-versions", action="store_true", help="admit only the operator version a text specifies")
+    add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
     add("--fold-batch-normalization", action="store_true",
         help="fold BatchNormalization into the convolution before it; this changes how values are rounded")  # fmt: skip
     add("--samples", type=amount("sets", least=0), default=DEFAULT_SAMPLES, metavar="N",
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--report", type=Path, default=None, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
-    add("--format", choices=("text", "json"), default="text")
+    add("--format", choices=("text", "json"), default="text", help="the format of what is printed")
     parser.set_defaults(command=fix_command)
 
 
@@ -47,7 +48,6 @@ def fix_command(options: argparse.Namespace) -> int:
         UsageError: an output that exists, an unknown name, or a model that sonnx cannot write.
         OSError: a file cannot be written.
     """
-    from sonnx.rewriter.fix import fix  # numpy and the executor, which `sonnx --help` does not need
     from sonnx.rewriter.fix_text import SHOWN_EDITS
 
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]

@@ -1,4 +1,4 @@
-"""`sonnx qualify`: its arguments."""
+"""`sonnx qualify`: verify the tool in this environment."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ HELP = "verify the tool in this environment"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder to write, a new one")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="write the kit to this new folder")
     parser.set_defaults(command=qualify)
 
 
 def qualify(options: argparse.Namespace) -> int:
-    """Run every case and procedure here, and write the kit; 0 where all came out as expected, else 1.
+    """Run every case and procedure, and write the kit; 0 if all results are as expected, else 1.
 
     Raises:
-        Misuse: the folder is there already.
+        UsageError: the folder exists.
         OSError: the folder cannot be written.
     """
     from sonnx.cli import main

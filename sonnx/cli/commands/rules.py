@@ -1,4 +1,4 @@
-"""`sonnx rules`: the rules and operators of an edition."""
+"""`sonnx rules`: list the rules and operators of an edition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from sonnx.base.errors import UsageError
-from sonnx.cli.check_options import edition_help
+from sonnx.cli.arguments import edition_help
 from sonnx.profile import catalogue
 
 HELP = "list the rules of an edition"

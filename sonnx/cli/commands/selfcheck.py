@@ -1,4 +1,4 @@
-"""`sonnx selfcheck`: whether this installation is sound."""
+"""`sonnx selfcheck`: check this installation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HELP = "check this installation: its rules, cases and data"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command has none."""
+    """The command has no arguments."""
     parser.set_defaults(command=_selfcheck)
 
 

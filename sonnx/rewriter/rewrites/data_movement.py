@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import prod
 
-from sonnx.checker.environment import whole_numbers
+from sonnx.graph.environment import whole_numbers
 from sonnx.model.ir import Tensor
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence

@@ -1,0 +1,227 @@
+"""The check: every rule in force, for every subject of a model.
+
+The interpreter gives the facts of all values and the results of the rules about all calls; here the rules about files,
+graphs, values and tensors are added, and everything gets its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sonnx.base.escaping import escape, quote
+from sonnx.checker.facts_domain import FactsDomain
+from sonnx.checker.report import Report, Verdict, Violation, Where
+from sonnx.checker.report_builder import ReportBuilder, notes
+from sonnx.checker.rules import ActiveRules, SubjectResults, evaluate_rule, subject_results
+from sonnx.graph.call import Calls
+from sonnx.graph.environment import NOTHING_STATED, is_sparse
+from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
+from sonnx.model.scopes import Scope, nested
+from sonnx.profile import catalogue
+from sonnx.profile.signature import Signature
+
+if TYPE_CHECKING:
+    from sonnx.checker.tailoring import Tailoring
+
+Facts = Interpretation[TensorFacts, SubjectResults]
+"""A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
+
+SPARSE = Type("sparse tensor", None, None, True)
+
+
+def judge_model(
+    model: Model, name: str, edition: str, *, strict_versions: bool = False, tailoring: Tailoring | None = None
+) -> Report:
+    """The report on a model under an edition; `name` is what the report calls the file."""
+    strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
+    rules = ActiveRules(catalogue.editions().editions[edition], strict, tailoring)
+    return check_facts(stated_facts(model, rules), rules, name)
+
+
+def stated_facts(model: Model, rules: ActiveRules) -> Facts:
+    """What a model states: the facts of its values, and the results of the rules about its calls."""
+    return interpret(model, FactsDomain(rules), Calls(model, rules.edition, strict=rules.strict))
+
+
+def check_facts(facts: Facts, rules: ActiveRules, name: str) -> Report:
+    """The report on a model whose facts are known."""
+    return _Check(facts, rules).run(name)
+
+
+class _Check:
+    """One pass over an interpretation; what it reads is frozen, what it writes is the report."""
+
+    def __init__(self, facts: Facts, rules: ActiveRules) -> None:
+        self.facts, self.model, self.rules = facts, facts.model, rules
+        self.builder = ReportBuilder(rules)
+        self.domain = FactsDomain(rules)
+        self.of_values: dict[TensorFacts, SubjectResults] = {}
+        self.of_numbers: dict[int, SubjectResults] = {}
+
+    def run(self, name: str) -> Report:
+        for rule in self.rules.deciding("model"):
+            self._decide(rule, Where("", "model"), self.model, self.rules.editions)
+        for index, function in enumerate(self.model.functions):
+            self._function(function, f"function[{index}]")
+        for found in self.facts.scopes:
+            self._scope(found)
+        for place, graph in self.model.training:
+            for scope in nested(Scope(escape(place), graph, {})):
+                self._values(scope, {})
+        nodes = [visit for found in self.facts.scopes for visit in found.visits]
+        domains = {visit.node.domain for visit in nodes}
+        signatures = self._signatures()
+        for text in notes(self.model, domains, signatures, self.rules.edition):
+            self.builder.add_note(text)
+        return self.builder.report(name, len(nodes), signatures)
+
+    def _signatures(self) -> list[Signature]:
+        """The signatures that occur, in the order of their first call."""
+        made = (visit.call.signature for found in self.facts.scopes for visit in found.visits)
+        return list({(each.operator, each.version): each for each in made if each is not None}.values())
+
+    def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
+        """Decide a rule of graph.toml: one pass for the subject, or one failure for each defect."""
+        found: Violation | None = None
+        for found in self.rules.decide(rule)(*subject):
+            place = "/".join(filter(None, (where.place, found.place))) or "model"
+            kind = "node" if found.operator else "value" if found.name else where.kind
+            name = found.name or ("" if found.operator else where.name)
+            self.builder.add_failure(rule, found.actual, Where(place, kind, name, found.operator))
+        if found is None:
+            self.builder.add_pass(rule)
+
+    def _function(self, function: Function, place: str) -> None:
+        where = Where(place, "function", function.name)
+        for rule in self.rules.deciding("function"):
+            self._decide(rule, where, function)
+        for attribute in function.defaults:
+            self._attribute(attribute, place)
+
+    def _scope(self, found: ScopeResult[TensorFacts, SubjectResults]) -> None:
+        scope = found.scope
+        where = Where(scope.place, "graph", scope.graph.name)
+        for rule in self.rules.deciding("graph"):
+            self._decide(rule, where, scope)
+        self._values(scope, found.declared)
+        self._default_inputs(scope)
+        uses = self.builder.uses
+        for visit in found.visits:
+            if visit.result.reported:
+                node, call = visit.node, visit.call
+                place = Where(scope.node_place(visit.position), "node", node.name, node.operator, call.operator_set)
+                self.builder.add(visit.result, place, node, call.signature)
+            else:
+                uses[visit.result] += 1
+
+    # Values: by their declarations
+
+    def _values(self, scope: Scope, declared: Mapping[str, int]) -> None:
+        """Check each value of a scope once, by its first declaration, whose facts have a number in `declared`."""
+        graph, seen, value_of = scope.graph, {""}, self._value
+        for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
+            for index, value in enumerate(listed):
+                if value.name not in seen:
+                    seen.add(value.name)
+                    number = declared.get(value.name)
+                    results = self._of_type(value.type) if number is None else self._of_number(number)
+                    value_of(scope, results, kind, index, value.name, sparse=value.type.holds_sparse)
+                elif value.name and kind != "value_info":  # listed again: each entry must be complete
+                    facts = self.domain.declared(value.type)
+                    if value.name not in declared or facts != self.facts.values[declared[value.name]]:
+                        value_of(scope, self._of_facts(facts), kind, index, value.name, sparse=value.type.holds_sparse)
+        for index, tensor in enumerate(graph.initializers):
+            type_ = Type("tensor", tensor.element, tensor.dims)
+            value_of(scope, self._of_type(type_), "initializer", index, tensor.name)
+            self._tensor(tensor, f"{scope.place}/initializer[{index}]")
+            seen.add(tensor.name)
+        for index, sparse in enumerate(graph.sparse_initializers):
+            type_ = Type("sparse tensor", sparse.element, sparse.dims, True)
+            value_of(scope, self._of_type(type_), "sparse_initializer", index, sparse.name, sparse=True)
+            seen.add(sparse.name)
+        undeclared = self._of_type(NOT_STATED)
+        for index, node in enumerate(graph.nodes):
+            for name in node.outputs:
+                if name not in seen:
+                    seen.add(name)
+                    value_of(scope, undeclared, "node", index, name)
+            for attribute in node.attributes:
+                self._attribute(attribute, scope.node_place(index))
+        if scope.function is not None:
+            self._function_values(scope, len(seen) - 1)
+
+    def _of_number(self, number: int) -> SubjectResults:
+        """The results of the rules about values, for the value of a number."""
+        results = self.of_numbers.get(number)
+        if results is None:
+            facts = self.facts.values[number]
+            results = self.of_numbers[number] = self._of_facts(facts or NOTHING_STATED)
+        return results
+
+    def _of_type(self, type_: Type) -> SubjectResults:
+        return self._of_facts(self.domain.declared(type_))
+
+    def _of_facts(self, facts: TensorFacts) -> SubjectResults:
+        results = self.of_values.get(facts)
+        if results is None:
+            names = {"value": facts, "element_types": self.rules.edition.element_types}
+            listed = [evaluate_rule(rule, demand, names) for rule, demand in self.rules.about("value")]
+            results = self.of_values[facts] = subject_results(listed)
+        return results
+
+    @cached_property
+    def of_sparse(self) -> SubjectResults:
+        """The result for an attribute that holds a sparse tensor: it is not a value, so no other rule is about it."""
+        results = self._of_type(SPARSE)
+        return subject_results([result for result in results.reported if result.rule.slug == "no-sparse-tensor"])
+
+    def _value(
+        self, scope: Scope, results: SubjectResults, kind: str, index: int, name: str, *, sparse: bool = False
+    ) -> None:
+        """Keep the results for one value; those of a function are checked together, sparse ones apart."""
+        if scope.function is not None and not sparse:
+            return
+        if results.reported:
+            self.builder.add(results, Where(f"{scope.place}/{kind}[{index}]", "value", name))
+        else:
+            self.builder.uses[results] += 1
+
+    def _function_values(self, scope: Scope, number: int) -> None:
+        text = f"{number} values of the function have the types and shapes of each call"
+        where = Where(scope.place, "function", scope.graph.name)
+        for result in self._of_type(NOT_STATED).reported:
+            if result.verdict is Verdict.FAIL:
+                self.builder.add_failure(result.rule, text, where)
+            else:
+                self.builder.add(subject_results([result]), where)
+
+    def _attribute(self, attribute: Attribute, place: str) -> None:
+        here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
+        if is_sparse(attribute):
+            self.builder.add(self.of_sparse, here)
+        for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
+            if isinstance(value, Tensor):
+                self._tensor(value, here.place)
+
+    def _tensor(self, tensor: Tensor, place: str) -> None:
+        for rule in self.rules.deciding("tensor"):
+            self._decide(rule, Where(place, "tensor", tensor.name), tensor)
+        if tensor.external is not None:
+            self.builder.add_note("external data are not read; their descriptions are checked")
+
+    def _default_inputs(self, scope: Scope) -> None:
+        """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""
+        both = [tensor.name for tensor in scope.graph.initializers if tensor.name in scope.graph_inputs]
+        if both and (self.model.ir_version or 0) < 4:
+            self.builder.add_note("graph inputs with an initializer are constants, because the IR version is below 4")
+            return
+        for name in both:
+            for rule, demand in self.rules.about("parameter"):
+                result = evaluate_rule(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
+                if result.verdict is Verdict.FAIL:
+                    text = f"the graph input {quote(name)} has an initializer as its default"
+                    self.builder.add_failure(result.rule, text, Where(f"{scope.place}/initializer", "value", name))

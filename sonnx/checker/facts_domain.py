@@ -1,0 +1,220 @@
+"""The domain of stated facts: what a model states of its values, and what the rules say of each call.
+
+Everything here is a function of a `Call` and of facts without names, so that equal calls are evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sonnx.base.escaping import escape
+from sonnx.checker.report import Verdict
+from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults, evaluate_rule, relying, subject_results
+from sonnx.graph.call import Call
+from sonnx.graph.environment import (
+    NOTHING_STATED,
+    constant_facts,
+    declared_facts,
+    environment,
+    evaluate,
+    replaceable_facts,
+)
+from sonnx.graph.interpreter import Transferred
+from sonnx.graph.transfer import complete_types, demands, members, output_facts
+from sonnx.language.domain import Expression, input_key
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
+from sonnx.language.explainer import show
+from sonnx.language.structure import Read, reads
+from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
+from sonnx.profile.definitions import Rule, Tag
+from sonnx.profile.signature import Signature
+
+Facts = Sequence[TensorFacts | None]
+OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
+PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
+
+
+class FactsDomain:
+    """Values are facts; a call gives the results of all rules about it.
+
+    Results that need no facts of the tensors (profile, version, attributes, counts) are evaluated once per call.
+    """
+
+    def __init__(self, rules: ActiveRules) -> None:
+        self.rules = rules
+        self._of_calls: dict[Call, list[RuleResult]] = {}
+
+    def declared(self, type_: Type) -> TensorFacts:
+        """What a declaration states."""
+        return NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
+
+    def constant(self, tensor: Tensor, replaceable: bool) -> TensorFacts:
+        """What an initializer states; of one that a caller may replace the values are known at run time only."""
+        return replaceable_facts(tensor) if replaceable else constant_facts(tensor)
+
+    def sparse(self, tensor: SparseTensor) -> TensorFacts:
+        """What a sparse initializer states."""
+        return declared_facts(Type("sparse tensor", tensor.element, tensor.dims, True))
+
+    def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
+        """The results of all rules about a call, and the facts of its outputs after it."""
+        found = self._of_calls.get(call)
+        if found is None:
+            found = self._of_calls[call] = without_facts(call, self.rules)
+        more, after = with_facts(call, inputs, outputs, self.rules)
+        return Transferred(after, subject_results([*found, *more]))
+
+
+def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
+    """The results that need no facts of the tensors: profile, version, attributes, counts."""
+    results = [_graph_result(rule, call, rules) for rule in rules.deciding("node")]
+    if call.status == "planned":
+        about_calls = (*rules.about("parameter"), *rules.about("input"))
+        return results + [RuleResult(rule, Verdict.NOT_APPLICABLE, PLANNED) for rule, _ in about_calls]
+    if call.signature is not None:
+        results += _parameter_results(call, call.signature, rules, None)
+        results += _input_results(call, call.signature, rules)
+    return results
+
+
+def with_facts(
+    call: Call, inputs: Facts, outputs: Facts, rules: ActiveRules
+) -> tuple[list[RuleResult], list[TensorFacts]]:
+    """The results about the tensors of a call, and the facts of its outputs after it."""
+    declared = [NOTHING_STATED if each is None else each for each in outputs]
+    made = call.signature
+    if made is None:
+        return [], declared
+    names = environment(made, call.attributes, inputs, outputs)
+    complete_types(made, names)
+    own = list(_own_results(made, names, rules))
+    open_rules = {result.rule.name for result in own if result.verdict in OPEN}
+    after = output_facts(
+        made, names, declared, open_rules, lambda output: evaluate(made.shapes[output.name], Evaluator(), names)
+    )
+    absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
+    return [*absent, *group_results(made, names, rules), *own], after
+
+
+def _graph_result(rule: Rule, call: Call, rules: ActiveRules) -> RuleResult:
+    if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
+        text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
+        return RuleResult(rule, Verdict.NOT_CHECKED, text)
+    defects = [defect.actual for defect in rules.decide(rule)(call)]
+    if not defects:
+        return RuleResult(rule, Verdict.PASS)
+    return RuleResult(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
+
+
+def _parameter_results(
+    call: Call, made: Signature, rules: ActiveRules, names: Mapping[str, Any] | None
+) -> Iterator[RuleResult]:
+    """The rules about parameters; with names those whose absence means an expression on facts, else all others."""
+    written = {attribute.name for attribute in call.attributes}
+    for rule, demand in rules.about("parameter"):
+        for parameter in made.attributes:
+            absent = made.absent[parameter.name]
+            depends_on_facts = absent is not None and parameter.name not in written and bool(absent.names)
+            if depends_on_facts is (names is not None):
+                facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
+                result = evaluate_rule(rule, demand, {"parameter": facts})
+                if result.verdict is Verdict.FAIL:
+                    meaning = _meaning(absent, names or {})
+                    result = _stating(result, f"{parameter.name} is not written; its absence means {meaning}")
+                yield _with_tags(result, parameter.tags)
+
+
+def _meaning(absent: Expression | None, names: Mapping[str, Any]) -> str:
+    """What an absence means: the value, or the expression where the model does not determine the value."""
+    if absent is None:
+        return "nothing"
+    value = evaluate(absent, Evaluator(), names)
+    return absent.text if first_unknown((value,)) else show(value)
+
+
+def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[RuleResult]:
+    for rule, demand in rules.about("input"):
+        for index, formal in enumerate(made.inputs):
+            if formal.optional and not formal.exempt:
+                connected = index < len(call.inputs) and call.inputs[index]
+                result = evaluate_rule(rule, demand, {"input": {"connected": connected}})
+                yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted"), formal.tags)
+
+
+def group_results(
+    made: Signature, names: Mapping[str, Any], rules: ActiveRules, *, onnx_only: bool = False
+) -> Iterator[RuleResult]:
+    """The rules about tensors of one type, for each group of them."""
+    for rule, demand in rules.about("group"):
+        for group in _groups(made, names, () if onnx_only else made.one_type):
+            tensors = members(group, names)
+            result = _naming(evaluate_rule(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
+            tags = dict.fromkeys(tag for each in made.formals if each.name in group for tag in each.type_tags)
+            by_onnx = group in made.groups.values()
+            yield _with_tags(result if by_onnx else replace(result, breaks_onnx=False), tuple(tags))
+
+
+def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
+    groups = tuple(made.groups.values())
+    beyond = [members for members in alike if not any(set(members) <= set(group) for group in groups)]
+    return [group for group in (*groups, *beyond) if len(members(group, names)) > 1]
+
+
+def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
+    """The result about `group[i]` in the names of the operator's formals."""
+    actual = result.actual
+    if not actual:
+        return result
+    for index in range(len(formals) - 1, -1, -1):
+        actual = actual.replace(f"group[{index}]", formals[index])
+    return replace(result, actual=actual, names=tuple(formal for formal in formals if formal in actual))
+
+
+def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) -> Iterator[RuleResult]:
+    """The operator's own rules; one that relies on an open rule waits for the cause of that."""
+    causes: dict[str, str] = {}
+    for rule, demand in demands(made, rules.editions):
+        cause = next((causes[name] for name in rule.relies if name in causes), "")
+        result = relying(rule, cause) if cause or demand is None else evaluate_rule(rule, demand, names)
+        if result.verdict is Verdict.ASSUMED and demand is not None:
+            result = replace(result, names=_at_run_time(made, (demand, rule.when), names))
+        if result.verdict in OPEN:
+            is_active = result.cause in rules.slugs or "." in result.cause
+            causes[rule.name] = result.cause if is_active else rule.slug
+        yield result
+
+
+def _at_run_time(made: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]) -> tuple[str, ...]:
+    """The inputs whose values conditions read, also through definitions, where these are known at run time only."""
+    waiting, found = [each for each in conditions if each is not None], dict[str, Expression]()
+    while waiting:
+        expression = waiting.pop()
+        found[expression.text] = expression
+        waiting += [
+            made.define[name]
+            for name in expression.names
+            if name in made.define and made.define[name].text not in found
+        ]
+    used = {name for expression in found.values() for name in expression.names}
+    tensors = {each.name: names.get(input_key(each.name), names[each.name]) for each in made.inputs}
+    return tuple(
+        name
+        for name, tensor in tensors.items()
+        if name in used and isinstance(tensor, TensorFacts) and isinstance(tensor.values, Unknown)
+        if input_key(name) in names or any(Read(name, "values") in reads(each) for each in found.values())
+    )
+
+
+def _stating(result: RuleResult, actual: str) -> RuleResult:
+    """A failure with what the model states in other words; other results as they are."""
+    return replace(result, actual=actual, names=()) if result.verdict is Verdict.FAIL else result
+
+
+def _with_tags(result: RuleResult, tags: tuple[Tag, ...]) -> RuleResult:
+    """The result with the tags the operator's text gives the formal, before those of the general rule."""
+    if result.verdict is not Verdict.FAIL or not tags:
+        return result
+    return replace(result, rule=replace(result.rule, tags=(*tags, *result.rule.tags)))

@@ -1,0 +1,107 @@
+"""One call of an operator: a node as the rules of its operator see it.  Calls are built here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sonnx.model.ir import Attribute, Function, Model, Node
+from sonnx.model.scopes import Scope, function_key, standard
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Edition, Operator
+from sonnx.profile.signature import Signature, resolve, signature
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A node without the names of its values: nodes that differ in names only share one call.
+
+    `inputs` and `outputs` say which are connected.  `status` is specified, draft or planned, "" where the edition does
+    not name the operator.  `known` is the operator's data file, `version` the version its operator set has in force,
+    `signature` the operator in that version and edition; each is None where there is none.
+    """
+
+    operator: str
+    domain: str
+    overload: str
+    operator_set: int | None
+    version: int | None
+    attributes: tuple[Attribute, ...]
+    inputs: tuple[bool, ...]
+    outputs: tuple[bool, ...]
+    known: Operator | None
+    signature: Signature | None
+    status: str
+    imported: bool
+    in_function: bool
+    function: Function | None
+    """The model-local function the node calls, which decides before the operators do."""
+    strict: bool
+    """Only the version that the operator's text specifies is admitted."""
+
+    @property
+    def calls_function(self) -> bool:
+        """Whether the node calls a model-local function."""
+        return self.function is not None
+
+
+class Calls:
+    """The calls of one model under one edition.
+
+    Args:
+        model: whose functions nodes may call.
+        edition: what names the operators and their texts.
+        strict: see `Call.strict`.
+        beyond_edition: give operators that the edition does not name the signature of their ONNX text, for their shapes
+            and values; else they have none.
+    """
+
+    def __init__(self, model: Model, edition: Edition, *, strict: bool = False, beyond_edition: bool = False) -> None:
+        self.edition, self.strict, self.beyond_edition = edition, strict, beyond_edition
+        self.functions = {function_key(function): function for function in model.functions}
+        self._known: dict[object, Call] = {}
+
+    def of(self, scope: Scope, node: Node) -> Call:
+        """The call of a node in its scope; equal calls are one object."""
+        connected = tuple(map(bool, node.inputs)), tuple(map(bool, node.outputs))
+        attributes = tuple([attribute.identity for attribute in node.attributes])
+        key = (node.operator, node.domain, node.overload, *connected, attributes, scope.kind)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._made(scope, node, *connected)
+        return found
+
+    def _made(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
+        domain = standard(node.domain)
+        function = self.functions.get((domain, node.operator, node.overload))
+        status = "" if domain or function else self.edition.status(node.operator)
+        known = catalogue.operator(node.operator) if status or self._of_onnx(domain, function) else None
+        operator_set = scope.imports.get(domain)
+        version = known.version_at(operator_set) if known and operator_set is not None else None
+        return Call(
+            operator=node.operator,
+            domain=domain,
+            overload=node.overload,
+            operator_set=operator_set,
+            version=version,
+            attributes=node.attributes,
+            inputs=inputs,
+            outputs=outputs,
+            known=known,
+            signature=self._signature(known, version),
+            status=status,
+            imported=domain in scope.imports or function is not None,
+            in_function=scope.function is not None,
+            function=function,
+            strict=self.strict,
+        )
+
+    def _of_onnx(self, domain: str, function: Function | None) -> bool:
+        return self.beyond_edition and not domain and function is None
+
+    def _signature(self, known: Operator | None, version: int | None) -> Signature | None:
+        if known is None or version is None:
+            return None
+        found = signature(known.name, version, self.edition.name)
+        if found is None and self.beyond_edition:
+            found = resolve(known, version, "onnx", catalogue.editions(), self.edition.name)
+        return found

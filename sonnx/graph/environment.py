@@ -1,0 +1,265 @@
+"""The environment of a node's rules: facts by name, of inputs, outputs, parameters and definitions."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sonnx.base.escaping import quote
+from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
+from sonnx.language.evaluator import TOO_LONG, Cause, Evaluator, OutOfFuel, TensorFacts, Unknown
+from sonnx.model.ir import Attribute, Dimension, SparseTensor, Tensor, Type
+from sonnx.profile.definitions import Formal, Parameter
+from sonnx.profile.signature import Signature
+
+LARGEST = 4096
+"""Elements of the largest constant that a parameter is read from."""
+
+MAX_RULE_ELEMENTS = 1 << 18
+"""Elements of the largest constant whose values a rule reads."""
+
+RUN_TIME = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+NO_TYPE = Unknown(Cause.NOT_STATED, "the element type is not declared", because="explicit-type")
+NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="explicit-shape")
+NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is not a tensor", because="tensor-values-only")
+NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
+NO_WHOLE_NUMBERS = Unknown(Cause.NOT_STATED, "the values are not integers")
+NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
+SPARSE = Unknown(Cause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
+NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
+
+
+def dimension(value: Dimension, index: int) -> int | Unknown:
+    """A dimension as a fact."""
+    if isinstance(value, int):
+        if value >= 0:
+            return value
+        return Unknown(Cause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
+    stated = "is not stated" if value is None else f"is the symbol {quote(value)}"
+    return Unknown(Cause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
+
+
+def declared_facts(type_: Type) -> TensorFacts:
+    """The facts in a declaration."""
+    if type_.kind not in ("tensor", "sparse tensor", "not stated"):
+        return TensorFacts(NO_TENSOR, NO_TENSOR, RUN_TIME, type_.kind, type_.holds_sparse)
+    element = NO_TYPE if type_.element is None else type_.element
+    shape = NO_SHAPE if type_.shape is None else tuple([dimension(d, i) for i, d in enumerate(type_.shape)])
+    return TensorFacts(element, shape, RUN_TIME, type_.kind, type_.holds_sparse)
+
+
+def constant_facts(tensor: Tensor) -> TensorFacts:
+    """The facts of a constant: its type, its shape and its values."""
+    element = NO_TYPE if tensor.element is None else tensor.element
+    return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), _values(tensor))
+
+
+def replaceable_facts(tensor: Tensor) -> TensorFacts:
+    """What a default value states that a caller may replace: its type and its dimensions."""
+    return constant_facts(tensor)._replace(values=RUN_TIME)
+
+
+def sparse_facts(tensor: SparseTensor) -> TensorFacts:
+    """The facts of a sparse constant: its type and its shape."""
+    element = NO_TYPE if tensor.element is None else tensor.element
+    dims = tuple([dimension(each, index) for index, each in enumerate(tensor.dims)])
+    return TensorFacts(element, dims, SPARSE, "sparse tensor", True)
+
+
+def _values(tensor: Tensor) -> Any:
+    """Short lists of integers by value, so that calls with equal ones are evaluated once; others are read on demand."""
+    short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= LARGEST * 8
+    return whole_numbers(tensor) if short or tensor.external is not None else Stored(tensor)
+
+
+_CODES = {
+    "int64": "q",
+    "int32": "i",
+    "uint64": "Q",
+    "uint32": "I",
+    "int16": "h",
+    "uint16": "H",
+    "int8": "b",
+    "uint8": "B",
+}
+
+
+_FLOATS = {"float": "f", "double": "d", "float16": "e"}
+
+
+class Stored:
+    """The numbers of a constant, read when a rule needs them; objects of equal constants are not equal."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def read(self) -> tuple[int | float, ...] | Unknown:
+        """The numbers in row-major order; unknown where they are external data, too many, or of another type."""
+        return numbers(self.tensor)
+
+
+def numbers(tensor: Tensor) -> tuple[int | float, ...] | Unknown:
+    """The values of a constant of integers, or of floating-point numbers that Python represents exactly."""
+    if tensor.element == "bool":
+        return Unknown(Cause.NOT_STATED, "the value is not a list of numbers")
+    return _unpacked(tensor, {**_CODES, **_FLOATS}, MAX_RULE_ELEMENTS)
+
+
+def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
+    """The values of an integer constant that is small enough for a parameter."""
+    return _unpacked(tensor, _CODES, LARGEST)
+
+
+def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any, ...] | Unknown:
+    code = codes.get(tensor.element or "")
+    if tensor.external is not None:
+        return Unknown(Cause.NOT_STATED, "the value is in another file, which is not read")
+    if code is None or tensor.data is None:
+        empty = code is not None and 0 in tensor.dims
+        return () if empty else Unknown(Cause.NOT_STATED, "the value is not a list of numbers that rules can read")
+    count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
+    if rest or count > most:
+        return Unknown(
+            Cause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read"
+        )
+    return struct.unpack(f"<{count}{code}", tensor.data)
+
+
+def attribute_fact(attribute: Attribute) -> Any:
+    """The value of an attribute as a fact."""
+    if attribute.reference:
+        return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} is given by the caller")
+    value = attribute.value
+    if isinstance(value, Tensor):
+        return constant_facts(value)
+    if isinstance(value, SparseTensor):
+        return sparse_facts(value)
+    if isinstance(value, int | str | float) or (
+        isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)
+    ):
+        return value
+    return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} has no value", because="attribute-kind")
+
+
+def environment(
+    signature: Signature,
+    attributes: Sequence[Attribute],
+    inputs: Sequence[TensorFacts | None],
+    outputs: Sequence[TensorFacts | None],
+) -> dict[str, Any]:
+    """Every name that the rules of a signature may use; None stands for an omitted input or output."""
+    names = written_names(signature, attributes, inputs, outputs)
+    facts = Evaluator()
+    for name, expression in following(signature, names):
+        names[name] = evaluate(expression, facts, names)
+    return names
+
+
+def written_names(
+    signature: Signature,
+    attributes: Sequence[Attribute],
+    inputs: Sequence[TensorFacts | None],
+    outputs: Sequence[TensorFacts | None],
+) -> dict[str, Any]:
+    """The names that the node itself gives a value, and whether each input, output and parameter is present."""
+    names: dict[str, Any] = {}
+    _name_tensors(names, signature.inputs, inputs)
+    _name_tensors(names, signature.outputs, outputs)
+    _parameters(names, signature, attributes)
+    return names
+
+
+def following(signature: Signature, names: Mapping[str, Any]) -> list[tuple[str, Expression]]:
+    """The derived names in order: parameters whose absence means a value, then the definitions of the operator."""
+    absent = [
+        (parameter.name, expression)
+        for parameter in signature.parameters
+        if not names[written_key(parameter.name)] and (expression := signature.absent[parameter.name]) is not None
+    ]
+    return [*absent, *signature.define.items()]
+
+
+def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Sequence[TensorFacts | None]) -> None:
+    for index, formal in enumerate(formals):
+        if formal.variadic:
+            names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
+            continue
+        actual = actuals[index] if index < len(actuals) else None
+        names[formal.name] = NOT_CONNECTED if actual is None else actual
+        names[given_key(formal.name)] = actual is not None
+        names[constant_key(formal.name)] = actual is not None and not _at_run_time(actual.values)
+
+
+def _at_run_time(values: Any) -> bool:
+    return isinstance(values, Unknown) and values.cause is Cause.RUN_TIME
+
+
+def evaluate(expression: Any, facts: Evaluator, names: Mapping[str, Any]) -> Any:
+    """The value of an expression, unknown where the evaluator runs out of fuel."""
+    try:
+        return expression.evaluate(facts, names)
+    except OutOfFuel:
+        return Unknown(Cause.NOT_STATED, TOO_LONG)
+
+
+def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequence[Attribute]) -> None:
+    written = {attribute.name: attribute for attribute in attributes}
+    for parameter in signature.values:
+        tensor, given = names.pop(parameter.name), names[given_key(parameter.name)]
+        names[written_key(parameter.name)] = given
+        names[input_key(parameter.name)] = tensor
+        names[constant_key(parameter.name)] = given and not isinstance(tensor.values, Unknown)
+        if given:
+            names[parameter.name] = _read_value(tensor, parameter.kind)
+    for parameter in signature.attributes:
+        attribute = written.get(parameter.name)
+        names[written_key(parameter.name)] = attribute is not None
+        if attribute is not None:
+            names[parameter.name] = _of_kind(attribute, parameter.kind)
+    for parameter in signature.parameters:
+        if not names[written_key(parameter.name)] and signature.absent[parameter.name] is None:
+            reason, because = f"{parameter.name} is not written", _rule_demanding(parameter, signature)
+            names[parameter.name] = Unknown(Cause.UNDEFINED, reason, because=because)
+
+
+def _rule_demanding(parameter: Parameter, signature: Signature) -> str:
+    """The rule that fails where a required parameter is missing, "" for the others."""
+    if not parameter.required_at(signature.version):
+        return ""
+    return "input-count" if parameter in signature.values else "required-attribute"
+
+
+def _of_kind(attribute: Attribute, kind: str) -> Any:
+    """The value, unknown where the attribute has another kind: then attribute-kind fails."""
+    if attribute.reference or attribute.kind == kind:
+        return attribute_fact(attribute)
+    return Unknown(
+        Cause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind"
+    )
+
+
+def _read_value(tensor: TensorFacts, kind: str) -> Any:
+    """The value of a parameter that is an input: a list for kinds such as ints, else the only element."""
+    values = tensor.values.read() if isinstance(tensor.values, Stored) else tensor.values
+    if kind in ("int", "ints") and not isinstance(values, Unknown) and not all(type(each) is int for each in values):
+        return NO_WHOLE_NUMBERS
+    if kind.endswith("s"):
+        known_length = isinstance(tensor.shape, tuple) and len(tensor.shape) == 1 and isinstance(tensor.shape[0], int)
+        if isinstance(values, Unknown) and known_length and tensor.shape[0] <= LARGEST:  # type: ignore[index, operator]
+            return (values,) * tensor.shape[0]  # type: ignore[index, operator]
+        return values
+    if isinstance(values, Unknown):
+        return values
+    return values[0] if len(values) == 1 else Unknown(Cause.UNDEFINED, f"there are {len(values)} values instead of one")
+
+
+def is_sparse(attribute: Attribute) -> bool:
+    """Whether the attribute holds a sparse tensor, or the type of one."""
+    values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+    fields = ("sparse_tensor", "sparse_tensors")
+    return any(field in fields for field in attribute.fields) or any(
+        isinstance(value, SparseTensor) or (isinstance(value, Type) and value.holds_sparse) for value in values
+    )

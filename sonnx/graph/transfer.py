@@ -1,0 +1,135 @@
+"""What a call does to the facts of its outputs, whoever evaluates its expressions.
+
+The checker evaluates rules and shapes on facts, the prover on solver terms.  In which order rules are evaluated, which
+ones wait for others, and how declared and computed types and shapes go together is said here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sonnx.graph.environment import NOTHING_STATED, evaluate
+from sonnx.language.domain import Expression, given_key, input_key
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown
+from sonnx.profile.definitions import Editions, Output, Rule, at
+from sonnx.profile.signature import Signature, demanded
+
+ShapeOf = Callable[[Output], Any]
+"""The computed shape of an output: a tuple of extents (of a repeated output a tuple of shapes), or Unknown."""
+
+
+def demands(made: Signature, editions: Editions) -> Iterator[tuple[Rule, Expression | None]]:
+    """The operator's own rules in order, each with its condition under the text in force, None where it has none."""
+    for rule in made.rules:
+        yield rule, demanded(rule, made.text, editions)
+
+
+def complete_types(made: Signature, names: dict[str, Any]) -> None:
+    """Give each output without a declared element type the one its operator gives it."""
+    for output in made.outputs:
+        facts = names[output.name]
+        if isinstance(facts, TensorFacts):
+            names[output.name] = _typed(made, output, facts, names)
+        else:
+            names[output.name] = tuple([_typed(made, output, each, names) for each in facts])
+
+
+def _typed(made: Signature, output: Output, tensor: TensorFacts, names: Mapping[str, Any]) -> TensorFacts:
+    if not isinstance(tensor.type, Unknown):
+        return tensor
+    if output.constant and isinstance(names[output.constant], TensorFacts):
+        return tensor._replace(type=names[output.constant].type)
+    chosen = at(output.element, made.version)
+    if chosen is not None:
+        element = evaluate(chosen, Evaluator(), names)
+        return tensor if isinstance(element, Unknown) else tensor._replace(type=element)
+    if output.type not in made.groups:
+        return tensor._replace(type=output.type) if output.type else tensor
+    known = [each.type for each in members(made.groups[output.type], names).values()]
+    single = made.single.get(output.type, tensor.type)
+    return tensor._replace(type=next((each for each in known if not isinstance(each, Unknown)), single))
+
+
+def output_facts(
+    made: Signature,
+    names: Mapping[str, Any],
+    declared: Sequence[TensorFacts],
+    open_rules: Collection[str],
+    shape_of: ShapeOf,
+    is_open: Callable[[Any], bool] = lambda dimension: isinstance(dimension, Unknown),
+    not_computed: Unknown | None = None,
+) -> list[TensorFacts]:
+    """The facts of the outputs after a call: what is declared, and where nothing is, what the operator computes.
+
+    Args:
+        made: the signature of the operator.
+        names: the names of its rules, outputs with completed types.
+        declared: the declared facts of the outputs the node has.
+        open_rules: the names of the rules that do not hold; a shape that relies on one is not computed.
+        shape_of: computes the shape of an output.
+        is_open: whether a declared dimension states nothing that a computed one may not replace.
+        not_computed: what is known of a shape that is neither declared nor computed, because of `open_rules`; by
+            default what the declaration states.
+    """
+    result = list(declared)
+    for index, output in enumerate(made.outputs[: len(declared)]):
+        constant = names.get(output.constant)
+        if isinstance(constant, TensorFacts):
+            shape = filled(declared[index].shape, constant.shape, is_open)
+            result[index] = TensorFacts(names[output.name].type, shape, constant.values)
+            continue
+        waits = output.name not in made.shapes or not set(output.relies).isdisjoint(open_rules)
+        computed = NOTHING_STATED.shape if waits else shape_of(output)
+        if waits and not_computed is not None and isinstance(declared[index].shape, Unknown):
+            result[index] = declared[index]._replace(shape=not_computed)
+            continue
+        if output.variadic:
+            result[index:] = _each(names[output.name], declared[index:], computed, is_open)
+        else:
+            shape = filled(declared[index].shape, computed, is_open)
+            result[index] = declared[index]._replace(type=names[output.name].type, shape=shape)
+    return result
+
+
+def _each(
+    typed: Sequence[TensorFacts], declared: Sequence[TensorFacts], shapes: Any, is_open: Callable[[Any], bool]
+) -> list[TensorFacts]:
+    """The facts of a repeated output, one shape for each; where their number is another, as declared."""
+    fitting = isinstance(shapes, tuple) and len(shapes) == len(declared)
+    computed = shapes if fitting else [NOTHING_STATED.shape] * len(declared)
+    return [
+        stated._replace(type=facts.type, shape=filled(stated.shape, shape, is_open))
+        for stated, facts, shape in zip(declared, typed, computed, strict=True)
+    ]
+
+
+def filled(stated: Any, computed: Any, is_open: Callable[[Any], bool]) -> Any:
+    """A declared shape, each dimension that states nothing replaced by the computed one."""
+    if isinstance(computed, Unknown):
+        return stated
+    if isinstance(stated, Unknown):
+        return computed
+    if len(stated) != len(computed):
+        return stated
+    return tuple([new if is_open(old) else old for old, new in zip(stated, computed, strict=True)])
+
+
+def present(group: Iterable[str], names: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The formals of a group that a call has, each with its name among the facts."""
+    for formal in group:
+        name = input_key(formal) if input_key(formal) in names else formal
+        if not isinstance(names[name], TensorFacts) or names.get(given_key(formal), True):
+            yield formal, name
+
+
+def members(group: Iterable[str], names: Mapping[str, Any]) -> dict[str, TensorFacts]:
+    """The tensors of a group of formals that a call has, by the formal of each: X, or X[0], X[1] of a repeated one."""
+    found: dict[str, TensorFacts] = {}
+    for formal, name in present(group, names):
+        value = names[name]
+        if isinstance(value, TensorFacts):
+            found[formal] = value
+        else:
+            found |= {f"{formal}[{index}]": item for index, item in enumerate(value)}
+    return found

@@ -1,0 +1,144 @@
+"""A document: what `prove` and `compare` found, in the form that SARIF, JUnit, GitHub, Markdown and HTML render.
+
+A `Document` has sections (the topics of theorems, a model, the ways to compare values), a section has cases.  Every
+text is printable: the module that makes a case escapes what comes from a model, so a format adds only its own markup.
+File names and the names in a `Where` are not escaped; the formats escape them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sonnx.checker.report import Where
+from sonnx.profile.definitions import Edition, Rule
+from sonnx.report.phrases import place
+from sonnx.report.rules import tags_until
+
+
+class Standing(StrEnum):
+    """What a case means for the run, the worst first."""
+
+    BAD = "fail"
+    OPEN = "open"
+    NOTE = "note"
+    """Worth reporting, but allowed."""
+    SKIPPED = "skipped"
+    """Not run."""
+    GOOD = "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """What cases are judged by: a rule of the profile, a theorem, a way to compare values."""
+
+    statement: str
+    kind: str
+    because: str = ""
+    remedy: str = ""
+    source: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """The result for one criterion, a key of `Document.criteria`, and the subject `name` of its section."""
+
+    criterion: str
+    name: str
+    verdict: str
+    standing: Standing
+    message: str
+    details: tuple[tuple[str, str], ...] = ()
+    """Further information, as terms with their texts."""
+    where: Where | None = None
+    folded: bool = False
+    """Open only because of other cases; formats for people count it and do not list it."""
+
+    @property
+    def at(self) -> str:
+        """The place in words, or the name."""
+        return place(self.where) if self.where else self.name
+
+    @property
+    def told(self) -> str:
+        """Message and details in one line."""
+        return "; ".join([self.message, *(f"{term}: {said}" for term, said in self.details)])
+
+    @property
+    def sentence(self) -> str:
+        """Place, message and details in one line."""
+        return f"{self.at}: {self.told}"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Cases that belong together; `file` is the file they are about, as it was named."""
+
+    name: str
+    file: str
+    cases: tuple[CaseResult, ...]
+    note: str = ""
+    """A remark on all its cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One run of a command: `title` says what was done, `subject` to what, `headline` the result."""
+
+    command: str
+    title: str
+    subject: str
+    headline: str
+    code: int
+    """The exit code of the run."""
+    criteria: Mapping[str, Criterion]
+    sections: tuple[Section, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    """What the result depends on, as terms with their texts."""
+    notes: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of the files, by name."""
+
+    @property
+    def cases(self) -> tuple[CaseResult, ...]:
+        """All cases, section by section."""
+        return tuple(case for section in self.sections for case in section.cases)
+
+    @property
+    def standing(self) -> Standing:
+        """The worst standing of all cases."""
+        return worst_standing(self.cases)
+
+    @property
+    def numbers(self) -> str:
+        """The number of cases with each verdict."""
+        counted = Counter(case.verdict for case in self.cases)
+        return ", ".join(f"{number} {verdict}" for verdict, number in counted.items())
+
+    @property
+    def findings(self) -> Iterator[tuple[Section, list[CaseResult]]]:
+        """The cases that do not pass and are not folded, by section, criterion and verdict; the worst first."""
+        groups: dict[tuple[int, str, str], tuple[Section, list[CaseResult]]] = {}
+        for number, section in enumerate(self.sections):
+            for case in section.cases:
+                if case.standing is not Standing.GOOD and not case.folded:
+                    groups.setdefault((number, case.criterion, case.verdict), (section, []))[1].append(case)
+        yield from sorted(groups.values(), key=lambda group: list(Standing).index(worst_standing(group[1])))
+
+
+def worst_standing(cases: Iterable[CaseResult]) -> Standing:
+    """The worst standing of some cases; GOOD if there are none."""
+    found = {case.standing for case in cases}
+    return next((each for each in Standing if each in found), Standing.GOOD)
+
+
+def rule_criterion(rule: Rule, edition: Edition) -> Criterion:
+    """A rule of the profile as a criterion, with its tags up to an edition."""
+    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
+    planned = operator and operator not in edition.operators
+    tags = rule.tags if planned else tags_until(rule, edition)
+    labels = tuple(dict.fromkeys(f"{tag.label}@{tag.text}" for tag in tags))
+    return Criterion(rule.statement, rule.kind, rule.because, rule.remedy, rule.source, labels)

@@ -1,0 +1,246 @@
+"""The public result of proving a model: text, JSON (proof.schema.json), and a document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any
+
+from sonnx.base.escaping import escape, plural, printable, quote
+from sonnx.base.resources import tool_version
+from sonnx.checker.report import Where
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Edition
+from sonnx.prover.model_proof import ModelProof, Open, Refuted
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
+from sonnx.report.formats import render_document
+from sonnx.report.rules import rules_of
+
+FORMAT = 1
+TOO_LONG = "for some values only; the condition is too long to print"
+
+WHOLE = Where("model", "model")
+EVERY_NODE = "every-node-asked"
+"""The criterion that each node of the model has rules and was checked; not a rule of the profile."""
+
+
+class ProofReport(ModelProof):
+    """The proof of a model for all values of its symbolic dimensions, with its renderings."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, proof: ModelProof) -> ProofReport:
+        """A proof with its renderings."""
+        return cls(*(getattr(proof, field.name) for field in fields(ModelProof)))
+
+    def to_text(self) -> str:
+        """Lines for a terminal: failures first, then what is undecided, then the totals."""
+        return "\n".join(escape(line) for line in _lines(self)) + "\n"
+
+    def to_json(self) -> str:
+        """One JSON document (proof.schema.json)."""
+        return json.dumps(as_data(self), indent=1, ensure_ascii=True) + "\n"
+
+    def to_format(self, name: str) -> str:
+        """The proof in a format of `sonnx prove --format`: text, json, sarif, junit, github, markdown or html.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name == "text":
+            return self.to_text()
+        return self.to_json() if name == "json" else render_document(name, document_of(self))
+
+
+def _lines(proof: ModelProof) -> Iterator[str]:
+    for refuted in proof.refuted:
+        yield from _refuted_model(proof, refuted)
+    for undecided in proof.open:
+        yield f"{proof.name}: {_where(undecided.where, undecided.nodes)}"
+        yield f"  undecided  {undecided.rule}  {undecided.reason}"
+    yield f"{proof.name}: {headline(proof)}"
+    if proof.assumptions:
+        yield f"  for all     {', '.join(proof.assumptions)}"
+    if proof.refuted:
+        yield f"  needs       {proof.constraint or TOO_LONG}"
+    for note in proof.notes:
+        yield f"  note        {note}"
+
+
+def headline(proof: ModelProof) -> str:
+    """The verdict with its numbers, in one line."""
+    what = f"{proof.proved} of {proof.conditions} conditions of {plural(proof.nodes_judged, 'node')}"
+    symbols = f"for all values of {', '.join(proof.symbols)}" if proof.symbols else "without symbolic dimensions"
+    asked = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'question')} to the solver"
+    return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {asked})"
+
+
+def _refuted_model(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
+    yield f"{proof.name}: {_where(refuted.where, refuted.nodes)}"
+    yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
+    yield from (f"        {term:<8}  {said}" for term, said in told(proof, refuted))
+
+
+def binding(refuted: Refuted) -> str:
+    """The values of the symbols for which the rule fails."""
+    numbers = ", ".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
+    return "whatever the symbols are" if refuted.always else f"for {numbers}"
+
+
+def told(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
+    """What the rule requires, where it holds, and the command that shows the failure, as terms with their texts."""
+    yield "requires", refuted.requires
+    if not refuted.always:
+        yield "holds", f"where {refuted.constraint}" if refuted.constraint else TOO_LONG
+        numbers = ",".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
+        yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
+
+
+def _where(where: Where, nodes: int) -> str:
+    more = f" and {plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
+    return f"node {quote(where.name)} ({where.operator}, opset {where.version}), {where.place}{more}"
+
+
+def as_data(proof: ModelProof) -> dict[str, Any]:
+    """The proof as a dictionary of JSON values."""
+    return {
+        "format": FORMAT,
+        "tool": {"name": "sonnx", "version": tool_version()},
+        "model": proof.name,
+        "sha256": proof.sha256 or None,
+        "edition": proof.edition,
+        "verdict": proof.verdict,
+        "exit": proof.exit_code,
+        "symbols": list(proof.symbols),
+        "assumptions": list(proof.assumptions),
+        "nodes": proof.nodes,
+        "nodes_judged": proof.nodes_judged,
+        "conditions": proof.conditions,
+        "proved": proof.proved,
+        "distinct": proof.distinct,
+        "queries": proof.queries,
+        "rules": [{"rule": each.rule, "proved": each.proved, "waiting": each.waiting} for each in proof.rules],
+        "refuted": [_refuted_data(each) for each in proof.refuted],
+        "open": [_open_data(each) for each in proof.open],
+        "constraint": proof.constraint or None,
+        "notes": list(proof.notes),
+    }
+
+
+def _refuted_data(refuted: Refuted) -> dict[str, Any]:
+    return {
+        "rule": refuted.rule,
+        "where": _where_data(refuted.where),
+        "nodes": refuted.nodes,
+        "requires": refuted.requires,
+        "counterexample": dict(refuted.numbers),
+        "actual": refuted.actual,
+        "constraint": refuted.constraint or None,
+        "always": refuted.always,
+    }
+
+
+def _open_data(undecided: Open) -> dict[str, Any]:
+    return {
+        "rule": undecided.rule,
+        "where": _where_data(undecided.where),
+        "nodes": undecided.nodes,
+        "reason": undecided.reason,
+    }
+
+
+def _where_data(where: Where) -> dict[str, Any]:
+    return {"place": where.place, "name": where.name, "operator": where.operator, "operator_set": where.version}
+
+
+# ------------------------------------------------------------------ as a document, for the other formats
+
+
+def document_of(proof: ModelProof) -> Document:
+    """The proof as a document: a case for each rule that holds everywhere, and for each place where one does not."""
+    edition = catalogue.editions().editions[proof.edition]
+    cases = (
+        *map(_refuted_case(proof), proof.refuted),
+        *map(_open_case, proof.open),
+        *_count_cases(proof),
+        _every_node_case(proof),
+    )
+    return Document(
+        command="prove",
+        title="the rules of a model for all values of its symbols",
+        subject=escape(proof.name),
+        headline=printable(headline(proof)),
+        code=proof.exit_code,
+        criteria=_criteria(edition),
+        sections=(Section(escape(proof.name), proof.name, cases),),
+        facts=tuple(_facts(proof, edition)),
+        notes=(*map(printable, proof.notes), *_folded(proof)),
+        hashes={proof.name: proof.sha256},
+    )
+
+
+def _criteria(edition: Edition) -> dict[str, Criterion]:
+    """Every rule of the edition, so that an alert is closed when it no longer occurs."""
+    rules = {rule.slug: rule_criterion(rule, edition) for rule in rules_of(edition)}
+    every = Criterion("Every node has rules in the edition and is checked.", "coverage")
+    return {**dict(sorted(rules.items())), EVERY_NODE: every}
+
+
+def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
+    if proof.sha256:
+        yield "SHA-256", proof.sha256
+    yield "edition", f"{proof.edition}: {edition.title}"
+    if proof.assumptions:
+        yield "for all", printable(", ".join(proof.assumptions))
+    if proof.refuted:
+        yield "needs", printable(proof.constraint or TOO_LONG)
+
+
+def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:
+    def case(refuted: Refuted) -> CaseResult:
+        return CaseResult(
+            refuted.rule, refuted.rule, "refuted", Standing.BAD,
+            printable(f"{binding(refuted)}: {refuted.actual}"),
+            (*((term, printable(said)) for term, said in told(proof, refuted)), *_more(refuted.nodes)),
+            refuted.where,
+        )  # fmt: skip
+
+    return case
+
+
+def _open_case(undecided: Open) -> CaseResult:
+    return CaseResult(
+        undecided.rule, undecided.rule, "undecided", Standing.OPEN, printable(undecided.reason),
+        tuple(_more(undecided.nodes)), undecided.where,
+    )  # fmt: skip
+
+
+def _more(nodes: int) -> Iterator[tuple[str, str]]:
+    if nodes > 1:
+        yield "also", f"{plural(nodes - 1, 'node')} with the same facts"
+
+
+def _count_cases(proof: ModelProof) -> Iterator[CaseResult]:
+    """The numbers of nodes where a rule holds, and where it is undecided only because of other results."""
+    for tally in proof.rules:
+        if tally.waiting:
+            said = f"{plural(tally.waiting, 'node')} not decided, only because of other answers"
+            yield CaseResult(tally.rule, tally.rule, "undecided", Standing.OPEN, said, (), WHOLE, folded=True)
+        if tally.proved:
+            yield CaseResult(tally.rule, tally.rule, "proved", Standing.GOOD, f"at {plural(tally.proved, 'node')}")
+
+
+def _folded(proof: ModelProof) -> Iterator[str]:
+    waiting = [tally.waiting for tally in proof.rules if tally.waiting]
+    if waiting:
+        answers = plural(sum(waiting), "answer is", "answers are")
+        yield f"{answers} open only because of others, to {plural(len(waiting), 'rule')}"
+
+
+def _every_node_case(proof: ModelProof) -> CaseResult:
+    said = f"{proof.nodes_judged} of {plural(proof.nodes, 'node')} asked"
+    if proof.nodes_judged < proof.nodes:
+        return CaseResult(EVERY_NODE, EVERY_NODE, "undecided", Standing.OPEN, said, (), WHOLE)
+    return CaseResult(EVERY_NODE, EVERY_NODE, "proved", Standing.GOOD, said)

@@ -1,0 +1,87 @@
+"""Phrases and groups that several formats share: verdicts, places, headlines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sonnx.base.escaping import escape, quote
+from sonnx.checker.report import Finding, Report, Verdict, Where
+from sonnx.profile.definitions import Rule
+
+VERDICT_PHRASES = {
+    Verdict.PASS: "conforms",
+    Verdict.FAIL: "does not conform",
+    Verdict.UNDECIDED: "is not decided",
+    Verdict.NOT_CHECKED: "is not completely checked",
+    Verdict.ASSUMED: "conforms under assumptions",
+    Verdict.DEVIATED: "conforms with deviations",
+}
+VERDICT_ORDER = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.NOT_CHECKED, Verdict.ASSUMED, Verdict.DEVIATED)
+
+
+def headline(report: Report) -> str:
+    """The model and its verdict, in one line."""
+    return f"{escape(report.name)}: {verdict_phrase(report)}"
+
+
+def verdict_phrase(report: Report) -> str:
+    """The verdict in words, with the edition and the options it holds for."""
+    if report.partial and not report.number(Verdict.PASS) + len(report.findings):
+        return f"the selected rules do not apply to the model ({report.partial}); edition {report.edition}"
+    if report.partial and report.verdict is Verdict.PASS:
+        return f"the selected rules hold ({report.partial}); edition {report.edition}"
+    bound = ", ".join(f"{escape(symbol)}={number}" for symbol, number in report.bound)
+    tailored = f"tailored by {report.tailoring.name!r}" if report.tailoring else ""
+    day = f"deviations as of {report.deviations.date}" if report.deviations else ""
+    details = [f"edition {report.edition}", tailored, f"for {bound}" if bound else "", day, report.partial]
+    return f"{VERDICT_PHRASES[report.verdict]} ({', '.join(filter(None, details))})"
+
+
+def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings by rule and verdict: failures first, and of these what is not valid ONNX."""
+    groups: dict[tuple[str, Verdict], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule, finding.verdict), []).append(finding)
+    return sorted(
+        groups.values(),
+        key=lambda group: (VERDICT_ORDER.index(group[0].verdict), not any(each.breaks_onnx for each in group)),
+    )
+
+
+def meaning(finding: Finding, rule: Rule) -> str:
+    """What kind of failure a finding is."""
+    if finding.breaks_onnx:
+        return "not valid ONNX"
+    return "against the project's own rules" if rule.kind == "project" else "outside the profile"
+
+
+def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:
+    """The deviation records that justify findings, as terms with their texts."""
+    used = {finding.deviation for finding in findings}
+    for record in report.deviations.records if report.deviations else ():
+        if record.id in used:
+            yield "by", f"{record.id}, approved by {record.approver}, until {record.expires}"
+            yield "reason", record.reason
+            yield "risk", record.risk
+
+
+def place(where: Where) -> str:
+    """A place in words: `node 'conv1' (Conv, opset 13), graph/node[4]`."""
+    name = f" {quote(where.name)}" if where.name else ""
+    if where.kind == "node":
+        version = f", opset {where.version}" if where.version is not None else ""
+        return f"node{name} ({escape(where.operator)}{version}), {where.place}"
+    return where.place if where.kind == "model" else f"{where.kind}{name}, {where.place}"
+
+
+def project_files(report: Report) -> Iterator[tuple[str, str]]:
+    """The files of the project that the verdict depends on, each with its hash."""
+    for label, file in (("tailoring", report.tailoring), ("deviations", report.deviations)):
+        if file is not None:
+            yield label, f"{escape(file.file)}, SHA-256 {file.sha256}"
+
+
+def verdict_counts(report: Report) -> str:
+    """The number of results with each verdict."""
+    numbers = ((report.number(verdict), verdict) for verdict in Verdict)
+    return ", ".join(f"{number} {verdict}" for number, verdict in numbers if number)

@@ -1,0 +1,290 @@
+"""The results of theorems: text, JSON (theorems.schema.json), and a document; equal runs give equal bytes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sonnx.base.errors import TOOL_FAILED
+from sonnx.base.escaping import escape, plural, printable
+from sonnx.base.resources import tool_version
+from sonnx.checker.report import Why
+from sonnx.prover.dependencies import functions, page_of
+from sonnx.prover.results import SOLVERS, ObligationResult, TheoremResult
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.formats import render_document
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
+
+FORMAT = 1
+STATUSES = ("proved", "refuted", "undecided", "vacuous")
+ANSWER = ("solver", "version", "result", "effort", "steps", "trusted")
+MAX_LISTED = 24
+"""More witness models or unanswered theorems than this are counted, not listed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TheoremReport:
+    """The results of a run over theorems, in order, with their renderings."""
+
+    results: tuple[TheoremResult, ...]
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """4 if the tool failed, else 2 if a theorem is vacuous, 1 if a result is unexpected, 3 if undecided, else 0."""
+        surprises = [each for each in self.results if not each.expected]
+        if any(each.unanswered is not None and each.unanswered.why is Why.FAILED for each in surprises):
+            return TOOL_FAILED
+        if any(each.status == "vacuous" for each in surprises):
+            return 2
+        if any(each.status != "undecided" for each in surprises):
+            return 1
+        return 3 if surprises else 0
+
+    def to_text(self) -> str:
+        """A table by topic, unexpected results, refuted statements, and what has to be trusted."""
+        return text(self.results)
+
+    def to_json(self) -> str:
+        """One JSON document (theorems.schema.json)."""
+        return as_json(self.results)
+
+    def to_format(self, name: str) -> str:
+        """The results in a format of `sonnx prove --format`: text, json, sarif, junit, github, markdown or html.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name == "text":
+            return self.to_text()
+        return self.to_json() if name == "json" else render_document(name, document_of(self.results, self.exit_code))
+
+
+def listing(found: Iterable[Theorem]) -> str:
+    """One line for each theorem."""
+    return "".join(
+        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}"
+        f"{f' ({theorem.bounds})' if theorem.bounds else ''}\n"
+        for theorem in found
+    )
+
+
+def text(outcomes: Sequence[TheoremResult]) -> str:
+    """A table by topic, unexpected results, refuted statements, and what has to be trusted."""
+    return "\n".join([*_table(outcomes), *_surprises(outcomes), *_refuted(outcomes), "", *trusted(outcomes)]) + "\n"
+
+
+def _table(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
+    topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
+    yield _row("topic", ["theorems", *STATUSES[:3], "obligations", *SOLVERS, "confirmed"])
+    for topic in topics:
+        yield _row(topic, _counts([o for o in outcomes if o.theorem.id.partition(".")[0] == topic]))
+    yield _row("all", _counts(outcomes))
+
+
+def _row(first: str, cells: Sequence[object]) -> str:
+    return f"{first:14s}" + "".join(f"{cell!s:>12s}" for cell in cells)
+
+
+def _counts(outcomes: Sequence[TheoremResult]) -> list[int]:
+    status = [outcome.status for outcome in outcomes]
+    obligations = [each for outcome in outcomes for each in outcome.obligations]
+    solvers = [answer.solver for each in obligations for answer in each.answers if answer.result in ("sat", "unsat")]
+    undecided = len(status) - status.count("proved") - status.count("refuted")
+    return [
+        len(outcomes), status.count("proved"), status.count("refuted"), undecided, len(obligations),
+        *(solvers.count(solver) for solver in SOLVERS), sum(outcome.confirmed for outcome in outcomes),
+    ]  # fmt: skip
+
+
+def _surprises(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
+    yield from _unanswered(outcomes)
+    for outcome in outcomes:
+        if not outcome.expected and outcome.unanswered is None:
+            theorem = outcome.theorem
+            yield ""
+            yield f"unexpected: {theorem.id} is {outcome.status}, not {theorem.expected}: {theorem.statement}"
+            yield from (f"  {each.status:9s} {each.name}{disagreement(each)}" for each in outcome.obligations
+                        if each.status != theorem.expected)  # fmt: skip
+            if outcome.counterexample:
+                yield f"  for {values(outcome)}"
+            if outcome.unconfirmed:
+                yield f"  the real code does not confirm it: {escape(outcome.unconfirmed)}"
+
+
+def _unanswered(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
+    """Theorems without a result, by reason: an interrupted run leaves many."""
+    reasons: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.unanswered is not None:
+            name = outcome.theorem.id
+            reasons.setdefault(outcome.unanswered.removeprefix(f"{name} "), []).append(name)
+    for reason, names in reasons.items():
+        more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+        yield ""
+        yield f"{', '.join(names[:MAX_LISTED])}{more}: {escape(reason)}"
+
+
+def disagreement(judged: ObligationResult) -> str:
+    """The answer of each solver to an obligation."""
+    found = {answer.solver: answer.result for answer in judged.answers}
+    return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
+
+
+def _refuted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
+    """The statements that are false as expected, one by one; witness models are only counted if there are many."""
+    found = [outcome for outcome in outcomes if outcome.status == "refuted" and outcome.expected]
+    models = [outcome for outcome in found if outcome.theorem.reason_single]
+    folded = models if len(models) > MAX_LISTED else []
+    for outcome in found:
+        if outcome not in folded:
+            theorem = outcome.theorem
+            yield ""
+            yield f"refuted, as expected: {theorem.id}{f'  [{theorem.erratum}]' if theorem.erratum else ''}"
+            yield f"  claim    {theorem.statement}"
+            yield f"  shown    {escape(outcome.replayed) or values(outcome)}"
+            if theorem.because:
+                yield f"  because  {theorem.because}"
+    if folded:
+        yield ""
+        yield f"refuted, as expected: {len(folded)} claims that a rule follows from the others or that nothing conforms"
+        yield "  shown    by a model for each, which the checker confirms"
+        yield f"  more     sonnx prove --select {folded[0].theorem.id}"
+
+
+def values(outcome: TheoremResult) -> str:
+    """The counterexample found by the solver."""
+    return ", ".join(f"{name} = {value}" for name, value in outcome.counterexample)
+
+
+def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
+    """The solvers, what rests on one of them only, and where to read what has to be trusted."""
+    outcomes = [outcome for outcome in outcomes if outcome.unanswered is None]
+    single = [outcome for outcome in outcomes if not outcome.confirmed]
+    answers = [answer for outcome in outcomes for each in outcome.obligations for answer in each.answers]
+    versions = dict.fromkeys(f"{answer.solver} {answer.version}" for answer in answers)
+    steps = sum(answer.steps for answer in answers)
+    yield f"solvers: {', '.join(versions) or 'none answered'}"
+    if steps:
+        yield f"cvc5 gave proofs of {steps} steps, {sum(a.trusted for a in answers)} of them trusted"
+    if single:
+        yield f"{len(single)} of {len(outcomes)} theorems rest on one solver; --solver all runs a second one"
+        reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)
+        yield from (f"  {count} of them for a reason: {reason}" for reason, count in reasons.items())
+    yield "what has to be trusted: docs/trust.md"
+
+
+def as_json(outcomes: Sequence[TheoremResult]) -> str:
+    """The certificates: what was asked, by its hashes, and what each solver answered."""
+    document = {
+        "format": FORMAT,
+        "tool": {"name": "sonnx", "version": tool_version()},
+        "theorems": [_certificate(outcome) for outcome in outcomes],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+
+
+def _certificate(outcome: TheoremResult) -> dict[str, Any]:
+    theorem = outcome.theorem
+    stated = ("id", "statement", "formula", "expected", "bounds", "sort", "reason_single", "because", "erratum")
+    return {
+        **{name: getattr(theorem, name) for name in stated},
+        "status": outcome.status,
+        "as_expected": outcome.expected,
+        "confirmed": outcome.confirmed,
+        "source_sha256": outcome.source,
+        "counterexample": dict(outcome.counterexample),
+        "replayed": outcome.replayed,
+        "unconfirmed": outcome.unconfirmed,
+        "unanswered": str(outcome.unanswered or ""),
+        "obligations": [
+            {
+                "name": each.name,
+                "status": each.status,
+                "smt2_sha256": each.hash,
+                "answers": [{name: getattr(answer, name) for name in ANSWER} for answer in each.answers],
+            }
+            for each in outcome.obligations
+        ],
+    }
+
+
+# ------------------------------------------------------------------ as a document, for the other formats
+
+
+def document_of(outcomes: Sequence[TheoremResult], code: int) -> Document:
+    """The results as a document: a section for each page of theorems, a case for each theorem."""
+    pages: dict[str, list[TheoremResult]] = {}
+    for outcome in outcomes:
+        pages.setdefault(page_of(outcome.theorem), []).append(outcome)
+    topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
+    numbers = Counter(outcome.status for outcome in outcomes)
+    wrong = sum(not outcome.expected for outcome in outcomes)
+    said = ", ".join(f"{numbers[status]} {status}" for status in STATUSES if numbers[status])
+    surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
+    return Document(
+        command="prove",
+        title="theorems about the profile",
+        subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
+        headline=f"{plural(len(outcomes), 'theorem')}: {said}; {surprises}",
+        code=code,
+        criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in outcomes},
+        sections=tuple(_section(page, members) for page, members in pages.items()),
+        notes=tuple(map(printable, trusted(outcomes))),
+    )
+
+
+def _section(page: str, members: Sequence[TheoremResult]) -> Section:
+    """The theorems of one page; bounds that all of them share are stated once."""
+    bounds = {outcome.theorem.bounds for outcome in members}
+    shared = len(bounds) == 1 and "" not in bounds
+    note = f"bounds of all theorems: {members[0].theorem.bounds}" if shared else ""
+    return Section(page, f"docs/theorems/{page}.md", tuple(_case(outcome, shared) for outcome in members), note)
+
+
+def _criterion(theorem: Theorem) -> Criterion:
+    about = ", ".join(functions(theorem))
+    tags = tuple(filter(None, (theorem.id.partition(".")[0], theorem.erratum)))
+    return Criterion(theorem.statement, "theorem", theorem.because, "", f"about {about}" if about else "", tags)
+
+
+def _case(outcome: TheoremResult, shared: bool) -> CaseResult:
+    theorem = outcome.theorem
+    if outcome.expected:
+        standing = Standing.GOOD
+    else:
+        standing = Standing.OPEN if outcome.status in ("undecided", "vacuous") else Standing.BAD
+    stated = "" if outcome.expected else f"expected to be {theorem.expected}: "
+    if outcome.expected and outcome.status == "refuted":
+        stated = "false, as expected: "
+    message = f"{stated}{theorem.statement}"
+    return CaseResult(
+        theorem.id,
+        theorem.id,
+        outcome.status,
+        standing,
+        message,
+        tuple(_case_details(outcome, shared and outcome.expected)),
+    )
+
+
+def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, str]]:
+    theorem = outcome.theorem
+    if outcome.unanswered is not None:
+        yield "not answered", printable(outcome.unanswered)
+    for each in outcome.obligations:
+        if not outcome.expected and each.status != theorem.expected:
+            yield each.status, f"{each.name}{disagreement(each)}"
+    if outcome.status == "refuted":
+        yield "shown", printable(outcome.replayed) or values(outcome)
+    if outcome.unconfirmed:
+        yield "not confirmed", f"the real code does not confirm it: {printable(outcome.unconfirmed)}"
+    if theorem.bounds and not shared:
+        yield "bounds", theorem.bounds
+    if outcome.confirmed:
+        yield "solvers", "two"

@@ -1,0 +1,112 @@
+"""A report as JSON data and back, for another process or a file.
+
+Most of a report are findings, and many of them are similar, so what several findings share is stored once.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from sonnx.checker.graph_outline import Box, Outline
+from sonnx.checker.report import Count, Coverage, Finding, Report, Verdict, Where
+from sonnx.language.domain import Expression
+from sonnx.language.parser import parse
+from sonnx.model.ir import maker
+from sonnx.profile.definitions import Rule, Tag
+
+Data = Any
+"""A JSON value."""
+
+_CLASSES: Mapping[str, Any] = {
+    kind.__name__: kind for kind in (Box, Count, Coverage, Outline, Report, Rule, Tag, Verdict)
+}
+"""The classes of a report, except findings and their places."""
+
+_OWN = ("where", "actual", "operands")
+"""The fields of a finding that are not shared."""
+
+_SHARED = tuple(one.name for one in fields(Finding) if one.name not in _OWN)
+_PLACE = tuple(one.name for one in fields(Where))
+_shared, _place = attrgetter(*_SHARED), attrgetter(*_PLACE)
+_make_finding, _make_where = maker(Finding), maker(Where)
+
+
+def encode(report: Report) -> Data:
+    """The report as JSON data."""
+    heads: dict[tuple[Any, ...], int] = {}
+    rows = [
+        (heads.setdefault(_shared(each), len(heads)), *_place(each.where), each.actual, each.operands)
+        for each in report.findings
+    ]
+    rest = {one.name: _plain(getattr(report, one.name)) for one in fields(Report) if one.name != "findings"}
+    return {"report": rest, "shared": [_plain(head) for head in heads], "findings": rows}
+
+
+def decode(data: Data) -> Report:
+    """The report `encode` was given.
+
+    Raises:
+        ValueError: the data are not those of a report.
+    """
+    enabled = gc.isenabled()
+    gc.disable()  # thousands of findings, and no garbage
+    try:
+        heads = [_value(head) for head in data["shared"]]
+        rest = {name: _value(value) for name, value in data["report"].items()}
+        return Report(**rest, findings=tuple([_finding(heads[head], own) for head, *own in data["findings"]]))
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise ValueError(f"these are not the data of a report: {error}") from error
+    finally:
+        if enabled:
+            gc.enable()
+
+
+_ORDER = tuple(one.name for one in fields(Finding))
+
+
+def _finding(head: tuple[Any, ...], own: list[Any]) -> Finding:
+    *place, actual, operands = own
+    named = dict(zip(_SHARED, head, strict=True))
+    named |= {"where": _make_where(*place), "actual": actual, "operands": tuple(map(tuple, operands))}
+    return _make_finding(*map(named.__getitem__, _ORDER))
+
+
+def _plain(value: Any) -> Data:
+    """A value as JSON: numbers, strings and lists as such, all else as an object whose one key is the class."""
+    kind = type(value)
+    if value is None or kind in (str, int, bool):
+        return value
+    if kind is tuple:
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {"Mapping": [[key, _plain(item)] for key, item in value.items()]}
+    if kind is Expression:
+        return {"Expression": value.text}
+    if kind is Verdict:
+        return {"Verdict": str(value)}
+    if kind.__name__ not in _CLASSES:
+        raise TypeError(f"a report cannot be stored with a {kind.__name__}")
+    return {kind.__name__: [_plain(getattr(value, one.name)) for one in fields(kind)]}
+
+
+def _value(data: Data) -> Any:
+    if isinstance(data, list):
+        return tuple(map(_value, data))
+    if not isinstance(data, dict):
+        return data
+    [(kind, inner)] = data.items()
+    if kind == "Mapping":
+        return {key: _value(item) for key, item in inner}
+    if kind == "Expression":
+        return _expression(inner)
+    return Verdict(inner) if kind == "Verdict" else _CLASSES[kind](*map(_value, inner))
+
+
+@cache
+def _expression(text: str) -> Expression:
+    return parse(text)

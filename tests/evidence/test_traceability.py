@@ -1,0 +1,55 @@
+"""Traceability leads from labels to rules, cases and theorems, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from sonnx.evidence.traceability import concerned, errata_named, of_operator, traces, words_used
+from sonnx.language.parser import words
+from sonnx.profile import catalogue
+from sonnx.profile.index import every, labels, named
+from sonnx.proofs.registry import theorems
+
+
+def test_every_theorem_about_one_rule_finds_it() -> None:
+    rules = every()
+    for theorem in theorems():
+        if of_operator(theorem) and theorem.id.count(".") == 3:
+            (slug,) = concerned(theorem, rules)
+            assert theorem.statement.startswith(slug), theorem.id
+
+
+@pytest.mark.parametrize(
+    ("slug", "code", "theorem"),
+    [
+        ("Max.broadcastable", "language.builtins.broadcastable", "derived.Max-13.independent.broadcastable"),
+        ("Max.broadcastable", "language.builtins.onnx_broadcastable", "broadcast.profile-restricts"),
+        ("ReduceMax.axes-distinct", "language.builtins.normal", "derived.ReduceMax-13.independent.axes-distinct"),
+        ("acyclic", "checker.graph_rules.graphs.acyclic", ""),
+    ],
+)
+def test_a_trace_by_hand(slug: str, code: str, theorem: str) -> None:
+    trace = traces(theorems())[slug]
+    assert code in trace.code
+    assert theorem in trace.theorems if theorem else not trace.theorems
+    assert trace.conforming and trace.violating
+
+
+def test_labels_of_every_kind() -> None:
+    """Those of rules, of parameters, of inputs, and of types."""
+    found = {(each.tag.text, each.tag.label, each.rule, each.subject) for each in labels()}
+    assert ("2025-11", "E1", "Max.broadcastable", "") in found
+    assert ("2026-08", "R1", "no-default-values", "ArgMax.axis") in found
+    assert ("2026-08", "R4", "inputs-connected", "Gemm.C") in found
+    assert ("2026-08", "Z.C2", "no-implicit-conversion", "Where.Z") in found
+
+
+def test_a_label_of_a_part_selects_the_rule_that_decides_it() -> None:
+    """R3 of 2026-08 stands on a parameter of ArgMax and on rules; Z.C2 on types only."""
+    assert {"no-default-values", "operator-in-profile"} <= named(["R3@2026-08"])
+    assert named(["Z.C2"]) == {"no-implicit-conversion"}
+
+
+def test_what_has_no_counterpart() -> None:
+    assert words_used() == set(words())
+    assert catalogue.errata().keys() - errata_named() == {"editorial-slips", "examples-not-reproducible"}

@@ -1,0 +1,72 @@
+"""The generated pages say what the data say, and the site is built from them without a warning."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from sonnx.profile import catalogue
+from sonnx.proofs.registry import theorems
+from sonnx.prover import record
+from tests.support.paths import DOCS, ROOT
+from tools.pages import theorems as theorem_pages
+from tools.pages.plot import plot
+from tools.pages.site import generated, site_path, write_site, written_by_hand
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    return generated()
+
+
+def test_there_is_a_page_for_each_operator(made: dict[str, str]) -> None:
+    pages = {path.partition("docs/operators/")[2] for path in made if path.startswith("docs/operators/")}
+    assert pages == {"index.md", *(f"{each.name.lower()}.md" for each in catalogue.operators())}
+
+
+def test_every_theorem_is_on_a_page(made: dict[str, str]) -> None:
+    text = "".join(each for path, each in made.items() if path.startswith("docs/theorems/"))
+    assert [each.id for each in theorems() if each.id.removeprefix("derived.") not in text] == []
+
+
+def test_theorem_pages_are_few_and_small() -> None:
+    pages = theorem_pages.pages(theorems(), record.read(record.usual_path()))
+    assert len(pages) <= 60
+    assert max(len(text.encode()) for text in pages.values()) < 60_000
+
+
+def test_generated_pages_are_not_tracked(made: dict[str, str]) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    tracked = subprocess.run(["git", "ls-files", "docs"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert set(made).isdisjoint(tracked.splitlines())
+
+
+def test_the_plot_has_a_dot_for_each_line_of_the_table() -> None:
+    page = (DOCS / "values.md").read_text("utf-8")
+    table = page.partition("<!-- values.py -->")[2].partition("<!-- end -->")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    drawn = ET.fromstring(plot(page))
+    space = "{http://www.w3.org/2000/svg}"
+    types = {line.split("|")[2] for line in lines}
+    assert len(drawn.findall(f"{space}circle")) == len(lines) + len(types)
+    targets = [each for each in drawn.findall(f"{space}path") if each.get("d", "").endswith("v8")]
+    assert len(targets) == "".join(lines).count("≤")
+
+
+def test_the_site_has_every_page_and_builds_without_a_warning(tmp_path: Path, made: dict[str, str]) -> None:
+    source, target = tmp_path / "pages", tmp_path / "site"
+    write_site(source)
+    written = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    assert written == {site_path(path) for path in (*written_by_hand(), *made)}
+    if any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "furo")):
+        pytest.skip("Sphinx is not installed: make docs installs it")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", str(DOCS)]
+    done = subprocess.run([*command, str(source), str(target)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "<math" in (target / "operators" / "max.html").read_text("utf-8")

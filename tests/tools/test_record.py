@@ -1,0 +1,134 @@
+"""The record of the proofs belongs to these theorems, and `python -m tools.record` writes it."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sonnx.base.errors import UsageError
+from sonnx.profile import catalogue
+from sonnx.profile.index import every
+from sonnx.proofs import registry
+from sonnx.prover import dependencies, driver, queries, record
+from sonnx.prover.results import SOLVERS
+from sonnx.workers import theorems
+from tools.record import main
+
+THEOREMS = registry.theorems()
+RECORD = record.read(record.usual_path())
+RECORDED = [theorem for theorem in THEOREMS if theorem.id in RECORD]
+
+
+def test_every_theorem_is_recorded():
+    assert [each.id for each in THEOREMS if each.id not in RECORD] == []
+    assert set(RECORD) <= {each.id for each in THEOREMS}
+
+
+def test_no_entry_is_stale():
+    """The questions and sources of an entry are those of the theorem; `make theorems` asks again."""
+    stale = []
+    for theorem in RECORDED:
+        texts = [(q.name, hashlib.sha256(q.text.encode()).hexdigest()) for q in _questions(theorem)]
+        now = {"smt2_sha256": record.questions_hash(texts), "source_sha256": driver.source_hash(theorem)}
+        stale += [theorem.id] * any(RECORD[theorem.id][name] != value for name, value in now.items())
+    assert stale == []
+
+
+def _questions(theorem):
+    return queries.questions(theorem, "z3", theorem.obligations)
+
+
+@pytest.mark.parametrize("theorem", RECORDED, ids=lambda theorem: theorem.id)
+def test_an_entry_says_what_the_theorem_states(theorem):
+    known = RECORD[theorem.id]
+    assert known["status"] == theorem.expected
+    assert known["confirmed"] != bool(theorem.reason_single)
+    assert known["mutants"] == {each.name: "refuted" for each in theorem.mutants}
+    assert all(who.split()[0] in SOLVERS for who in known["answers"])
+    assert known["command"].startswith("sonnx prove ")
+
+
+def test_what_theorems_bear_on_exists():
+    known = every().keys() | {each.name for each in catalogue.operators()}
+    for theorem in THEOREMS:
+        assert not set(dependencies.bears_on(theorem)) - known, theorem.id
+
+
+def test_a_word_bears_on_the_rules_that_use_it():
+    by_id = {each.id: each for each in THEOREMS}
+    assert {"MaxPool.every-window-touches", "MaxPool.Y-shape"} <= set(
+        dependencies.bears_on(by_id["window.chosen-windows"])
+    )
+    assert "Max.broadcastable" in dependencies.bears_on(by_id["broadcast.zero-against-one"]), "by its erratum"
+    assert dependencies.bears_on(by_id["value.Neg"]) == ("Neg",)
+
+
+# ------------------------------------------------------------------ recording
+
+
+def outcomes(*names):
+    return list(driver.prove(driver.select(THEOREMS, names)))
+
+
+def test_a_record_is_kept_and_read_again(tmp_path):
+    path, present = tmp_path / "record.json", [each.id for each in THEOREMS]
+    record.write(path, outcomes("wrap.unique", "wrap.quotient-error"), "sonnx prove", present)
+    found = record.read(path)
+    assert {name: each["status"] for name, each in found.items()} == {
+        "wrap.unique": "proved",
+        "wrap.quotient-error": "refuted",
+    }
+    assert found["wrap.unique"]["mutants"] == {"one number more": "refuted"}
+    assert found["wrap.quotient-error"]["replayed"].startswith("1 / 2 is 0")
+    assert found["wrap.unique"]["confirmed"] is False
+    record.write(path, outcomes("wrap.unique"), "again", ["wrap.unique"])
+    assert {name: each["command"] for name, each in record.read(path).items()} == {"wrap.unique": "again"}
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 2, "theorems": {}}', "\ud7ff{"])
+def test_what_is_not_a_record_is_refused(tmp_path, content):
+    path = tmp_path / "record.json"
+    path.write_text(content, "utf-8")
+    with pytest.raises(UsageError, match="is not a record of theorems"):
+        record.read(path)
+    with pytest.raises(UsageError, match="is not a record of theorems"):
+        record.write(path, [], "", [])
+    assert path.read_text("utf-8") == content
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path):
+    paths = [tmp_path / name for name in ("one.json", "other.json")]
+    for path in paths:
+        record.write(path, outcomes("quantization"), "sonnx prove", [each.id for each in THEOREMS])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert json.loads(paths[0].read_text())["format"] == record.FORMAT
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("--select wrap --output nowhere/there", "there is no folder nowhere"),
+        ("--select wrap --output text", "text is not a record of theorems"),
+    ],
+)
+def test_a_record_that_cannot_be_written_is_refused_before_anything_is_proved(tmp_path, monkeypatch, line, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("text")
+    monkeypatch.setattr(theorems, "prove_all", None)
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        main(line.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+def test_the_program_records_what_it_proves(tmp_path):
+    path = tmp_path / "record.json"
+    assert main(["--select", "wrap.unique", "--output", str(path), "--jobs", "1", "--no-cache"]) == 0
+    [(name, entry)] = record.read(path).items()
+    assert (name, entry["status"], entry["command"]) == (
+        "wrap.unique",
+        "proved",
+        "sonnx prove --select wrap.unique --solver all",
+    )
+    assert entry["mutants"] == {"one number more": "refuted"}

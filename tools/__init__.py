@@ -1,0 +1,1 @@
+"""Programs for the developers of this project: `python -m tools.NAME`. They are not part of the installed package."""

@@ -1,0 +1,76 @@
+"""The sources of the site: all pages in one folder, with links that resolve there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from sonnx.evidence.traceability import of_operator, traces
+from sonnx.profile import catalogue
+from sonnx.proofs.registry import theorems
+from sonnx.prover import record
+from tools.pages import operators, traceability
+from tools.pages import theorems as theorem_pages
+from tools.pages.plot import plot
+
+ROOT = Path(__file__).parent.parent.parent
+TOP_PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+"""Pages of the top folder; the site has them in `above/`."""
+LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
+
+
+def written_by_hand() -> dict[str, str]:
+    """The pages of the repository by their paths."""
+    paths = [ROOT / name for name in TOP_PAGES] + sorted((ROOT / "docs").rglob("*.md"))
+    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+def generated() -> dict[str, str]:
+    """The generated pages and pictures by the paths they would have in the repository."""
+    proved = theorems()
+    traced = traces(proved)
+    whole: dict[str, list[str]] = {}
+    for theorem in proved:
+        if of_operator(theorem) and theorem.id.count(".") == 2:
+            whole.setdefault(of_operator(theorem), []).append(theorem.id)
+    made = {
+        "docs/traceability.md": traceability.page(traced, proved),
+        "docs/operators/index.md": operators.index(),
+        "docs/values.svg": plot((ROOT / "docs" / "values.md").read_text("utf-8")),
+    }
+    for each in catalogue.operators():
+        made[f"docs/operators/{each.name.lower()}.md"] = operators.page(each, traced, whole.get(each.name, ()))
+    known = record.read(record.usual_path())
+    return made | {f"docs/theorems/{name}": text for name, text in theorem_pages.pages(proved, known).items()}
+
+
+def site_path(path: str) -> str:
+    """Where the site has a page of the repository."""
+    return path.removeprefix("docs/") if path.startswith("docs/") else f"above/{path}"
+
+
+def write_site(folder: Path) -> None:
+    """Write all pages to a folder, which is emptied first."""
+    pages = {**written_by_hand(), **generated()}
+    shutil.rmtree(folder, ignore_errors=True)
+    for path, text in pages.items():
+        target = folder / site_path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_relinked(path, text, pages, folder) if path.endswith(".md") else text, "utf-8")
+
+
+def _relinked(page: str, text: str, pages: Mapping[str, str], folder: Path) -> str:
+    """The text with each relative link changed from the repository's layout to that of the site."""
+    here = folder / PurePosixPath(site_path(page)).parent
+
+    def changed(found: re.Match[str]) -> str:
+        if "://" in found[1]:
+            return found[1]
+        target = os.path.normpath(PurePosixPath(page).parent / found[1])
+        to = folder / site_path(target) if target in pages else ROOT / target
+        return Path(os.path.relpath(to, here)).as_posix()
+
+    return LINK.sub(changed, text)

@@ -1,0 +1,256 @@
+"""Mutation test of the rules: a case must detect every small change of a rule's condition.
+
+    python -m tools.rule_mutants [OPERATOR or RULE ...]
+
+Checking the cases evaluates conditions on facts; both are recorded.  A mutant is *detected* if some case would get
+another outcome of that rule: another word of docs/cases.md, or no pass where the case states `conforms`.  Effects on
+other rules are not counted, so a reported survivor may still be detected; a reported detection is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sonnx
+from sonnx.checker import rules
+from sonnx.evidence.mutation import MutationRecord, Survivor, mutation_record
+from sonnx.evidence.verification import model_bytes
+from sonnx.language.domain import Expression, RuleError
+from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, Unknown
+from sonnx.language.parser import parse
+from sonnx.profile.cases import Case, cases
+from sonnx.profile.definitions import Rule
+
+OPPOSITE = {ast.Eq: ast.NotEq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.In: ast.NotIn}
+OPPOSITE |= {after: before for before, after in OPPOSITE.items()}
+STRICTER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+"""An order with its bound moved by one."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One condition evaluated for one case: the facts, and whether the case states that the rule passes."""
+
+    case: str
+    rule: Rule
+    names: Mapping[str, Any]
+    conforms: bool
+
+
+# ------------------------------------------------------------------ mutants
+
+
+def mutants(text: str) -> list[str]:
+    """The expressions that differ from this one in one small way, each once."""
+    tree = ast.parse(text.strip(), mode="eval").body
+    found = {ast.unparse(ast.fix_missing_locations(changed)): None for changed in _changed(tree)}
+    found.pop(ast.unparse(tree), None)
+    return [each for each in found if _parses(each)]
+
+
+def _parses(text: str) -> bool:
+    try:
+        parse(text)
+    except RuleError:
+        return False
+    return True
+
+
+def _changed(tree: ast.expr) -> Iterator[ast.expr]:
+    """Copies of the tree, each with one node replaced."""
+    for index, node in enumerate(ast.walk(tree)):
+        for new in _replacements(node):
+            yield _replaced(tree, index, new)
+
+
+def _replaced(tree: ast.expr, index: int, new: ast.expr) -> ast.expr:
+    if index == 0:
+        return deepcopy(new)
+    copied = deepcopy(tree)
+    target = list(ast.walk(copied))[index]
+    for parent in ast.walk(copied):
+        for name, value in ast.iter_fields(parent):
+            if value is target:
+                setattr(parent, name, deepcopy(new))
+            elif isinstance(value, list):
+                setattr(parent, name, [deepcopy(new) if item is target else item for item in value])
+    return copied
+
+
+def _replacements(node: ast.AST) -> Iterator[ast.expr]:
+    match node:
+        case ast.Compare(left=left, ops=signs, comparators=others):
+            for place, sign in enumerate(signs):
+                for table in (OPPOSITE, STRICTER):
+                    if type(sign) in table:
+                        yield ast.Compare(left, [*signs[:place], table[type(sign)](), *signs[place + 1 :]], others)
+            if len(signs) > 1:  # a chain is a conjunction of its comparisons
+                yield ast.Compare(left, signs[:-1], others[:-1])
+                yield ast.Compare(others[0], signs[1:], others[1:])
+        case ast.BoolOp(op=sign, values=parts):
+            for place in range(len(parts)):
+                rest = [*parts[:place], *parts[place + 1 :]]
+                yield rest[0] if len(rest) == 1 else ast.BoolOp(sign, rest)
+        case ast.Constant(value=int() as number):
+            yield ast.Constant(number + 1)
+            yield ast.Constant(number - 1) if number else ast.UnaryOp(ast.USub(), ast.Constant(1))
+        case ast.Call(func=ast.Name(id="all" | "any" as name), args=arguments):
+            yield ast.Call(ast.Name("any" if name == "all" else "all"), arguments, [])
+
+
+# ------------------------------------------------------------------ what the cases evaluate
+
+
+@cache
+def evaluations() -> Mapping[tuple[str, str], list[Evaluation]]:
+    """Every condition that checking the cases evaluates, by rule and expression."""
+    found: dict[tuple[str, str], list[Evaluation]] = defaultdict(list)
+    for case in cases():
+        for edition in case.expected:
+            with _recording(found, case, edition):
+                sonnx.check(model_bytes(case), edition or None, strict_versions=case.strict_versions)
+    return found
+
+
+@contextmanager
+def _recording(found: dict[tuple[str, str], list[Evaluation]], case: Case, edition: str) -> Iterator[None]:
+    """Record each call of `evaluate_rule`, under whichever name a module of the checker holds it."""
+    original = rules.evaluate_rule
+    conforming = case.expected[edition].get("conforms", frozenset())
+
+    def record(rule: Rule, condition: Expression, names: Mapping[str, Any]) -> rules.RuleResult:
+        evaluation = Evaluation(f"{case.id} [{edition}]", rule, dict(names), rule.slug in conforming)
+        found[rule.slug, condition.text].append(evaluation)
+        return original(rule, condition, names)
+
+    holders = [
+        (vars(module), name)
+        for module_name, module in list(sys.modules.items())
+        if module_name.startswith("sonnx.checker.")
+        for name, value in vars(module).items()
+        if value is original
+    ]
+    for namespace, name in holders:
+        namespace[name] = record
+    try:
+        yield
+    finally:
+        for namespace, name in holders:
+            namespace[name] = original
+
+
+def outcomes(condition: Expression, those: Sequence[Evaluation]) -> dict[str, frozenset[str]]:
+    """The outcomes of the rule in each case, in the vocabulary of docs/cases.md; "pass" only where it must pass."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for each in those:
+        outcome = _outcome(condition, each)
+        if outcome != "not-applicable" and (outcome != "pass" or each.conforms):
+            found[each.case].add(outcome)
+    return {case: frozenset(each) for case, each in found.items()}
+
+
+def _outcome(condition: Expression, each: Evaluation) -> str:
+    if each.rule.when is not None:
+        applies = _value(each.rule.when, each.names)
+        if applies is False:
+            return "not-applicable"
+        if isinstance(applies, Unknown):
+            return _open(applies)
+    value = _value(condition, each.names)
+    if isinstance(value, Unknown):
+        return _open(value)
+    if value:
+        return "not-applicable" if condition.over_nothing(Evaluator(), each.names) else "pass"
+    onnx = condition if each.rule.kind == "validity" else each.rule.onnx
+    return "invalid" if onnx is not None and _value(onnx, each.names) is False else "violates"
+
+
+def _value(condition: Expression, names: Mapping[str, Any]) -> Any:
+    try:
+        return condition.evaluate(Evaluator(), names)
+    except OutOfFuel:
+        return Unknown(Cause.NOT_STATED, "the lists are too long")
+
+
+def _open(value: Unknown) -> str:
+    if value.because:
+        return "not-applicable"  # a case does not state folded results
+    return "assumed" if value.cause is Cause.RUN_TIME else "undecided"
+
+
+# ------------------------------------------------------------------ the test
+
+
+@dataclass(frozen=True)
+class Score:
+    """The mutants of one condition, and those that no case detects."""
+
+    mutants: int
+    survivors: tuple[str, ...]
+
+
+def score(slug: str, text: str) -> Score:
+    """Evaluate every mutant of one condition of a rule on the facts of all cases."""
+    those = evaluations()[slug, text]
+    expected = outcomes(parse(text), those)
+    made = mutants(text)
+    return Score(len(made), tuple(each for each in made if outcomes(parse(each), those) == expected))
+
+
+def conditions(names: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """The conditions of the rules with these slugs or of these operators; all of them if none is named."""
+    known = evaluations()
+    return sorted(key for key in known if not names or key[0] in names or key[0].partition(".")[0] in names)
+
+
+@dataclass(frozen=True)
+class MutationTest:
+    """The mutants of the conditions, and those that no case detects."""
+
+    mutants: int
+    survivors: tuple[Survivor, ...]
+
+    def unexplained(self, record: MutationRecord) -> list[Survivor]:
+        """Survivors for which the record has no reason."""
+        known = set(record.survivors)
+        return [each for each in self.survivors if each not in known]
+
+    def obsolete(self, record: MutationRecord) -> list[Survivor]:
+        """Recorded survivors that a case detects, or that are no longer mutants."""
+        found = set(self.survivors)
+        return [each for each in record.survivors if each not in found]
+
+
+def mutation_test(names: Sequence[str] = ()) -> MutationTest:
+    """Run the test on the rules with these slugs or of these operators, or on all rules; some seconds."""
+    number, found = 0, dict[Survivor, None]()
+    for slug, text in conditions(names):
+        made = score(slug, text)
+        number += made.mutants
+        found |= dict.fromkeys(Survivor(slug, " ".join(text.split()), mutant) for mutant in made.survivors)
+    return MutationTest(number, tuple(found))
+
+
+def main(names: Sequence[str]) -> int:
+    """Print the survivors without a reason, the obsolete records and the score; 1 if the record must change."""
+    found, record = mutation_test(names), mutation_record()
+    unexplained, obsolete = found.unexplained(record), [] if names else found.obsolete(record)
+    for title, survivors in (("no case detects, no reason recorded", unexplained), ("obsolete record", obsolete)):
+        for each in survivors:
+            print(f"{title}: {each.rule}\n    {each.text}\n    {each.mutant}")
+    print(f"cases detect {found.mutants - len(found.survivors)} of {found.mutants} mutants")
+    if not names and found.mutants != record.mutants:
+        print(f"the record states {record.mutants} mutants")
+    return int(bool(unexplained or obsolete) or (not names and found.mutants != record.mutants))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
