@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from sonnx.rewriter.fix import FixResult, fix
 from sonnx.rewriter.passes import every_rewrite
 

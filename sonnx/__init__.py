@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from sonnx.api import audit, check, compare, explain, fix, prove, run
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
-from sonnx.checker.report import Finding, NotConforming, Report, Verdict
+from sonnx.checker.report import Finding, NotConforming, Report
+from sonnx.checker.verdicts import Verdict
 from sonnx.model.reader import Unreadable
 from sonnx.report.check import CheckReport
 

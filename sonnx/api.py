@@ -14,8 +14,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import NotConforming, Verdict
+from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.checker.verdicts import Verdict
 from sonnx.model.limits import DEFAULT, Allowed
 from sonnx.report.check import CheckReport
 
@@ -97,14 +98,15 @@ def check(
         raise UsageError(WHOLE_MODEL)
     request = CheckRequest(
         edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, read_tailoring(tailoring), limits
-    ).checked()
+    )
     found = encoded(source)
     model, digest = open_model(found, hashed or deviations is not None, limits)
     report = check_model(model, digest, request, _name(found, name))
     if deviations is not None and date is not None:
-        from sonnx.checker import deviations as justified  # most checks have none
+        from sonnx.checker import deviation_records  # most checks have none
+        from sonnx.checker.deviations import apply
 
-        [report] = justified.apply((report,), justified.read(deviations), date)
+        [report] = apply((report,), deviation_records.read(deviations), date)
     return CheckReport.of(report)
 
 
@@ -150,7 +152,7 @@ def prove(
         UsageError: an unknown edition, or an assumption that does not parse, names no symbol of the model, or cannot
             hold.
     """
-    from sonnx.prover.model_proof import prove_model
+    from sonnx.prover.model_walk import prove_model
     from sonnx.report.model_proof import ProofReport
 
     proof = prove_model(encoded(source), edition, assume, limits=limits, name=name, hashed=hashed)
@@ -420,7 +422,7 @@ def audit(
     found = encoded(source)
     request = CheckRequest(
         edition, dict(bind or {}), strict_versions=strict_versions, tailoring=read_tailoring(tailoring), limits=limits
-    ).checked()
+    )
     return pack(
         PackRequest(
             found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,

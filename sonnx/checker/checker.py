@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
-from sonnx.checker.report import Report, Verdict, Violation, Where
-from sonnx.checker.report_builder import ReportBuilder, notes
+from sonnx.checker.report import Report
+from sonnx.checker.report_builder import ReportBuilder, Subject, notes
 from sonnx.checker.rules import ActiveRules, SubjectResults, evaluate_rule, subject_results
+from sonnx.checker.verdicts import Verdict, Violation, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
@@ -34,12 +35,37 @@ SPARSE = Type("sparse tensor", None, None, True)
 
 
 def judge_model(
-    model: Model, name: str, edition: str, *, strict_versions: bool = False, tailoring: Tailoring | None = None
+    model: Model,
+    name: str,
+    edition: str | None = None,
+    *,
+    strict_versions: bool = False,
+    tailoring: Tailoring | None = None,
+    bound: tuple[tuple[str, int], ...] = (),
+    sha256: str = "",
+    drawn: bool = False,
 ) -> Report:
-    """The report on a model under an edition; `name` is what the report calls the file."""
+    """The report on a model under an edition.
+
+    Args:
+        model: the model, its symbolic dimensions replaced by the numbers of `bound`.
+        name: what the report calls the file.
+        edition: the name of the edition; the default one if None.
+        strict_versions: admit only the version of an operator that its text specifies.
+        tailoring: what a project demands beyond the edition.
+        bound: what the report says of the symbols.
+        sha256: what the report says of the bytes that were read.
+        drawn: whether the report holds an outline of the graph.
+    """
     strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
-    rules = ActiveRules(catalogue.editions().editions[edition], strict, tailoring)
-    return check_facts(stated_facts(model, rules), rules, name)
+    rules = ActiveRules(catalogue.edition_named(edition), strict, tailoring)
+    outline = None
+    if drawn:
+        from sonnx.checker.graph_outline import outline as outline_of  # most runs do not draw
+
+        outline = outline_of(model)
+    about = Subject(name, sha256, bound, strict_versions, tailoring, outline)
+    return check_facts(stated_facts(model, rules), rules, about)
 
 
 def stated_facts(model: Model, rules: ActiveRules) -> Facts:
@@ -47,9 +73,9 @@ def stated_facts(model: Model, rules: ActiveRules) -> Facts:
     return interpret(model, FactsDomain(rules), Calls(model, rules.edition, strict=rules.strict))
 
 
-def check_facts(facts: Facts, rules: ActiveRules, name: str) -> Report:
+def check_facts(facts: Facts, rules: ActiveRules, about: Subject) -> Report:
     """The report on a model whose facts are known."""
-    return _Check(facts, rules).run(name)
+    return _Check(facts, rules).run(about)
 
 
 class _Check:
@@ -62,7 +88,7 @@ class _Check:
         self.of_values: dict[TensorFacts, SubjectResults] = {}
         self.of_numbers: dict[int, SubjectResults] = {}
 
-    def run(self, name: str) -> Report:
+    def run(self, about: Subject) -> Report:
         for rule in self.rules.deciding("model"):
             self._decide(rule, Where("", "model"), self.model, self.rules.editions)
         for index, function in enumerate(self.model.functions):
@@ -77,7 +103,7 @@ class _Check:
         signatures = self._signatures()
         for text in notes(self.model, domains, signatures, self.rules.edition):
             self.builder.add_note(text)
-        return self.builder.report(name, len(nodes), signatures)
+        return self.builder.report(about, len(nodes), signatures)
 
     def _signatures(self) -> list[Signature]:
         """The signatures that occur, in the order of their first call."""

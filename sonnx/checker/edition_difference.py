@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sonnx.base.errors import UsageError
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
@@ -60,11 +59,7 @@ def compare(before: str, after: str) -> Profiles:
     Raises:
         UsageError: an edition does not exist.
     """
-    known = catalogue.editions().editions
-    for name in (before, after):
-        if name not in known:
-            raise UsageError(f"there is no edition {name!r}; there are {', '.join(known)}")
-    old, new = known[before], known[after]
+    old, new = catalogue.edition_named(before), catalogue.edition_named(after)
     rules_old, rules_new = _rules(old), _rules(new)
     changed = [*_general(old, new), *_operators(old, new)]
     for slug in sorted(rules_old.keys() & rules_new.keys()):

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Verdict
 from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults, evaluate_rule, relying, subject_results
+from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
     NOTHING_STATED,

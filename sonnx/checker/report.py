@@ -7,54 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, Tag
 
 if TYPE_CHECKING:
-    from sonnx.checker.deviations import Applied
+    from sonnx.checker.deviation_records import Applied
     from sonnx.checker.graph_outline import Outline
     from sonnx.checker.tailoring import Tailoring
-
-
-class Verdict(StrEnum):
-    """The result of one rule for one subject, and of a whole check."""
-
-    PASS = "pass"  # noqa: S105
-    FAIL = "fail"
-    UNDECIDED = "undecided"
-    ASSUMED = "assumed"
-    NOT_APPLICABLE = "not-applicable"
-    NOT_CHECKED = "not-checked"
-    DEVIATED = "deviated"
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """The place of a finding: a path in the file, and the subject at that place.
-
-    `kind` is node, value, graph, function, tensor or model; `operator` and `version` are set for nodes.
-    """
-
-    place: str
-    kind: str
-    name: str = ""
-    operator: str = ""
-    version: int | None = None
-
-
-class Violation(NamedTuple):
-    """What a function of `graph_rules` yields: `actual` is what the model states instead of what the rule demands.
-
-    `place` is relative to the subject; `name` is the value concerned, or with `operator` the node.
-    """
-
-    actual: str
-    place: str = ""
-    name: str = ""
-    operator: str = ""
 
 
 @dataclass(frozen=True, slots=True)

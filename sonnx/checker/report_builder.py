@@ -4,18 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Count, Coverage, Finding, Report, Verdict, Where, applicable_and_evaluated, overall
+from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
 from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults, subject_results
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import imports_of, scopes
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag
 from sonnx.profile.signature import Signature
 
+if TYPE_CHECKING:
+    from sonnx.checker.graph_outline import Outline
+    from sonnx.checker.tailoring import Tailoring
+
 MAX_SHOWN_INPUTS = 8
 """Inputs of a variadic input that a finding names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a report says of the model besides its results; see the fields of `Report` with the same names."""
+
+    name: str
+    sha256: str = ""
+    bound: tuple[tuple[str, int], ...] = ()
+    strict_versions: bool = False
+    tailoring: Tailoring | None = None
+    outline: Outline | None = None
 
 
 class ReportBuilder:
@@ -65,8 +84,8 @@ class ReportBuilder:
         latest = max(candidates, key=texts.index, default="")
         return tuple(tag for tag in rule.tags if tag.text == latest)
 
-    def report(self, name: str, nodes: int, signatures: Iterable[Signature]) -> Report:
-        """The report on a model with this name and number of nodes, calling operators with these signatures."""
+    def report(self, about: Subject, nodes: int, signatures: Iterable[Signature]) -> Report:
+        """The report on a model with this number of nodes, calling operators with these signatures."""
         numbers: Counter[tuple[str, Verdict, str]] = Counter()
         rules: dict[str, Rule] = {}
         for results, uses in self.uses.items():
@@ -78,7 +97,7 @@ class ReportBuilder:
         known = self.active.slugs | {rule.slug for signature in signatures for rule in signature.rules}
         edition = self.active.edition
         return Report(
-            name=name,
+            name=about.name,
             edition=edition.name,
             edition_title=edition.title,
             consolidated=edition.consolidated,
@@ -88,6 +107,11 @@ class ReportBuilder:
             coverage=_coverage(counts, len(known), nodes),
             notes=tuple(self.notes),
             rules=dict(sorted(rules.items())),
+            bound=about.bound,
+            sha256=about.sha256,
+            outline=about.outline,
+            strict_versions=about.strict_versions,
+            tailoring=about.tailoring,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """The options of a check, the same for every model of a run; `sonnx.check` documents each of them."""
+    """The options of a check, the same for every model of a run; `sonnx.check` documents each of them.
+
+    A request is valid: `edition` names an edition, that of the tailoring, or the default one where None was given.
+
+    Raises:
+        UsageError: an unknown edition, another edition than that of the tailoring, a negative dimension, or a selection
+            of rules together with a tailoring.
+    """
 
     edition: str | None = None
     bind: Mapping[str, int] = field(default_factory=dict)
@@ -34,18 +41,9 @@ class CheckRequest:
     tailoring: Tailoring | None = None
     limits: Allowed = field(default_factory=lambda: DEFAULT)
 
-    def checked(self) -> CheckRequest:
-        """The validated request, with the edition filled in.
-
-        Raises:
-            UsageError: an unknown edition, another edition than that of the tailoring, a negative dimension, or a
-                selection of rules together with a tailoring.
-        """
-        known = catalogue.editions()
-        tailored = self.tailoring.edition if self.tailoring else known.default
-        edition = self.edition or tailored
-        if edition not in known.editions:
-            raise UsageError(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
+    def __post_init__(self) -> None:
+        tailored = self.tailoring.edition if self.tailoring else None
+        edition = catalogue.edition_named(tailored if self.edition is None else self.edition).name
         if self.tailoring and edition != tailored:
             raise UsageError(f"{self.tailoring.file} tailors the edition {tailored}, not {edition}")
         negative = [symbol for symbol, number in self.bind.items() if number < 0]
@@ -53,7 +51,7 @@ class CheckRequest:
             raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
         if self.tailoring and (self.select or self.ignore):
             raise UsageError("a tailored edition is checked as a whole: leave out the selection of rules")
-        return replace(self, edition=edition)
+        object.__setattr__(self, "edition", edition)
 
 
 def open_model(source: str | os.PathLike[str] | bytes, hashed: bool, limits: Allowed = DEFAULT) -> tuple[Model, str]:
@@ -75,20 +73,18 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
     """The report on a model with this name and hash; with the outline of its graph, if it is to be drawn.
 
     Raises:
-        UsageError: as `CheckRequest.checked`, for a symbol that the model does not have, or for an unknown rule.
+        UsageError: a symbol that the model does not have, or an unknown rule.
     """
-    request = request.checked()
     if request.bind:
         model = bind(model, request.bind)
     report = judge_model(
-        model, name, request.edition or "", strict_versions=request.strict_versions, tailoring=request.tailoring
-    )
-    report = replace(
-        report, bound=tuple(sorted(request.bind.items())), sha256=digest, tailoring=request.tailoring,
+        model,
+        name,
+        request.edition,
         strict_versions=request.strict_versions,
-    )  # fmt: skip
-    if drawn:
-        from sonnx.checker.graph_outline import outline  # most runs do not draw
-
-        report = replace(report, outline=outline(model))
+        tailoring=request.tailoring,
+        bound=tuple(sorted(request.bind.items())),
+        sha256=digest,
+        drawn=drawn,
+    )
     return select(report, request.select, request.ignore) if request.select or request.ignore else report

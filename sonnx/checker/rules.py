@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import TOO_LONG, Cause, Evaluator, OutOfFuel, Unknown
 from sonnx.language.explainer import explain

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sonnx.base.errors import UsageError
 from sonnx.base.escaping import number as shown
 from sonnx.base.escaping import quote
 from sonnx.checker.graph_rules import Decision, Violation
@@ -20,7 +21,7 @@ from sonnx.language.parser import parse
 from sonnx.language.type_checker import VALUE, type_of
 from sonnx.model.ir import Model
 from sonnx.model.scopes import STANDARD, constants, scopes
-from sonnx.profile.catalogue import editions
+from sonnx.profile.catalogue import edition_named, editions
 from sonnx.profile.definitions import Edition, Rule, is_slug
 from sonnx.profile.toml_files import CatalogueError, Table, sentence
 from sonnx.profile.toml_files import read as read_project_file
@@ -60,8 +61,10 @@ def read(path: str | os.PathLike[str]) -> Tailoring:
 def _tailoring(table: Table, file: str, sha256: str) -> Tailoring:
     name, edition = sentence(table, "name"), table.take("edition", str)
     known = editions().editions
-    if edition not in known:
-        raise CatalogueError(f"there is no edition {edition!r}; there are {', '.join(known)}")
+    try:
+        edition_named(edition)
+    except UsageError as error:
+        raise CatalogueError(str(error)) from None
     strict = table.take("strict_versions", bool, True) if "strict_versions" in table.data else None
     if strict is False:
         raise CatalogueError("strict_versions = false would allow what the edition may refuse; leave it out")

@@ -16,7 +16,7 @@ from sonnx.model.symbols import bindings
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
-    from sonnx.checker.deviations import Deviations
+    from sonnx.checker.deviation_records import Deviations
 
 BIND_HELP = "numbers for symbolic dimensions"
 DATE_WITHOUT_DEVIATIONS = "--date is the date of --deviations: name the file, or leave it out"
@@ -77,7 +77,7 @@ def check_request(options: argparse.Namespace, select: Sequence[str] = (), ignor
         options.strict_versions,
         read_tailoring(options.tailoring),
         limits.limits_of(options.limit),
-    ).checked()
+    )
 
 
 def deviations_of(options: argparse.Namespace) -> tuple[Deviations, date] | None:
@@ -90,9 +90,9 @@ def deviations_of(options: argparse.Namespace) -> tuple[Deviations, date] | None
         if options.date is not None:
             raise UsageError(DATE_WITHOUT_DEVIATIONS)
         return None
-    from sonnx.checker import deviations  # most runs have none
+    from sonnx.checker import deviation_records  # most runs have none
 
-    return deviations.read(options.deviations), options.date or date.today()
+    return deviation_records.read(options.deviations), options.date or date.today()
 
 
 def names(values: Sequence[str]) -> list[str]:

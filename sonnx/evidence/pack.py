@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import write_folder
-from sonnx.checker import deviations, tailoring
-from sonnx.checker.report import Report, Verdict
+from sonnx.checker import deviation_records, deviations, tailoring
+from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
+from sonnx.checker.verdicts import Verdict
 from sonnx.evidence import identity, pack_page, pack_parts
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.reader import Unreadable, contents, read
@@ -100,7 +101,7 @@ def pack(request: PackRequest) -> EvidencePack:
         pack_parts.require_about(record, request.name, digest)
     report = check_model(model, digest, request.check, request.name, drawn=True)
     if request.deviations is not None and request.date is not None:
-        [report] = deviations.apply((report,), deviations.read(request.deviations), request.date)
+        [report] = deviations.apply((report,), deviation_records.read(request.deviations), request.date)
     code = report.exit_code(request.accept_assumptions)
     files = {
         f"report.{name}": render(format_, [report], {}, code, request.accept_assumptions).encode("utf-8")

@@ -110,7 +110,7 @@ def require_about(record: Record, name: str, digest: str) -> None:
     """Refuse a record of another file, or one that names unknown theorems.
 
     Raises:
-        Misuse: with the difference.
+        UsageError: with the difference.
     """
     if record.rewritten.sha256 != digest:
         raise UsageError(

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import EXIT_CODES, TOOL_FAILED
-from sonnx.checker.report import Report, Verdict
+from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
-from sonnx.language.evaluator import frozen
+from sonnx.checker.verdicts import Verdict
 from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.index import every
@@ -54,7 +54,12 @@ class ProcedureResult:
 @cache
 def procedures() -> tuple[Procedure, ...]:
     """All procedures, in the order of the file."""
-    return tuple(Procedure(**{key: frozen(value) for key, value in each.items()}) for each in _data()["procedure"])
+    listed = _data()["procedure"]
+    return tuple(Procedure(**{key: _frozen(value) for key, value in each.items()}) for each in listed)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _data() -> Mapping[str, Any]:

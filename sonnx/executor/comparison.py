@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sonnx.base.errors import ErrorCondition
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.executor.distance import Distance, Incomparable, distance
 from sonnx.executor.executor import required_inputs, run_model
 from sonnx.executor.plan import place_of

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.base.errors import BadInput, NotExecutable, UsageError
+from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.checker.checker import judge_model
-from sonnx.checker.report import NotConforming, Report, Verdict
+from sonnx.checker.report import NotConforming, Report
 from sonnx.checker.rules import ActiveRules
+from sonnx.checker.verdicts import Verdict
 from sonnx.executor.plan import NodeErrors, Plan, Step, build_plan, place_of
 from sonnx.executor.preparation import NodePreparer, facts_of
 from sonnx.model.ir import Model, Node, Type, Value
@@ -48,6 +49,11 @@ class RunResult:
     exact_path_counts: ExactPathCounts
     outside_profile: tuple[str, ...]
     """Operators of the model that the edition does not specify; they ran by their ONNX text."""
+
+
+def element_type(values: Array) -> str:
+    """The ONNX name of the element type of an array."""
+    return NAMES[values.dtype]
 
 
 def run(
@@ -112,10 +118,7 @@ def active_rules(edition: str | None) -> ActiveRules:
     Raises:
         UsageError: an unknown edition.
     """
-    known = catalogue.editions()
-    if edition is not None and edition not in known.editions:
-        raise UsageError(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
-    return ActiveRules(known.editions[edition or known.default])
+    return ActiveRules(catalogue.edition_named(edition))
 
 
 def require_conforming(report: Report) -> None:

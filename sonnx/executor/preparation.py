@@ -15,8 +15,8 @@ import numpy as np
 from sonnx.base.errors import ErrorCondition, NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import group_results as group_answers
-from sonnx.checker.report import Verdict
 from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, verdict_of
+from sonnx.checker.verdicts import Verdict
 from sonnx.graph.environment import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import Cause, Evaluator, TensorFacts, first_unknown

@@ -18,7 +18,8 @@ from itertools import product
 from typing import Any
 
 from sonnx.base.errors import NotExecutable
-from sonnx.language.builtins import positions, window
+from sonnx.language.builtins import positions
+from sonnx.language.builtins import window as window  # noqa: PLC0414  operators take it from here
 from sonnx.language.shape_arithmetic import odd_at_beginning, odd_at_end, padding
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.language.builtins import window
 from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.certified_rounding import DOUBLE, certify
@@ -24,6 +23,7 @@ from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, sto
 from sonnx.numerics.formats import Array
 from sonnx.numerics.rounding import to_nearest
 from sonnx.numerics.single_products import GATHERED_PRODUCTS, bound_factor, exact_row_sums
+from sonnx.numerics.windows import window
 from sonnx.operators.operator import Operator
 
 PRODUCT_ELEMENTS = 1 << 20

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from sonnx.base.errors import UsageError
 from sonnx.base.resources import folder
 from sonnx.language.domain import Expression
 from sonnx.profile.definitions import (
@@ -206,6 +207,19 @@ def editions() -> Editions:
     known.end()
     table.end()
     return result
+
+
+def edition_named(name: str | None = None) -> Edition:
+    """The edition of a name, the default one if None.
+
+    Raises:
+        UsageError: no edition has the name.
+    """
+    known = editions()
+    found = known.editions.get(known.default if name is None else name)
+    if found is None:
+        raise UsageError(f"there is no edition {name!r}; there are {', '.join(known.editions)}")
+    return found
 
 
 def _edition(table: Table, earlier: Mapping[str, Edition], families: Mapping[str, tuple[str, ...]]) -> Edition:

@@ -6,7 +6,7 @@ their data file; the rules that name its erratum; and those the theorem names it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,11 @@ from sonnx.profile.definitions import Operator, Rule, at
 
 if TYPE_CHECKING:  # it loads z3, which reports do not need
     from sonnx.prover.theorem import Theorem
+
+
+def builtins_with_inner(names: Iterable[str]) -> set[str]:
+    """The built-in functions of these names, and those their sources use."""
+    return with_inner(names)
 
 
 def functions(theorem: Theorem) -> tuple[str, ...]:

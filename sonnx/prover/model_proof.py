@@ -5,16 +5,10 @@ Reports import this module, so it loads no solver.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection
-from dataclasses import dataclass, replace
-from pathlib import PurePath
+from dataclasses import dataclass
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import Where
-from sonnx.checker.request import open_model
-from sonnx.model.limits import DEFAULT, Allowed
-from sonnx.profile import catalogue
+from sonnx.checker.verdicts import Where
 
 
 class Unprovable(UsageError):
@@ -100,39 +94,3 @@ class ModelProof:
     def exit_code(self) -> int:
         """0 proved, 1 refuted, 3 undecided."""
         return {"proved": 0, "refuted": 1, "undecided": 3}[self.verdict]
-
-
-def prove_model(
-    source: str | os.PathLike[str] | bytes,
-    edition: str | None = None,
-    assume: Collection[str] = (),
-    *,
-    limits: Allowed = DEFAULT,
-    name: str | None = None,
-    hashed: bool = False,
-) -> ModelProof:
-    """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
-
-    Args:
-        source: a path, or the bytes of a model file.
-        edition: a name of restrictions/editions.toml; the default one if none is named.
-        assume: conditions on the symbols in the rule language, several in one text separated by commas: "N>=1, N<=64".
-            A symbol without an assumption that bounds it from below is at least 1.
-        limits: how many of everything a model may have, see `sonnx.model.limits`.
-        name: what the proof calls the model; by default the base name of the file.
-        hashed: read the whole file once, prove these bytes and state their SHA-256.
-
-    Raises:
-        Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition.
-        Unprovable: an assumption does not parse, names no symbol of the model, or cannot hold.
-    """
-    editions = catalogue.editions()
-    chosen = edition or editions.default
-    if chosen not in editions.editions:
-        raise UsageError(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
-    model, digest = open_model(source, hashed, limits)
-    called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    from sonnx.prover.model_walk import prove  # loads z3, which reports of proofs do not need
-
-    return replace(prove(model, called, chosen, tuple(assume)), sha256=digest)

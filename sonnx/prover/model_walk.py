@@ -6,18 +6,23 @@ Constants and equal symbols fold; the solver gets the remaining questions one by
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from sonnx.base.escaping import plural
 from sonnx.checker.checker import judge_model
-from sonnx.checker.report import Report, Verdict, Where
+from sonnx.checker.report import Report
+from sonnx.checker.request import open_model
 from sonnx.checker.rules import ActiveRules
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import Interpretation, interpret
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Model
+from sonnx.model.limits import DEFAULT, Allowed
 from sonnx.model.symbols import bind
 from sonnx.profile import catalogue
 from sonnx.prover.call_proof import NOT_COMPUTED, CallProofs, RuleProof, SymbolicDomain
@@ -170,3 +175,34 @@ def _notes(outside: Mapping[str, int], functions: int, waiting: int, behind: int
         yield f"{skipped} skipped: their values have shapes in each call only"
     number = plural(len(rules.slugs), "general rule", "general rules")
     yield f"{number}, such as explicit-shape and explicit-type, are not part of a proof; sonnx check evaluates them"
+
+
+def prove_model(
+    source: str | os.PathLike[str] | bytes,
+    edition: str | None = None,
+    assume: Collection[str] = (),
+    *,
+    limits: Allowed = DEFAULT,
+    name: str | None = None,
+    hashed: bool = False,
+) -> ModelProof:
+    """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
+
+    Args:
+        source: a path, or the bytes of a model file.
+        edition: a name of restrictions/editions.toml; the default one if none is named.
+        assume: conditions on the symbols in the rule language, several in one text separated by commas: "N>=1, N<=64".
+            A symbol without an assumption that bounds it from below is at least 1.
+        limits: how many of everything a model may have, see `sonnx.model.limits`.
+        name: what the proof calls the model; by default the base name of the file.
+        hashed: read the whole file once, prove these bytes and state their SHA-256.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition.
+        Unprovable: an assumption does not parse, names no symbol of the model, or cannot hold.
+    """
+    chosen = catalogue.edition_named(edition).name
+    model, digest = open_model(source, hashed, limits)
+    called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
+    return replace(prove(model, called, chosen, tuple(assume)), sha256=digest)

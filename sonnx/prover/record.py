@@ -43,7 +43,7 @@ def read(path: Path) -> dict[str, Entry]:
             return dict(document["theorems"])
     except (ValueError, KeyError, TypeError):
         pass
-    raise UsageError(f"{path} is not a record of theorems; sonnx prove --record writes one.")
+    raise UsageError(f"{path} is not a record of theorems; python -m tools.record writes one.")
 
 
 def write(

@@ -14,8 +14,9 @@ from typing import Any
 
 import z3
 
-from sonnx.checker.report import Report, Verdict
+from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.checker.verdicts import Verdict
 from sonnx.graph.environment import RUN_TIME, environment
 from sonnx.language.domain import constant_key, given_key, input_key, written_key
 from sonnx.language.evaluator import TensorFacts as Facts

@@ -11,7 +11,7 @@ from typing import Any
 
 from sonnx.base.escaping import escape, plural, printable
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing

@@ -1,6 +1,6 @@
-"""The failures that could be justified as a file of deviations to be filled in; docs/deviations.md.
+"""A file of deviations to be filled in, with all failures that can be justified (docs/deviations.md).
 
-What only people can say is empty, and a file with an empty reason is refused: nothing is justified by printing this.
+Reason, risk and approver are empty, and a file with an empty reason is refused: printing it justifies nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Finding, Report, Verdict
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict
 from sonnx.report.phrases import headline
 
 HEAD = """\
@@ -56,5 +57,5 @@ def _record(findings: Sequence[Finding], report: Report, number: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML; the text has no control character."""
+    """A basic string of TOML; the text contains no control characters."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.report.phrases import place
 from sonnx.report.rules import tags_until
@@ -32,7 +32,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What cases are judged by: a rule of the profile, a theorem, a way to compare values."""
+    """What a case is checked against: a rule of the profile, a theorem, a way to compare values."""
 
     statement: str
     kind: str

@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 def text(found: Profiles, models: Sequence[Verdicts], unreadable: Mapping[str, str]) -> str:
-    """Models first, because they are what the reader is asked about; then operators and rules."""
+    """The models first, because the reader acts on them; then operators and rules."""
     lines = [line for each in models for line in _model(each, found)]
     lines += [f"{escape(name)}: unreadable" for name in unreadable]
     lines += [*_profiles(found)]
@@ -53,7 +53,7 @@ def _model(each: Verdicts, found: Profiles) -> Iterator[str]:
 
 
 def as_json(found: Profiles, models: Sequence[Verdicts], unreadable: Mapping[str, str]) -> str:
-    """Everything, in the words of the JSON report where it has them."""
+    """One JSON document, with the keys of the JSON report where it has them."""
     document = {
         "format": FORMAT,
         "tool": {"name": "sonnx", "version": tool_version()},

@@ -1,6 +1,6 @@
-"""The report as workflow commands: GitHub shows them beside the change that brought the model.
+"""Workflow commands, which GitHub shows beside the change of the model.
 
-GitHub shows ten of a kind for a step, so that each rule is one annotation with its places, and not each place one.
+GitHub shows only ten commands of a kind for a step, so a rule with all its places is one command.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from sonnx.base.escaping import escape, plural
-from sonnx.checker.report import Finding, Report, Verdict, why
+from sonnx.checker.report import Finding, Report, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.report.document import Document, Standing
 from sonnx.report.phrases import grouped, headline, justifications, place, project_files, verdict_counts
 
-PLACES = 20
-"""Places of one rule in one annotation."""
+MAX_PLACES = 20
+"""More places of one rule are only counted."""
 
 
 def render(
@@ -33,7 +34,7 @@ def render(
 
 
 def render_document(found: Document) -> str:
-    """A result: first the headline, then a command for each rule and answer that is no pass."""
+    """A document: first the headline, then a command for each criterion and verdict that does not pass."""
     files = list(dict.fromkeys(section.file for section in found.sections))
     title = f"sonnx {found.command}: {found.standing}"
     head = [found.headline, found.numbers, *(f"{term}: {said}" for term, said in found.facts)]
@@ -42,14 +43,14 @@ def render_document(found: Document) -> str:
         first = cases[0]
         level = "error" if first.standing is Standing.BAD else "notice"
         places = [f"{found.criteria[first.criterion].statement} ({plural(len(cases), 'place')})"]
-        places += [case.sentence for case in cases[:PLACES]]
-        places += [f"and {len(cases) - PLACES} more"] if len(cases) > PLACES else []
+        places += [case.sentence for case in cases[:MAX_PLACES]]
+        places += [f"and {len(cases) - MAX_PLACES} more"] if len(cases) > MAX_PLACES else []
         lines.append(_command(level, section.file, f"{first.criterion}: {first.verdict}", places))
     return "\n".join(lines) + "\n"
 
 
 def _command(level: str, file: str, title: str, lines: Sequence[str]) -> str:
-    """One command; what stands in it can end neither it nor a property of it."""
+    """One command; its text is escaped, so that it cannot end the command or a property."""
     path = f"file={_property(PurePath(file).as_posix())},line=1," if file not in ("", "standard input") else ""
     return f"::{level} {path}title={_property(title)}::{_data(chr(10).join(lines))}"
 
@@ -71,7 +72,7 @@ def _summary(report: Report) -> Iterator[str]:
         yield f"not checked: {coverage.nodes_not_checked} of {coverage.nodes} nodes, whose operators have no rules yet"
     folded = len(report.findings) - len(report.roots)
     if folded:
-        yield f"folded: {folded} answers are undecided only because of other failures"
+        yield f"folded: {folded} results are undecided only because of other failures"
     yield from (f"{label}: {text}" for label, text in project_files(report))
     yield from (f"note: {note}" for note in report.notes)
 
@@ -85,9 +86,9 @@ def _rules(report: Report) -> Iterator[str]:
 
 def _lines(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     yield f"{report.rules[findings[0].rule].statement} ({plural(len(findings), 'place')})"
-    yield from (f"{place(each.where)}: {each.actual}" for each in findings[:PLACES])
-    if len(findings) > PLACES:
-        yield f"and {len(findings) - PLACES} more"
+    yield from (f"{place(each.where)}: {each.actual}" for each in findings[:MAX_PLACES])
+    if len(findings) > MAX_PLACES:
+        yield f"and {len(findings) - MAX_PLACES} more"
     if findings[0].verdict is Verdict.DEVIATED:
         yield from (f"{label}: {text}" for label, text in justifications(findings, report))
     else:

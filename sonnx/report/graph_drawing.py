@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from sonnx.base.escaping import escape
 from sonnx.checker.graph_outline import INPUT, OUTPUT, Box, Outline
-from sonnx.checker.report import Finding, Report, Verdict
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict
 from sonnx.report.html_elements import Markup, colour, element, folding, join, plain
 
 LIBRARY = "fast_sugiyama"

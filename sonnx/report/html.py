@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape, plural
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Count, Finding, Report, Verdict, why
+from sonnx.checker.report import Count, Finding, Report, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import show_tags
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, worst_standing
 from sonnx.report.graph_drawing import anchors, drawing
@@ -102,12 +103,12 @@ def _parts(report: Report, anchor: str) -> Iterator[Markup]:
             f"The same findings at their {len(nodes)} places, with the folded ones" if len(nodes) > 1 else "One place"
         )
         yield folding(said_again, join(nodes), class_="" if few else "again", start=few)
-    yield _part("Assumptions", list(_assumptions(report)), "None: the verdict depends on no value of a run.")
+    yield _part("Assumptions", list(_assumptions(report)), "None: the verdict does not depend on values at run time.")
     yield from _deviations(report)
     notes = [element("ul", *(element("li", note) for note in report.notes))] if report.notes else []
     yield _part("Notes", notes, "None.")
     yield element("h3", "Rules")
-    yield folding(f"The answers of {len({count.rule for count in report.counts})} rules", _rules(report))
+    yield folding(f"The results of {len({count.rule for count in report.counts})} rules", _rules(report))
     yield element("h3", "Identity")
     yield _identity(report)
 
@@ -156,7 +157,7 @@ def _gaps(report: Report) -> Iterator[Markup]:
     """What was not checked or not decided."""
     items = []
     if report.partial:
-        items.append(join(("Only some rules were judged: ", code(report.partial)), ""))
+        items.append(join(("Only some rules were checked: ", code(report.partial)), ""))
     operators = Counter(each.where.operator for each in report.findings if each.verdict is Verdict.NOT_CHECKED)
     if operators:
         names = join(
@@ -171,11 +172,11 @@ def _gaps(report: Report) -> Iterator[Markup]:
     items += [join(("Undecided: ", code(rule), f" at {plural(number, 'place')}"), "") for rule, number in roots.items()]
     folded = Counter(each.cause for each in report.findings if each.cause)
     items += [
-        join((f"{plural(number, 'answer')} undecided only because of ", code(cause)), "")
+        join((f"{plural(number, 'result')} undecided only because of ", code(cause)), "")
         for cause, number in sorted(folded.items())
     ]
     assumed = report.number(Verdict.ASSUMED)
-    items += [plain(f"{plural(assumed, 'answer')} open for values of a run: see Assumptions")] if assumed else []
+    items += [plain(f"{plural(assumed, 'result')} open until run time: see Assumptions")] if assumed else []
     if items:
         yield element("ul", *(element("li", item) for item in items))
 
@@ -187,9 +188,9 @@ def _assumptions(report: Report) -> Iterator[Markup]:
             (plain(place(each.where)), join((code(plain(each.requires)), operands(each)), ""), plain(each.actual))
             for each in found
         )
-        yield element("p", "These conditions must hold in every run; they become monitors or limits of use.")
+        yield element("p", "These conditions must hold in every run: monitor them, or make them limits of use.")
         listed = table(("place", "condition", "why it is open"), rows)
-        summary = f"{plural(len(found), 'condition')} on values of a run"
+        summary = f"{plural(len(found), 'condition')} on values at run time"
         yield listed if len(found) <= MAX_OPEN_PLACES else folding(summary, listed)
 
 
@@ -204,7 +205,7 @@ def _deviations(report: Report) -> Iterator[Markup]:
         for each in report.deviations.records
     ]  # fmt: skip
     heads = ("record", "rule", "#justifies", "reason", "risk", "approver", "until")
-    told = element("p", f"Judged on {report.deviations.date}. A failure that is justified is still a failure.")
+    told = element("p", f"Checked on {report.deviations.date}. A justified failure is still a failure.")
     yield join((element("h3", "Deviations"), told, table(heads, rows)))
 
 
@@ -216,7 +217,7 @@ def _rules(report: Report) -> Markup:
         (code(slug), report.rules[slug].statement, join((_count(count) for count in counts), ", "))
         for slug, counts in by_slug.items()
     )
-    return table(("rule", "statement", "answers"), rows)
+    return table(("rule", "statement", "results"), rows)
 
 
 def _count(count: Count) -> Markup:
@@ -312,7 +313,7 @@ def by_node(report: Report, anchors: Mapping[str, str]) -> Iterator[Markup]:
         rules = ", ".join(dict.fromkeys(each.rule for each in found))
         summary = join((_place(node), element("span", f": {rules}", class_="soft")), "")
         rows = ((badge(each.verdict), each.rule, _stated(each)) for each in found)
-        listed = table(("answer", "rule", "what the model states"), rows)
+        listed = table(("result", "rule", "what the model states"), rows)
         yield folding(summary, listed, id_=anchors.get(at, ""))
 
 
@@ -339,9 +340,9 @@ def _document_parts(found: Document) -> Iterator[Markup]:
         class_=f"banner {_standing_colour(found.standing)}",
     )
     yield _document_tiles(found)
-    yield element("h3", "What does not hold, or is open")
+    yield element("h3", "What does not hold or is open")
     groups = [_case_group(found.criteria[cases[0].criterion], cases) for _, cases in found.findings]
-    yield from groups or [element("p", "Nothing: every case passes.", class_="soft")]
+    yield from groups or [element("p", "Nothing: all cases pass.", class_="soft")]
     yield element("h3", "All cases")
     yield from (_document_section(section, start=len(found.cases) <= MAX_OPEN_CASES) for section in found.sections)
     if found.notes:
@@ -403,7 +404,7 @@ def _document_section(section: Section, start: bool) -> Markup:
         " ",
     )
     rows = ((code(plain(case.name)), _case_badge(case), _case_text(case)) for case in section.cases)
-    listed = table(("case", "answer", "what it says"), rows, class_="cases")
+    listed = table(("case", "result", "message"), rows, class_="cases")
     told = element("p", plain(section.note), class_="soft") if section.note else Markup("")
     return folding(summary, told, listed, start=start)
 

@@ -7,7 +7,7 @@ from html import escape as entities
 from pathlib import Path
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 
 STYLE = Path(__file__).with_name("html.css")
 

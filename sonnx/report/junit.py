@@ -1,6 +1,6 @@
-"""The report as JUnit XML, for test reports of CI: a suite for each model, a case for each rule.
+"""JUnit XML, for test reports of CI: a suite for each model, a case for each rule; ASCII only.
 
-An answer that is open is an error, not a skip: CI shows skipped cases as green.  ASCII only.
+An undecided rule is an error, not a skip, because CI shows skipped cases as green.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as entities
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Count, Finding, Report, Verdict, overall, why
+from sonnx.checker.report import Count, Finding, Report, overall, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.report.document import CaseResult, Document, Section, Standing, worst_standing
 from sonnx.report.phrases import headline, place, project_files
 
@@ -20,9 +21,9 @@ OUTCOMES = {
     Verdict.ASSUMED: "error",
     Verdict.NOT_APPLICABLE: "skipped",
 }
-"""The element of a case for the worst answer of its rule; none for a rule that holds or is deviated from."""
+"""The element of a case for the worst verdict of its rule; none if the rule holds or a deviation justifies it."""
 STANDINGS = {Standing.BAD: "failure", Standing.OPEN: "error", Standing.SKIPPED: "skipped"}
-"""The element of a case of a result; what is only worth a note passes, and says it in its output."""
+"""The element of a case of a document; a note passes, with its text in the output."""
 XmlCase = tuple[str, str, str]
 """The name, the element or "", and the XML of a case."""
 
@@ -55,7 +56,7 @@ def render_document(found: Document) -> str:
 
 
 def _of_part(section: Section) -> Iterator[XmlCase]:
-    """Answers to one name together, with the worst of them."""
+    """One case for each name, with the worst standing of its cases."""
     groups: dict[str, list[CaseResult]] = {}
     for case in section.cases:
         groups.setdefault(case.name, []).append(case)
@@ -119,7 +120,7 @@ def _cases(report: Report, accept_assumptions: bool) -> Iterator[XmlCase]:
 
 
 def _worst(answers: Iterable[Count]) -> Verdict:
-    """The worst answer of a rule; not-applicable only where it has no other."""
+    """The worst verdict of a rule; not-applicable only if there is no other."""
     verdicts = {answer.verdict for answer in answers}
     return Verdict.NOT_APPLICABLE if verdicts == {Verdict.NOT_APPLICABLE} else overall(verdicts)
 

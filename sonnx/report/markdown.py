@@ -1,6 +1,6 @@
-"""The report as Markdown, for a job summary or a review.
+"""Markdown, for a job summary or a review.
 
-Whatever comes from a model stands in a code span: no markup, link or mention of it acts.
+Text from a model is always in a code span, so that it cannot act as markup, link or mention.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report, Verdict, why
+from sonnx.checker.report import Finding, Report, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import show_tags
 from sonnx.report.document import CaseResult, Document, Section, Standing
 from sonnx.report.phrases import grouped, justifications, meaning, place, project_files, verdict_counts, verdict_phrase
 
-PLACES = 100
-"""Places of one rule and message that are listed."""
+MAX_PLACES = 100
+"""More places of one rule and message are only counted."""
 
 
 def render(
@@ -43,10 +44,14 @@ def render(
 
 
 def render_document(found: Document) -> str:
-    """A result: the headline, what is no pass, and a table of the cases of each section."""
-    lines = [f"# sonnx {tool_version()}: {words(found.title)}", "", f"{code_span(found.subject)}: **{found.standing}**"]
-    lines += ["", code_span(found.headline), "", f"* Answers: {words(found.numbers)}"]
-    lines += [f"* {words(term[:1].upper() + term[1:])}: {code_span(said)}" for term, said in found.facts]
+    """A document: the headline, the cases that do not pass, and a table of the cases of each section."""
+    lines = [
+        f"# sonnx {tool_version()}: {escaped(found.title)}",
+        "",
+        f"{code_span(found.subject)}: **{found.standing}**",
+    ]
+    lines += ["", code_span(found.headline), "", f"* Results: {escaped(found.numbers)}"]
+    lines += [f"* {escaped(term[:1].upper() + term[1:])}: {code_span(said)}" for term, said in found.facts]
     lines += [f"* Note: {code_span(note)}" for note in found.notes]
     for section, cases in found.findings:
         lines += ["", *_cases(found, section, cases)]
@@ -56,28 +61,28 @@ def render_document(found: Document) -> str:
 
 
 def _part(section: Section) -> Iterator[str]:
-    yield from (f"## {code_span(section.name)}", "", *([words(section.note), ""] if section.note else []))
-    yield from ("| case | answer | what it says |", "|---|---|---|")
+    yield from (f"## {code_span(section.name)}", "", *([escaped(section.note), ""] if section.note else []))
+    yield from ("| case | result | message |", "|---|---|---|")
     for case in section.cases:
         said = case.told if case.standing is Standing.GOOD else case.message
-        yield f"| {_cell(case.name)} | {words(case.verdict)} | {words(said)} |"
+        yield f"| {_cell(case.name)} | {escaped(case.verdict)} | {escaped(said)} |"
 
 
 def _cases(found: Document, section: Section, cases: Sequence[CaseResult]) -> Iterator[str]:
     first, declared = cases[0], found.criteria[cases[0].criterion]
-    yield f"## {words(f'{first.verdict}: {first.criterion} ({len(cases)})')}"
+    yield f"## {escaped(f'{first.verdict}: {first.criterion} ({len(cases)})')}"
     yield ""
-    yield words(declared.statement)
+    yield escaped(declared.statement)
     yield ""
     if first.standing is Standing.BAD and declared.because:
-        yield f"* Because: {words(declared.because)}"
+        yield f"* Because: {escaped(declared.because)}"
     if first.standing is Standing.BAD and declared.remedy:
-        yield f"* Remedy: {words(declared.remedy)}"
-    for case in cases[:PLACES]:
+        yield f"* Remedy: {escaped(declared.remedy)}"
+    for case in cases[:MAX_PLACES]:
         yield f"* {code_span(case.at)}: {code_span(case.message)}"
-        yield from (f"  * {words(term)}: {code_span(said)}" for term, said in case.details)
-    if len(cases) > PLACES:
-        yield f"* and {len(cases) - PLACES} more places, which the JSON report lists"
+        yield from (f"  * {escaped(term)}: {code_span(said)}" for term, said in case.details)
+    if len(cases) > MAX_PLACES:
+        yield f"* and {len(cases) - MAX_PLACES} more places, which the JSON report lists"
 
 
 def code_span(text: str) -> str:
@@ -92,8 +97,8 @@ def _cell(name: str) -> str:
     return code_span(name).replace("|", "\\|")
 
 
-def words(text: str) -> str:
-    """A sentence of the profile, with what would be markup escaped."""
+def escaped(text: str) -> str:
+    """A sentence of the profile, with the special characters of Markdown escaped."""
     return re.sub(r"([\\`*_{}\[\]<>#|~&@!])", r"\\\1", text)
 
 
@@ -113,15 +118,15 @@ def _row(report: Report) -> str:
 
 
 def _model(report: Report) -> Iterator[str]:
-    yield f"## {code_span(escape(report.name))}: {words(verdict_phrase(report))}"
+    yield f"## {code_span(escape(report.name))}: {escaped(verdict_phrase(report))}"
     yield ""
-    yield f"* Edition {report.edition}: {words(report.edition_title)}"
+    yield f"* Edition {report.edition}: {escaped(report.edition_title)}"
     if report.sha256:
         yield f"* SHA-256 {code_span(report.sha256)}"
-    yield f"* Answers: {verdict_counts(report)}"
+    yield f"* Results: {verdict_counts(report)}"
     folded = len(report.findings) - len(report.roots)
     if folded:
-        yield f"* Folded: {folded} answers are undecided only because of other failures"
+        yield f"* Folded: {folded} results are undecided only because of other failures"
     yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in project_files(report))
     yield from (f"* Note: {code_span(escape(note))}" for note in report.notes)
     for findings in grouped(report.roots):
@@ -130,22 +135,22 @@ def _model(report: Report) -> Iterator[str]:
 
 def _rule(findings: Sequence[Finding], report: Report) -> Iterator[str]:
     first, rule = findings[0], report.rules[findings[0].rule]
-    yield f"### {words(f'{first.verdict}: {first.rule} ({len(findings)}) {show_tags(first.tags)}'.rstrip())}"
+    yield f"### {escaped(f'{first.verdict}: {first.rule} ({len(findings)}) {show_tags(first.tags)}'.rstrip())}"
     yield ""
-    yield words(rule.statement)
+    yield escaped(rule.statement)
     yield ""
     if first.verdict is Verdict.FAIL:
         yield f"* Meaning: {meaning(max(findings, key=lambda each: each.breaks_onnx), rule)}"
     if first.requires not in ("", rule.statement) and first.verdict is not Verdict.NOT_CHECKED:
         yield f"* Requires: {code_span(escape(first.requires))}"
     if first.verdict is Verdict.FAIL:
-        yield f"* Because: {words(rule.because)}"
-        yield f"* Remedy: {words(rule.remedy)}"
+        yield f"* Because: {escaped(rule.because)}"
+        yield f"* Remedy: {escaped(rule.remedy)}"
     yield from (f"* {label.capitalize()}: {code_span(text)}" for label, text in justifications(findings, report))
-    for finding in findings[:PLACES]:
+    for finding in findings[:MAX_PLACES]:
         yield f"* {code_span(place(finding.where))}: {code_span(finding.actual)}{_operands(finding)}"
-    if len(findings) > PLACES:
-        yield f"* and {len(findings) - PLACES} more places, which the JSON report lists"
+    if len(findings) > MAX_PLACES:
+        yield f"* and {len(findings) - MAX_PLACES} more places, which the JSON report lists"
 
 
 def _operands(finding: Finding) -> str:

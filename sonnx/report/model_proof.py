@@ -9,7 +9,7 @@ from typing import Any
 
 from sonnx.base.escaping import escape, plural, printable, quote
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sonnx.base.escaping import escape, quote
-from sonnx.checker.report import Finding, Report, Verdict, Where
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule
 
 VERDICT_PHRASES = {

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sonnx.base.escaping import escape
 from sonnx.executor.distance import Difference
-from sonnx.numerics.formats import NAMES, Array
+from sonnx.executor.executor import element_type
 from sonnx.report.check import CheckReport
 
 MAX_PRINTED_ELEMENTS = 64
@@ -29,11 +30,11 @@ class ComparedOutput(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunReport(Mapping[str, Array]):
+class RunReport(Mapping[str, NDArray[Any]]):
     """The exact values of a model by output name, and what is known about the run."""
 
     model: str
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, NDArray[Any]]
     check: CheckReport | None
     """The check of the model; None if it ran unchecked."""
     assumed: bool
@@ -45,7 +46,7 @@ class RunReport(Mapping[str, Array]):
     compared: tuple[ComparedOutput, ...] = ()
     """The outputs that were compared with expected values."""
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         """The values of an output."""
         return self.arrays[name]
 
@@ -106,7 +107,7 @@ class RunReport(Mapping[str, Array]):
                 yield f"{escape(output)}: differs {difference.place}: {pair}; {share}"
         if not written and not self.compared:
             for output, values in self.arrays.items():
-                yield f"{escape(output)}: {NAMES[values.dtype]} {list(values.shape)}"
+                yield f"{escape(output)}: {element_type(values)} {list(values.shape)}"
                 if values.size <= MAX_PRINTED_ELEMENTS:
                     with np.errstate(all="ignore"):
                         yield f"  {np.array2string(values, separator=', ', prefix='  ')}"
@@ -131,7 +132,7 @@ class RunReport(Mapping[str, Array]):
             "written": list(written),
             "compared": [_compared(each) for each in self.compared],
             "outputs": [
-                {"name": name, "type": NAMES[values.dtype], "shape": list(values.shape)}
+                {"name": name, "type": element_type(values), "shape": list(values.shape)}
                 for name, values in self.arrays.items()
             ],
         }

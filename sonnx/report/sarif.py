@@ -12,7 +12,8 @@ from urllib.parse import quote as percent
 
 from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report, Verdict, Where
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.report import json as json_report
@@ -33,7 +34,7 @@ STANDINGS = {
     Standing.NOTE: ("fail", "note"),
     Standing.SKIPPED: ("notApplicable", "none"),
 }
-"""Kind and level of a case; one that is good has no result."""
+"""Kind and level of a case; passing cases have no result."""
 
 
 def render(
@@ -58,7 +59,7 @@ def render(
 
 
 def render_document(found: Document) -> str:
-    """A result as one SARIF log with one run: what is good is declared and counted, all else has a result."""
+    """A document as one SARIF log with one run: passing cases are declared and counted, all others have a result."""
     index = {name: number for number, name in enumerate(found.criteria)}
     seen: Counter[str] = Counter()
     files = dict.fromkeys(section.file for section in found.sections)
@@ -105,7 +106,7 @@ def _case(section: Section, case: CaseResult, index: int, seen: Counter[str]) ->
 
 
 def _rules(edition: Edition, reports: Iterable[Report]) -> dict[str, Rule]:
-    """Every rule of the edition, fired or not, so that an alert that no longer comes is closed; and what was judged."""
+    """Every rule of the edition, so that an alert is closed when it no longer occurs, and every other rule checked."""
     found = {rule.slug: rule for rule in rules_of(edition)}
     for report in reports:
         found |= {slug: rule for slug, rule in report.rules.items() if slug not in found}
@@ -128,7 +129,7 @@ def _invocation(unreadable: Mapping[str, str], code: int) -> dict[str, Any]:
 
 
 def _whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
-    """What the JSON report says of the model as a whole."""
+    """The parts of the JSON report about the whole model."""
     said = json_report.whole(report, accept_assumptions)
     said["model"] = escape(report.name)
     return {key: value for key, value in said.items() if key not in ("findings", "counts", "rules")}
@@ -161,7 +162,7 @@ def _result(report: Report, finding: Finding, index: int, print_of: str) -> dict
 
 
 def _suppressed(report: Report, finding: Finding) -> dict[str, Any]:
-    """The record that justifies a deviation: readers that know suppressions count the result as closed."""
+    """The record that justifies a deviation; readers that support suppressions count the result as closed."""
     records = report.deviations.records if report.deviations else ()
     texts = [
         f"{each.id}: {each.reason} Risk: {each.risk} Approved by {each.approver} until {each.expires}."
@@ -191,15 +192,13 @@ def _sentence(finding: Finding) -> str:
     return f"{place(finding.where)}: {finding.actual}{requires}{cause}"
 
 
-# ------------------------------------------------------------------
-# The pieces of a SARIF 2.1.0 log; docs/reports.md says which field holds what.
-#
-# ASCII only, so that no encoding of the output changes it.
+# ------------------------------------------------------------------ the log
+# docs/reports.md explains the fields. ASCII only, so that it does not depend on the encoding of the output.
 
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "function": "function", "model": "module"}
-"""The kind of a logical location for the kind of a place; a graph is an object."""
+"""The kind of a logical location for each kind of place; a graph is an object."""
 
 
 def log(
@@ -238,24 +237,24 @@ def _descriptor(name: str, declared: Criterion) -> dict[str, Any]:
 
 
 def message(text: str) -> dict[str, str]:
-    """A message as the standard wants it: braces doubled, and no link that is not meant as one (3.11.5, 3.11.6)."""
+    """A message as the standard requires: braces doubled, and brackets that are not links escaped (3.11.5, 3.11.6)."""
     return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "\\](")}
 
 
 def uri(name: str) -> str:
-    """The file as a URI reference: relative to where the command was given, or absolute if it was given so."""
+    """The file as a URI reference: relative to the working folder, or absolute if it was named so."""
     path = PurePath(name)
     return path.as_uri() if path.is_absolute() else percent(path.as_posix().encode("utf-8", "surrogateescape"))
 
 
 def artifact(name: str, digest: str = "") -> dict[str, Any]:
-    """A file that was judged, with its SHA-256 if it is known."""
+    """A file that was checked, with its SHA-256 if it is known."""
     hashed = {"hashes": {"sha-256": digest}} if digest else {}
     return {"location": {"uri": uri(name)}, "roles": ["analysisTarget"], **hashed}
 
 
 def location(file: str, where: Where) -> dict[str, Any]:
-    """A place in a file: line 1, because some readers refuse a result without one, and the place in the model."""
+    """A place in a file: line 1, because some readers require a line, and the place in the model."""
     logical = {
         "fullyQualifiedName": where.place,
         "kind": LOGICAL.get(where.kind, "object"),
@@ -268,6 +267,6 @@ def location(file: str, where: Where) -> dict[str, Any]:
 
 
 def fingerprint(rule: str, verdict: str, where: Where) -> str:
-    """The same for the same answer in the next version of the model: by name, by place where there is none."""
+    """Equal for the same finding in the next version of the model: by the name, or the place if it has no name."""
     parts = (rule, verdict, where.kind, escape(where.name) or where.place)
     return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:32]

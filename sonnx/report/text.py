@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Finding, Report, Verdict, Why, why
+from sonnx.checker.report import Finding, Report, Why, why
+from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.report.phrases import grouped, headline, justifications, meaning, place, project_files, verdict_counts
 
@@ -68,7 +69,7 @@ def _summary(report: Report) -> Iterator[str]:
     outside = coverage.nodes - coverage.nodes_in_profile
     yield (
         f"rules: {coverage.known} known, {coverage.applicable} applicable, {coverage.evaluated} evaluated everywhere; "
-        f"answers: {verdict_counts(report)}"
+        f"results: {verdict_counts(report)}"
     )
     yield (
         f"nodes: {coverage.nodes}, of which {outside} outside the profile and "
@@ -77,7 +78,7 @@ def _summary(report: Report) -> Iterator[str]:
     folded = len(report.findings) - len(report.roots)
     if folded:
         causes = sorted({finding.cause for finding in report.findings if finding.cause})
-        yield f"folded: {folded} answers are undecided only because of {', '.join(causes)}"
+        yield f"folded: {folded} results are undecided only because of {', '.join(causes)}"
     for label, text in project_files(report):
         yield f"{label}: {text}"
     for note in report.notes:

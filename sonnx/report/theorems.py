@@ -130,9 +130,9 @@ def _unanswered(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
         yield f"{', '.join(names[:MAX_LISTED])}{more}: {escape(reason)}"
 
 
-def disagreement(judged: ObligationResult) -> str:
+def disagreement(obligation: ObligationResult) -> str:
     """The answer of each solver to an obligation."""
-    found = {answer.solver: answer.result for answer in judged.answers}
+    found = {answer.solver: answer.result for answer in obligation.answers}
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
 
 

@@ -4,65 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.checker.checker import judge_model
-from sonnx.checker.report import Finding, Report, Verdict, Where
+from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.model.scopes import function_key, imports_of, stored
 from sonnx.model.symbols import bind as bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Rule
 from sonnx.profile.index import named
-from sonnx.report.phrases import grouped
+from sonnx.report.check import CheckReport
 from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.rewrites.convolutions import FOLDED_BATCH_NORMALIZATION
+from sonnx.rewriter.rewriting import Rewriting
 from sonnx.rewriter.validation import Validation, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
 
 @dataclass(frozen=True, slots=True)
-class RemainingFindings:
-    """What one rule still reports with one verdict.
-
-    `reasons` groups the findings by what a person must know to act on them: why a shape is not known, or what is wrong.
-    """
-
-    rule: Rule
-    verdict: Verdict
-    findings: tuple[Finding, ...]
-    reasons: Mapping[str, tuple[Finding, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class FixResult:
-    """A rewritten model.
-
-    `before` is the check of the original, `after` that of the new model; `rewrites` are all places that were changed,
-    in the order of the changes; `unknown_shapes` says for each value without a complete shape why that is so;
-    `validation` is what was compared between both models.
-    """
-
-    before: Report
-    after: Report
-    rewrites: tuple[AppliedRewrite, ...]
-    unknown_shapes: Mapping[str, str]
-    validation: Validation
-    source_sha256: str
-    _model: bytes = field(repr=False)
-
-    def model_bytes(self) -> bytes:
-        """The new model as a file."""
-        return self._model
+class FixResult(Rewriting):
+    """The result of `fix`: a rewritten model, as text and as a record."""
 
     def to_text(self, *, shown: int | None = fix_text.SHOWN_EDITS) -> str:
         """A text for people, ending in a line feed, with a number of places of each rewrite, None for all."""
@@ -71,20 +42,6 @@ class FixResult:
     def to_json(self, output: str | None = None) -> str:
         """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
         return fix_record.render(self, output)
-
-    @property
-    def remaining(self) -> tuple[RemainingFindings, ...]:
-        """The findings of the new model that do not follow from another one, by rule and verdict."""
-        return tuple(map(self._remaining, grouped(self.after.roots)))
-
-    def _remaining(self, findings: list[Finding]) -> RemainingFindings:
-        reasons: dict[str, tuple[Finding, ...]] = {}
-        for each in findings:
-            unknown = self.unknown_shapes.get(each.where.name) if each.where.kind == "value" else None
-            reason = unknown or each.actual
-            reasons[reason] = (*reasons.get(reason, ()), each)
-        first = findings[0]
-        return RemainingFindings(self.after.rules[first.rule], first.verdict, tuple(findings), reasons)
 
 
 def fix(
@@ -116,18 +73,15 @@ def fix(
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
-    editions = catalogue.editions()
-    chosen = edition or editions.default
-    if chosen not in editions.editions:
-        raise UsageError(f"there is no edition {chosen!r}; there are {', '.join(editions.editions)}")
+    chosen = catalogue.edition_named(edition).name
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     original = read(source)
     _require_no_external_data(original)
-    before = judge_model(original, called, chosen, strict_versions=strict_versions)
+    before = CheckReport.of(judge_model(original, called, chosen, strict_versions=strict_versions))
     _require_writable(original, before, strict_versions)
     bound, bindings = _bound(original, before, bind or {}, strict_versions)
     context = RewriteContext(
-        ActiveRules(editions.editions[chosen], strict_versions),
+        ActiveRules(catalogue.edition_named(chosen), strict_versions),
         imports_of(original.imports).get(""),
         {function_key(function): function for function in original.functions},
         named(select) if select else None,
@@ -135,7 +89,7 @@ def fix(
     )
     result = _rewritten(bound, context)
     data = _file_of(result.model)
-    after = judge_model(read(data), called, chosen, strict_versions=strict_versions)
+    after = CheckReport.of(judge_model(read(data), called, chosen, strict_versions=strict_versions))
     validation = _validated(bound, result, context, before, after, samples)
     digest = sha256(source if isinstance(source, bytes) else Path(source))
     return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)

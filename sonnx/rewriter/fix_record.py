@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from sonnx.base.files import sha256
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Report, Verdict
+from sonnx.checker.report import Report
+from sonnx.checker.verdicts import Verdict
 from sonnx.profile.toml_files import JSON, CatalogueError, Table
 from sonnx.profile.toml_files import read as read_project_file
 
 if TYPE_CHECKING:
-    from sonnx.rewriter.fix import FixResult, RemainingFindings
     from sonnx.rewriter.rewrite import AppliedRewrite
+    from sonnx.rewriter.rewriting import RemainingFindings, Rewriting
     from sonnx.rewriter.validation import Validation
 
 FORMAT = 1
@@ -31,7 +32,7 @@ FORMAT = 1
 # ------------------------------------------------------------------ writing
 
 
-def render(result: FixResult, output: str | None = None) -> str:
+def render(result: Rewriting, output: str | None = None) -> str:
     """One document ending in a line feed; `output` is the file that was written, None for none."""
     new = sha256(result.model_bytes())
     document = {

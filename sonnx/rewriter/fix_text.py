@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sonnx.base.escaping import escape, plural
-from sonnx.checker.report import Finding, Report, Verdict
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict
 from sonnx.report.phrases import VERDICT_PHRASES, place
 from sonnx.rewriter.rewrite import AppliedRewrite
 
 if TYPE_CHECKING:
-    from sonnx.rewriter.fix import FixResult, RemainingFindings
+    from sonnx.rewriter.rewriting import RemainingFindings, Rewriting
 
 SHOWN_EDITS = 8
 """Places of one rewrite that are printed by default; the JSON record has all."""
 
 
-def render(result: FixResult, shown: int | None = SHOWN_EDITS) -> str:
+def render(result: Rewriting, shown: int | None = SHOWN_EDITS) -> str:
     """The whole text, ending in a line feed, with a number of places of each rewrite, None for all."""
     blocks = [f"{escape(result.before.name)}: {_headline(result)}"]
     blocks += ["\n".join(_rewrite(applied, shown)) for applied in _by_name(result.rewrites)]
@@ -28,7 +29,7 @@ def render(result: FixResult, shown: int | None = SHOWN_EDITS) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _headline(result: FixResult) -> str:
+def _headline(result: Rewriting) -> str:
     """Findings before and after, and the verdict on the new model."""
     before, after = len(result.before.roots), len(result.after.roots)
     verdict = VERDICT_PHRASES[result.after.verdict]
@@ -69,7 +70,7 @@ def _more(findings: Sequence[Finding]) -> str:
     return f" and {len(findings) - 1} more" if len(findings) > 1 else ""
 
 
-def _summary(result: FixResult) -> Iterator[str]:
+def _summary(result: Rewriting) -> Iterator[str]:
     yield f"findings before: {_counted(result.before)}"
     yield f"findings after:  {_counted(result.after)}"
     if result.rewrites:

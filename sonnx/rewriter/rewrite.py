@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model, Node, Tensor
 from sonnx.rewriter.context import RewriteContext

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from sonnx.base.errors import Stop
-from sonnx.checker.report import Verdict
 from sonnx.checker.rules import SubjectResults
+from sonnx.checker.verdicts import Verdict
 from sonnx.executor.preparation import NodePreparer
 from sonnx.graph.call import Call
 from sonnx.graph.environment import environment, evaluate

@@ -14,8 +14,8 @@ from typing import Any
 
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
-from sonnx.checker.report import Where
 from sonnx.checker.rules import SubjectResults
+from sonnx.checker.verdicts import Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.graph.interpreter import Place, Visit, interpret

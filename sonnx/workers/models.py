@@ -20,8 +20,9 @@ from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, mapped, read
 from sonnx.profile import catalogue
 from sonnx.workers.journal import Journal
-from sonnx.workers.pools import WorkerPool, answers, counted, open_pool
+from sonnx.workers.pools import WorkerPool, answers, counted
 from sonnx.workers.report_data import decode, encode
+from sonnx.workers.selected_pool import open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
 

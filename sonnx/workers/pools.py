@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -44,15 +43,6 @@ def local_pool(work: Work, jobs: int) -> Iterator[WorkerPool]:
         executor.shutdown(wait=True, cancel_futures=True)
         for child in children.processes:
             child.stop()
-
-
-def open_pool(work: Work, address: str | None, jobs: int | None, tasks: int) -> AbstractContextManager[WorkerPool]:
-    """The pool that the options of a command select: the cluster at an address, else local processes, one per core."""
-    if address is None:
-        return local_pool(work, max(1, min(jobs or os.cpu_count() or 1, tasks)))
-    from sonnx.workers.cluster import cluster_pool  # most runs need none
-
-    return cluster_pool(work, address, jobs)
 
 
 def answers(tasks: Iterable[Task], pool: WorkerPool) -> Generator[tuple[Task, Answer], None, None]:

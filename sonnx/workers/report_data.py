@@ -13,7 +13,8 @@ from operator import attrgetter
 from typing import Any
 
 from sonnx.checker.graph_outline import Box, Outline
-from sonnx.checker.report import Count, Coverage, Finding, Report, Verdict, Where
+from sonnx.checker.report import Count, Coverage, Finding, Report
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.language.domain import Expression
 from sonnx.language.parser import parse
 from sonnx.model.ir import maker

@@ -18,7 +18,8 @@ from sonnx.prover import driver
 from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.prover.theorem import Theorem
-from sonnx.workers.pools import answers, counted, open_pool
+from sonnx.workers.pools import answers, counted
+from sonnx.workers.selected_pool import open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
 # ------------------------------------------------------------------ in the parent process

@@ -6,7 +6,8 @@ import onnx.parser
 import pytest
 
 import sonnx
-from sonnx.checker.report import Finding, Report, Verdict
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict
 
 HEAD = '<ir_version: 10, opset_import: ["" : 13]> g '
 

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sonnx
-from sonnx.checker.report import Report, Verdict
+from sonnx.checker.report import Report
+from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.reader import read
 from sonnx.model.scopes import scopes

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sonnx
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 
 MODELS = Path(__file__).parent.parent / "models"
 EXPORTED = sorted(MODELS.glob("*.onnx"))

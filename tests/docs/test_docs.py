@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from sonnx.checker.report import Verdict
 from sonnx.checker.rules import evaluate_rule
+from sonnx.checker.verdicts import Verdict
 from sonnx.cli import main
 from sonnx.graph.environment import NO_SHAPE, RUN_TIME, dimension
 from sonnx.language.domain import RuleError

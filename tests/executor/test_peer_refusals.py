@@ -14,7 +14,7 @@ import pytest
 
 import sonnx
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from tests.fuzz import mutation
 
 RECORDED = tomllib.loads((Path(__file__).parent.parent / "data" / "peer_refusals.toml").read_text("utf-8"))["refusal"]

@@ -23,7 +23,7 @@ from sonnx.language.type_checker import SHAPE, TENSOR, type_of
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.profile.definitions import Rule
-from sonnx.prover.model_proof import prove_model
+from sonnx.prover.model_walk import prove_model
 from sonnx.report.formats import DOCUMENT_FORMATS, FORMATS
 from sonnx.report.model_proof import ProofReport
 from tests.fuzz.mutation import Draw, model, rule_text

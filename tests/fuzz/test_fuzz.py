@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sonnx
 from sonnx.profile.cases import cases
-from sonnx.prover.model_proof import prove_model
+from sonnx.prover.model_walk import prove_model
 from tests.fuzz import mutation, targets
 
 EXECUTIONS = {"check": 2900, "language": 1500, "run": 500, "prove": 100}

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sonnx.checker.report import Verdict
 from sonnx.checker.rules import evaluate_rule
+from sonnx.checker.verdicts import Verdict
 from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_broadcastable
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, TensorFacts, Unknown, first_unknown

@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
 from sonnx.graph.environment import LARGEST, numbers, whole_numbers
 from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, Unknown

@@ -1,4 +1,4 @@
-"""The recipe of the models in this folder: exported once from PyTorch; tests/checker/test_models.py pins their verdicts.
+"""The recipe of the models in this folder, exported from PyTorch; tests/checker/test_models.py pins their verdicts.
 
 Needs torch 2.13.0 and onnxscript 0.7.2, which nothing else does:
     python -m venv torch && torch/bin/pip install torch==2.13.0 onnx==1.23.2 onnxscript==0.7.2

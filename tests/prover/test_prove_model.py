@@ -15,7 +15,8 @@ from onnx import TensorProto, helper
 
 from sonnx import check
 from sonnx.prover import model_walk
-from sonnx.prover.model_proof import ModelProof, Unprovable, prove_model
+from sonnx.prover.model_proof import ModelProof, Unprovable
+from sonnx.prover.model_walk import prove_model
 from sonnx.prover.symbols import Symbols
 from sonnx.prover.weakest_condition import weakest_condition
 from sonnx.report.model_proof import ProofReport, as_data

@@ -6,7 +6,7 @@ import onnx
 import pytest
 
 from sonnx import check
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from sonnx.model.reader import read
 from sonnx.model.writer import Unwritable, element_number, write
 from sonnx.profile.catalogue import editions

@@ -10,8 +10,8 @@ import onnx.parser
 import pytest
 
 from sonnx.checker.graph_outline import Outline, outline
-from sonnx.checker.report import Verdict
 from sonnx.checker.request import CheckRequest, check_model
+from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import Model
 from sonnx.model.reader import read

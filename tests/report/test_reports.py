@@ -11,7 +11,7 @@ import jsonschema
 import onnx
 import pytest
 
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
 from sonnx.profile import catalogue
 from sonnx.report.formats import FORMATS

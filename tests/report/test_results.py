@@ -17,7 +17,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.cli.main import run
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance, SpecialMismatch
@@ -25,7 +25,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.index import every
 from sonnx.proofs import registry
 from sonnx.prover import driver
-from sonnx.prover.model_proof import prove_model
+from sonnx.prover.model_walk import prove_model
 from sonnx.report import comparison as comparison_report
 from sonnx.report import model_proof as proof_report
 from sonnx.report import theorems as theorem_report

@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from benchmarks import fix as table
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import required_inputs
 from sonnx.model.reader import read
 from sonnx.profile import catalogue

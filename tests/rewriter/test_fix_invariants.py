@@ -8,7 +8,7 @@ import pytest
 
 import sonnx
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import Verdict
+from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.reader import Unreadable
 from sonnx.profile.cases import cases

@@ -23,7 +23,8 @@ from sonnx.base.progress import Line, bar
 from sonnx.checker.report import Why
 from sonnx.cli.arguments import amount
 from sonnx.workers.journal import Journal
-from sonnx.workers.pools import WorkerPool, answers, counted, open_pool
+from sonnx.workers.pools import WorkerPool, answers, counted
+from sonnx.workers.selected_pool import open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 from tests.support.paths import TESTS
 

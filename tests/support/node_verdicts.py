@@ -11,7 +11,8 @@ import warnings
 from collections.abc import Iterator
 
 import sonnx
-from sonnx.checker.report import Finding, Report, Verdict
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.verdicts import Verdict
 from tests.support.paths import DATA
 
 RECORDED = DATA / "node_verdicts.txt"

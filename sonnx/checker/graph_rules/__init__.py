@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from sonnx.checker.graph_rules import files, graphs, nodes, tensors
-from sonnx.checker.report import Violation
+from sonnx.checker.verdicts import Violation
 from sonnx.profile.definitions import Rule
 
 Decision = Callable[..., Iterable[Violation]]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from sonnx.base.escaping import escape, plural, quote
-from sonnx.checker.report import Violation
+from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Function, Model, Node
 from sonnx.model.scopes import scopes, standard
 from sonnx.profile.definitions import Editions

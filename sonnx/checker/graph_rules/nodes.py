@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import plural, quote
-from sonnx.checker.report import Violation
+from sonnx.checker.verdicts import Violation
 from sonnx.graph.call import Call
 from sonnx.model.ir import Attribute
 from sonnx.profile.definitions import Formal, at

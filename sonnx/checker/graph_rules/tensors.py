@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sonnx.base.escaping import plural, quote
-from sonnx.checker.report import Violation
+from sonnx.checker.verdicts import Violation
 from sonnx.language.explainer import show
 from sonnx.model.ir import DATA_FIELD, WIDTH, Tensor, byte_size
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sonnx.base.errors import UsageError
 from sonnx.cli.arguments import edition_help
 from sonnx.profile import catalogue
 
@@ -22,9 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _rules(options: argparse.Namespace) -> int:
     from sonnx.report.rules import as_json, as_text
 
-    known = catalogue.editions()
-    edition = options.edition or known.default
-    if edition not in known.editions:
-        raise UsageError(f"there is no edition {edition!r}; there are {', '.join(known.editions)}")
+    edition = catalogue.edition_named(options.edition).name
     sys.stdout.write(as_json(edition) if options.format == "json" else as_text(edition))
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import captured

@@ -9,7 +9,7 @@ from typing import Any
 
 from sonnx.base.errors import Stop
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.executor.executor import run_model
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import captured

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.model.ir import NOT_STATED, Dimension, Graph, Model, Type, Value
 from sonnx.model.scopes import Scope

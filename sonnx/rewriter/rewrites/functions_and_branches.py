@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Function, Graph, Model, Node, subgraphs
 from sonnx.model.scopes import captured, function_key, imports_of, standard

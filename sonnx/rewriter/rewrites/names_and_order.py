@@ -8,7 +8,7 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import Scope, captured, nested
 from sonnx.rewriter import descriptions, value_names

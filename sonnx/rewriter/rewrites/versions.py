@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sonnx.checker.report import Where
+from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Import, Model, Node, subgraphs
 from sonnx.model.scopes import standard
