@@ -22,7 +22,8 @@ from onnx import TensorProto, helper
 from benchmarks.racing import HEAD, Action, Case, line, measure, write
 from benchmarks.values import runtimes
 from sonnx.checker.rules import ActiveRules
-from sonnx.executor.preparation import NodePreparer, facts_of
+from sonnx.executor.plan import interpreted
+from sonnx.executor.preparation import PreparedNode, RunDomain
 from sonnx.model.reader import read
 from sonnx.numerics.formats import NAMES, Array
 from sonnx.profile.catalogue import editions
@@ -49,11 +50,14 @@ def model(operator: str, arrays: list[Array], output: tuple[int, ...], kind: int
 def case(operator: str, arrays: list[Array], numpy: Callable[[Array], object], **attributes: Any) -> Case:
     """One operator on some arrays; `numpy` writes into the array it is given, where it can."""
     known = editions()
-    preparer = NodePreparer(ActiveRules(known.editions[known.default]), VERSION, conforming=False)
+    domain = RunDomain(ActiveRules(known.editions[known.default]), conforming=False)
     shape = np.broadcast_shapes(*[each.shape for each in arrays])
     source = model(operator, arrays, shape, TensorProto.FLOAT, attributes)
-    ready = preparer.prepare(read(source).graph.nodes[0], [facts_of(each) for each in arrays])
-    assert ready is not None and ready.kernel is not None and ready.output_specs is not None
+    asked = read(source)
+    names = [value.name for value in asked.graph.inputs]
+    [visit], _ = interpreted(asked, domain, dict(zip(names, arrays, strict=True)))
+    ready = visit.result
+    assert isinstance(ready, PreparedNode) and ready.kernel is not None and ready.output_specs is not None
     kernel, (wanted, kind) = ready.kernel, ready.output_specs[0]
     if kind == np.bool_:
         source = model(operator, arrays, shape, TensorProto.BOOL, attributes)

@@ -23,10 +23,11 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from benchmarks.racing import HEAD, Action, Case, line, measure, write
+from sonnx.checker.checker import stated_facts
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.executor import execute
 from sonnx.executor.plan import build_plan
-from sonnx.executor.preparation import NodePreparer
+from sonnx.executor.preparation import RunDomain
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import argmax, reducemax
@@ -171,11 +172,12 @@ def overhead(count: int = 1000) -> tuple[float, float]:
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     read_model, given = read(made.SerializeToString()), {"v0": np.ones(4, "f4"), "b": np.zeros(4, "f4")}
     known = editions()
-    preparer = NodePreparer(ActiveRules(known.editions[known.default]), 13, conforming=True)
+    rules = ActiveRules(known.editions[known.default])
+    domain, checked = RunDomain(rules, conforming=True), stated_facts(read_model, rules)
     run, kernel, prepare, out = [], [], [], np.empty(4, "f4")
     for _ in range(25):
         marks = [time.thread_time()]
-        ready = build_plan(read_model, preparer, given)
+        ready = build_plan(read_model, domain, given, checked=checked)
         marks.append(time.thread_time())
         execute(ready)
         marks.append(time.thread_time())

@@ -159,6 +159,6 @@ def theorems() -> Iterator[Theorem]:
         "refuted",
         replay=show_difference,
         erratum="dequantize-zero-point-of-int32",
-        because="So the profile asks for the zero point 0, with which there is no difference to overflow.",
+        because="So the difference wraps around, as the error section of the page says.",
         concerns=CONCERNS,
     )

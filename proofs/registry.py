@@ -8,6 +8,7 @@ from functools import cache
 from sonnx.proofs import (
     argmax,
     auto_padding,
+    bounds,
     broadcast,
     broadcast_axis,
     broadcast_index,
@@ -36,6 +37,7 @@ from sonnx.prover.theorem import Theorem
 MODULES: tuple[Callable[[], Iterator[Theorem]], ...] = (
     argmax.theorems,
     auto_padding.theorems,
+    bounds.theorems,
     broadcast.theorems,
     broadcast_axis.theorems,
     broadcast_index.theorems,

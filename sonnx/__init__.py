@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sonnx.api import audit, check, compare, explain, fix, prove, run
+from sonnx.api import audit, bound, check, compare, explain, fix, prove, run
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
@@ -10,6 +10,7 @@ from sonnx.model.reader import Unreadable
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
+    from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput",
+    "Bounds",
     "CheckReport",
     "ComparisonReport",
     "ErrorCondition",
@@ -36,6 +38,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "audit",
+    "bound",
     "check",
     "compare",
     "explain",
@@ -48,6 +51,10 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load the types of results that need numpy or a solver when they are first used."""
     match name:
+        case "Bounds":
+            from sonnx.bounds import result
+
+            return result.Bounds
         case "ComparisonReport":
             from sonnx.report import comparison
 

@@ -21,7 +21,9 @@ from sonnx.model.limits import DEFAULT, Allowed
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
+    from sonnx.bounds.result import Bounds
     from sonnx.checker.tailoring import Tailoring
+    from sonnx.enclosures.hypotheses import Hypotheses
     from sonnx.evidence.pack import EvidencePack
     from sonnx.executor.runtimes import Runtime
     from sonnx.model.ir import Model
@@ -246,6 +248,7 @@ def compare(
     every_node: bool = False,
     max_ulp: int | None = None,
     no_special_mismatch: bool = False,
+    bound: str | None = None,
     name: str | None = None,
     hashed: bool = False,
     progress: Progress = lambda _: None,
@@ -267,6 +270,7 @@ def compare(
         every_node: also compare the values of every node, on equal inputs and accumulated.
         max_ulp: a value further away than this many ulp breaks a bound.
         no_special_mismatch: a difference in NaN, an infinity or the sign of a zero breaks a bound.
+        bound: the hypotheses under which every value must lie within its bound, a predefined name or a file.
         name: the model file as reports name it; by default the base name.
         hashed: read the whole file once and state its SHA-256.
         progress: called before each step.
@@ -300,10 +304,16 @@ def compare(
     else:
         used = load_runtime(runtime) if isinstance(runtime, str) else runtime
     file = _name(found, name)
+    tolerance = None
+    if bound is not None:
+        from sonnx.bounds.tolerance import BoundTolerance
+        from sonnx.enclosures.hypotheses import hypotheses
+
+        tolerance = BoundTolerance(made.model, hypotheses(bound), made.folder, edition, every_node=every_node)
     try:
         compared = compare_source(
             made, used, inputs, edition=edition, unchecked=unchecked, every_node=every_node, inputs=described,
-            progress=progress,
+            progress=progress, tolerance=tolerance,
         )  # fmt: skip
     except NotConforming as stop:
         report = replace(stop.report, name=file, sha256=digest)
@@ -314,7 +324,37 @@ def compare(
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]
         reason = reasons[0] if reasons else "the model has no values"
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
-    return ComparisonReport.of(compared, broken, file)
+    without = tuple(tolerance.without_bounds) if tolerance is not None else ()
+    return ComparisonReport.of(compared, broken, file, without)
+
+
+def bound(
+    source: Source,
+    box: Mapping[str, Array | tuple[Array, Array]],
+    hypotheses: str | Hypotheses = "ieee-any",
+    edition: str | None = None,
+    *,
+    unchecked: bool = False,
+) -> Bounds:
+    """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
+
+    Args:
+        source: the model.
+        box: for each input an array (a point) or a pair of arrays (the lower and upper ends of intervals).
+        hypotheses: about implementations: a predefined name, a TOML file, or an object.
+        edition: a name of restrictions/editions.toml; the default edition if None.
+        unchecked: bound a model that does not conform to the edition.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, or hypotheses that contradict each other.
+        BadInput: the box does not fit the inputs of the model.
+        NotConforming: the model does not conform; it carries the report.
+        NotBounded: a node has no transfer function.
+    """
+    from sonnx.bounds.analysis import bound as analyse
+
+    return analyse(encoded(source), box, hypotheses, edition, unchecked=unchecked)
 
 
 def _comparison_inputs(

@@ -10,7 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from sonnx.base.escaping import escape
-from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults, evaluate_rule, relying, subject_results
+from sonnx.checker.rules import (
+    ActiveRules,
+    RuleResult,
+    SubjectResults,
+    evaluate_rule,
+    is_out_of_place,
+    relying,
+    subject_results,
+)
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
@@ -140,7 +148,8 @@ def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[
             if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
                 result = evaluate_rule(rule, demand, {"input": {"connected": connected}})
-                yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted"), formal.tags)
+                instead = f"; {formal.instead}" if formal.instead else ""
+                yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
 
 
 def group_results(
@@ -178,7 +187,10 @@ def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) 
     causes: dict[str, str] = {}
     for rule, demand in demands(made, rules.editions):
         cause = next((causes[name] for name in rule.relies if name in causes), "")
-        result = relying(rule, cause) if cause or demand is None else evaluate_rule(rule, demand, names)
+        if demand is None or (cause and not is_out_of_place(rule, names)):
+            result = relying(rule, cause)
+        else:
+            result = evaluate_rule(rule, demand, names)
         if result.verdict is Verdict.ASSUMED and demand is not None:
             result = replace(result, names=_at_run_time(made, (demand, rule.when), names))
         if result.verdict in OPEN:

@@ -200,6 +200,11 @@ def _operator(definition: Operator, known: Editions) -> Iterator[str]:
         yield from _rule(rule, known)
         if rule.require is None:
             yield f"{rule.slug} has no condition."
+    yield from _tags(definition.name, definition.tags, known)
+    general = {rule.slug for rule in (*catalogue.general_rules(), *catalogue.graph_rules())}
+    for tag in definition.tags:
+        if tag.rule and tag.rule not in general:
+            yield f"{definition.name} has a tag {tag.label} of a rule {tag.rule} that is not a general one."
     for output in definition.outputs:
         yield from _tags(f"{definition.name}.{output.name}", (*output.tags, *output.type_tags), known)
         yield from _errata(f"{definition.name}.{output.name}", output.errata)
@@ -224,7 +229,7 @@ def _operator(definition: Operator, known: Editions) -> Iterator[str]:
     yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in signatures))
     active = {rule.slug for each in signatures for rule in each.rules}
     for rule in definition.rules:
-        if rule.slug not in active:
+        if rule.slug not in active and not rule.inert:
             yield f"{rule.slug} is not active in any version and edition."
 
 

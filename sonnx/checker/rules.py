@@ -125,6 +125,11 @@ def evaluate_rule(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> R
     return _failed(rule, demand, names)
 
 
+def is_out_of_place(rule: Rule, names: Mapping[str, Any]) -> bool:
+    """Whether the rule's `when` is false, whatever other rules say: a rule about another element type."""
+    return rule.when is not None and _value(rule.when, names) is False
+
+
 def passing(rule: Rule) -> RuleResult:
     """The result of a rule that holds."""
     return RuleResult(rule, Verdict.PASS)

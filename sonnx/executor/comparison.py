@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sonnx.base.errors import ErrorCondition
 from sonnx.checker.verdicts import Where
@@ -45,6 +45,8 @@ class Row:
     failures: tuple[str, ...] = ()
     where: Where | None = None
     """The place of the value, or of its node."""
+    exceeded: str = ""
+    """How it is outside the tolerance, "" where it is within or there is none."""
 
     @property
     def differs(self) -> bool:
@@ -86,9 +88,21 @@ class Comparison:
             yield from (BoundViolation(sentence, row) for sentence in _violations(row, max_ulp, no_special))
 
 
+class Tolerance(Protocol):
+    """What a runtime may compute."""
+
+    def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
+        """Prepare for one run: its inputs and its exact values."""
+
+    def exceeded(self, way: str, name: str, computed: Array) -> str | None:
+        """How a computed value is outside the tolerance, None where it is not."""
+
+
 def _violations(row: Row, max_ulp: int | None, no_special: bool) -> Iterator[str]:
     if row.failures and (max_ulp is not None or no_special):
         yield f"{row.value} ({row.way}) was not compared in every run: {row.failures[0]}"
+    if row.exceeded:
+        yield f"{row.value} ({row.way}) {row.exceeded}"
     if row.distance is None:
         return
     if max_ulp is not None and (row.distance.ulp or 0) > max_ulp:
@@ -160,6 +174,7 @@ def compare_source(
     every_node: bool = False,
     inputs: str = "given",
     progress: Progress = lambda _: None,
+    tolerance: Tolerance | None = None,
 ) -> Comparison:
     """As `compare`, of a model that has been read.
 
@@ -172,11 +187,12 @@ def compare_source(
         every_node: compare the values of every node too.
         inputs: where the inputs come from, for the report.
         progress: called with what is done next.
+        tolerance: what the runtime may compute.
 
     Raises:
         Stop: the model does not conform, or the executor cannot run a part of it.
     """
-    made = _Comparator(source, runtime, every_node)
+    made = _Comparator(source, runtime, every_node, tolerance)
     skipped: list[str] = []
     chosen = edition or ""
     for number, given in enumerate(runs):
@@ -187,6 +203,9 @@ def compare_source(
             skipped.append(f"run {number + 1}: {stop}")
             continue
         chosen = exact.report.edition if exact.report else chosen
+        if tolerance is not None:
+            progress(f"run {number + 1} of {len(runs)}: bounds")
+            tolerance.start(given, exact.values)
         made.add_run(f"run {number + 1}", given, exact.values, progress)
     return Comparison(
         source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
@@ -202,7 +221,8 @@ def _place(source: Source) -> Path | None:
 class _Comparator:
     """One comparison; loaded models are kept, because every run uses them."""
 
-    def __init__(self, source: Source, runtime: Runtime, every_node: bool) -> None:
+    def __init__(self, source: Source, runtime: Runtime, every_node: bool, tolerance: Tolerance | None) -> None:
+        self.tolerance = tolerance
         self.source, self.runtime, self.every_node = source, runtime, every_node
         self.rows: dict[tuple[str, str], Row] = {}
         self.loaded: dict[object, Loaded | Failure] = {}
@@ -260,6 +280,9 @@ class _Comparator:
                 raise Incomparable("the runtime gives no such value")
             new = distance(found[row.value], exact)
             row = replace(row, distance=new if row.distance is None else row.distance + new)
+            if self.tolerance is not None and not row.exceeded:
+                exceeded = self.tolerance.exceeded(row.way, row.value, found[row.value])
+                row = replace(row, exceeded=f"{exceeded} ({run})" if exceeded else "")
         except Incomparable as reason:
             row = replace(row, failures=(*row.failures, f"{run}: {reason}"))
         self.rows[row.way, row.value] = row

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,15 +16,17 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.checker.checker import judge_model
+from sonnx.checker.checker import check_facts, stated_facts
 from sonnx.checker.report import NotConforming, Report
+from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
+from sonnx.executor.control_flow import run_body
 from sonnx.executor.plan import NodeErrors, Plan, Step, build_plan, place_of
-from sonnx.executor.preparation import NodePreparer, facts_of
-from sonnx.model.ir import Model, Node, Type, Value
+from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
+from sonnx.graph.environment import NOTHING_STATED
+from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
 from sonnx.model.reader import read
-from sonnx.model.scopes import imports_of
 from sonnx.numerics.application import ExactPathCounts, Kernel
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array, TensorSpec
@@ -100,16 +102,17 @@ def run_model(
     watch: Watch | None = None,
 ) -> RunResult:
     """As `run`, of a model that has been read; with the report and the counts."""
-    active, report = active_rules(edition), None
+    active, report, checked = active_rules(edition), None, None
     if not unchecked:
-        report = judge_model(model, PurePath(path).name if path else "model", active.edition.name)
+        checked = stated_facts(model, active)
+        report = check_facts(checked, active, Subject(PurePath(path).name if path else "model"))
         require_conforming(report)
     folder = Path(path).parent if path else None
-    preparer = NodePreparer(active, imports_of(model.imports).get(""), conforming=not unchecked)
-    values = execute(build_plan(model, preparer, initial_values(model, inputs, folder), keep=all_values), watch)
+    domain, initial = RunDomain(active, conforming=not unchecked), initial_values(model, inputs, folder)
+    values = execute(build_plan(model, domain, initial, checked=checked, keep=all_values), watch)
     known = active.edition.operators
     outside = dict.fromkeys(node.operator for node in model.graph.nodes if node.operator not in known)
-    return RunResult(values, report, preparer.exact_path_counts, tuple(outside))
+    return RunResult(values, report, domain.exact_path_counts, tuple(outside))
 
 
 def active_rules(edition: str | None) -> ActiveRules:
@@ -240,7 +243,7 @@ def _run_kernel(step: Step, of_step: tuple[Kernel, TensorSpec], plan: Plan, buff
             out = buffers[step.buffer][: step.size].view(kind).reshape(shape)
         result = kernel([values[place] for place in step.inputs], out)
     except Exception:
-        with NodeErrors(step.node, step.index, conforming=plan.preparer.conforming):
+        with NodeErrors(step.node, step.index, conforming=plan.domain.conforming):
             raise
     if result.shape != shape or result.dtype != kind:
         raise _wrong_output(plan, step, result, (shape, kind))
@@ -250,19 +253,17 @@ def _run_kernel(step: Step, of_step: tuple[Kernel, TensorSpec], plan: Plan, buff
 def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
     """A node without a kernel, or one whose preparation depends on values."""
     inputs = [values[place] for place in step.inputs]
-    with NodeErrors(step.node, step.index, conforming=plan.preparer.conforming):
-        prepared = step.prepared
-        if prepared is None:
-            facts = tuple(None if each is None else facts_of(each) for each in inputs)
-            prepared = plan.preparer.prepare(step.node, facts)
-        if prepared is None:
-            raise NotExecutable("its shape depends on values that are not a short list of whole numbers")
+    if step.call.calls_function or (step.node.attributes and next(subgraphs(step.node), None) is not None):
+        _run_bodies(step, plan, inputs)
+        return
+    with NodeErrors(step.node, step.index, conforming=plan.domain.conforming):
+        prepared = step.prepared or _prepared_for(step, plan.domain, inputs)
         results: tuple[Array, ...]
         if prepared.kernel is not None and prepared.output_specs is not None:
             results = (prepared.kernel(inputs, np.empty(*prepared.output_specs[0])),)
         else:
             results = tuple([_own(each, inputs) for each in prepared.definition(prepared.application, inputs)])
-    if len(results) != len(step.outputs) and not plan.preparer.conforming:
+    if len(results) != len(step.outputs) and not plan.domain.conforming:
         raise NotExecutable(f"{place_of(step.node, step.index)}: its operator gives {len(results)} outputs")
     for place, result, spec in zip(step.outputs, results, prepared.output_specs or [None] * len(results), strict=True):
         if spec is not None and (result.shape, result.dtype) != spec:
@@ -270,11 +271,41 @@ def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
         values[place] = result
 
 
+def _run_bodies(step: Step, plan: Plan, inputs: Sequence[Array | None]) -> None:
+    """A node whose graphs are programs of their own, run on the values around it."""
+    count, function, domain = len(step.node.inputs), step.call.function, plan.domain
+    model = plan.model if function is None else replace(plan.model, imports=function.imports)
+    captured = {name: each for name, each in zip(step.captured, inputs[count:], strict=True) if each is not None}
+
+    def run(graph: Graph, given: Mapping[str, Array]) -> list[Array]:
+        constants = {tensor.name: decode(tensor, None) for tensor in graph.initializers}
+        found = execute(build_plan(replace(model, graph=graph), domain, {**given, **constants}))
+        return [found[value.name] for value in graph.outputs]
+
+    with NodeErrors(step.node, step.index, conforming=False), domain.nested():
+        results = run_body(step.node, step.call, inputs[:count], captured, run)
+        if len(results) < len(step.outputs):
+            raise NotExecutable(f"its graph gives {len(results)} outputs")
+    for place, result in zip(step.outputs, results, strict=False):
+        plan.values[place] = result
+
+
+def _prepared_for(step: Step, domain: RunDomain, inputs: Sequence[Array | None]) -> PreparedNode:
+    """A node whose preparation depends on values, ready for these; its rules hold for them."""
+    facts = [None if each is None else facts_of(each, all_values=domain.conforming) for each in inputs]
+    made = domain.call(step.call, facts, step.declared or [NOTHING_STATED] * len(step.outputs)).result
+    if isinstance(made, Exception):
+        raise made
+    if made is None:
+        raise NotExecutable("its shape depends on values that are not a short list of whole numbers")
+    return made
+
+
 def _wrong_output(plan: Plan, step: Step, result: Array, spec: TensorSpec) -> Exception:
     """An output of another shape or type than its rules give: in a conforming model a defect of this tool."""
     shape, kind = spec
     text = f"{place_of(step.node, step.index)} made {result.dtype}{result.shape}, not {kind}{shape}"
-    return AssertionError(text) if plan.preparer.conforming else NotExecutable(text)
+    return AssertionError(text) if plan.domain.conforming else NotExecutable(text)
 
 
 def _own(values: Array, inputs: Sequence[Array | None]) -> Array:

@@ -7,32 +7,33 @@ buffer holds it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
+from typing import TypeAlias
 
 from sonnx.base.errors import ErrorCondition, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.executor.preparation import NodePreparer, PreparedNode, facts_of
-from sonnx.graph.environment import RUN_TIME
+from sonnx.checker.checker import Facts as CheckedFacts
+from sonnx.checker.facts_domain import Facts
+from sonnx.executor.control_flow import Inlining
+from sonnx.executor.preparation import UNDEFINED_INPUT_ERRORS, Preparation, PreparedNode, RunDomain, facts_of
+from sonnx.graph.call import Call, Calls
+from sonnx.graph.interpreter import Visit, interpret
 from sonnx.language.evaluator import TensorFacts
-from sonnx.model.ir import Attribute, Model, Node, Tensor, subgraphs
-from sonnx.model.scopes import function_key, standard
+from sonnx.model.ir import Model, Node, Tensor, subgraphs
+from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel, NoValue
-from sonnx.numerics.formats import NAMES, Array, TensorSpec
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.formats import Array, TensorSpec
 
 OMITTED = -1
 """The place of an omitted optional input: the last one, which holds None."""
 
-UNKNOWN_UNTIL_RUN = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
-
-MAX_COMPARED_BYTES = 64
-"""Bytes of a tensor in an attribute up to which nodes with equal tensors are prepared once."""
-
 
 @dataclass(slots=True)
 class Step:
-    """One node.
+    """One node, its call, and the facts its outputs are declared to have.
 
     `prepared` is None where the preparation depends on values; `kernel` has the shape and type of its output with it;
     `buffer` is None where the node allocates its own array.
@@ -40,6 +41,10 @@ class Step:
 
     index: int
     node: Node
+    call: Call
+    declared: Facts
+    captured: tuple[str, ...]
+    """The values that graphs inside the node use; their places stand behind those of its inputs."""
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     prepared: PreparedNode | None
@@ -57,7 +62,8 @@ class Step:
 class Plan:
     """A model with its inputs, ready to run."""
 
-    preparer: NodePreparer
+    model: Model
+    domain: RunDomain
     values: list[Array | None]
     steps: list[Step]
     outputs: dict[str, int]
@@ -67,10 +73,6 @@ class Plan:
 def place_of(node: Node, index: int) -> str:
     """A node as messages name it."""
     return f"node {quote(node.name)} ({quote(node.operator)[1:-1]}, graph/node[{index}])"
-
-
-UNDEFINED_INPUT_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What a definition may raise for inputs that no text defines."""
 
 
 class NodeErrors:
@@ -102,48 +104,89 @@ class NodeErrors:
             raise NotExecutable(f"{place}: its operator has no meaning for inputs of these types and shapes") from error
 
 
-def build_plan(model: Model, preparer: NodePreparer, initial: Mapping[str, Array], *, keep: bool = False) -> Plan:
+def build_plan(
+    model: Model,
+    domain: RunDomain,
+    initial: Mapping[str, Array],
+    *,
+    checked: CheckedFacts | None = None,
+    keep: bool = False,
+) -> Plan:
     """The plan of a model for arrays of its inputs and constants.
 
     Args:
         model: the model; its main graph is run.
-        preparer: prepares the nodes.
+        domain: the domain of the run.
         initial: the values of all graph inputs and initializers.
+        checked: what the check found of a conforming model, None of another one.
         keep: keep every value to the end, and give all of them as outputs.
 
     Raises:
         Stop: the executor cannot run a node, or a rule its values rest on does not hold.
     """
-    made = _PlanBuilder(model, preparer)
+    made = _PlanBuilder(domain)
     for name, values in initial.items():
-        made.define(name, facts_of(values), values)
-    for index, node in enumerate(model.graph.nodes):
-        with NodeErrors(node, index, conforming=preparer.conforming):
-            made.add(index, node)
+        made.define(name, values)
+    if checked is not None:
+        visits, constants = [*prepared(checked, domain)], list[Tensor]()
+    else:
+        visits, constants = interpreted(model, domain, initial)
+    for tensor in constants:
+        made.define(tensor.name, decode(tensor, None))
+    for visit in visits:
+        with NodeErrors(visit.node, visit.position, conforming=domain.conforming):
+            made.add(visit, [] if checked is None else checked.values.all(visit.outputs))
     names = [value.name for value in model.graph.outputs]
     if keep:
         names = list(dict.fromkeys([*names, *(name for node in model.graph.nodes for name in node.outputs if name)]))
     outputs = {name: made.place(name, "a graph output") for name in names}
     _lifetimes(made.steps, set(outputs.values()))
     buffers = 0 if keep else _assign(made.steps)
-    return Plan(preparer, [*made.values, None], made.steps, outputs, buffers)
+    return Plan(model, domain, [*made.values, None], made.steps, outputs, buffers)
+
+
+PreparedVisit: TypeAlias = Visit[TensorFacts, Preparation]
+
+
+def interpreted(
+    model: Model, domain: RunDomain, initial: Mapping[str, Array]
+) -> tuple[list[PreparedVisit], list[Tensor]]:
+    """The nodes of a model that is not checked, prepared for its inputs; and the constants of inlined graphs."""
+    graph = model.graph
+    constants = {tensor.name for tensor in graph.initializers if tensor.external is None}
+    constants.difference_update(value.name for value in graph.inputs)
+    given = {name: facts_of(values) for name, values in initial.items() if name and name not in constants}
+    calls = Calls(model, domain.rules.edition, beyond_edition=True)
+    if not model.functions and all(next(subgraphs(node), None) is None for node in graph.nodes if node.attributes):
+        return interpret(model, domain, calls, given=given, main_only=True).scopes[0].visits, []
+    inlining = Inlining(model)
+    found = interpret(model, domain, calls, given=given, transformer=inlining, main_only=True)
+    return found.scopes[0].visits, inlining.constants
+
+
+def prepared(checked: CheckedFacts, domain: RunDomain) -> Iterator[PreparedVisit]:
+    """The nodes of a conforming model, prepared by the results and the facts of the check."""
+    known: dict[object, PreparedNode | None] = {}
+    for visit in checked.scopes[0].visits:
+        key = visit.call, visit.inputs, visit.outputs
+        if key not in known:
+            inputs, after = checked.values.all(visit.inputs), checked.values.all(visit.outputs)
+            with NodeErrors(visit.node, visit.position, conforming=True):
+                known[key] = domain.checked(visit.call, inputs, after, visit.result.reported)
+        yield Visit(visit.position, visit.node, visit.call, visit.inputs, visit.outputs, known[key])
 
 
 @dataclass(slots=True)
 class _PlanBuilder:
-    model: Model
-    preparer: NodePreparer
+    domain: RunDomain
     places: dict[str, int] = field(default_factory=dict)
-    facts: list[TensorFacts] = field(default_factory=list)
     values: list[Array | None] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    known: dict[object, PreparedNode | None] = field(default_factory=dict)
 
-    def define(self, name: str, facts: TensorFacts, values: Array | None = None) -> int:
+    def define(self, name: str, values: Array | None = None) -> int:
         """A new place for a value."""
         if name in self.places:
             raise NotExecutable(f"the name {quote(name)} is defined twice")
-        self.facts.append(facts)
         self.values.append(values)
         if name:
             self.places[name] = len(self.values) - 1
@@ -156,68 +199,32 @@ class _PlanBuilder:
             raise NotExecutable(f"{role} is {quote(name)}, which nothing before it defines")
         return found
 
-    def add(self, index: int, node: Node) -> None:
+    def add(self, visit: PreparedVisit, declared: Facts) -> None:
         """The step of a node; an identity node and a node without inputs need no step."""
-        self._refuse(node)
+        node, made = visit.node, visit.result
         inputs = tuple([self.place(name, "an input") if name else OMITTED for name in node.inputs])
-        facts = tuple([self.facts[i] if i != OMITTED else None for i in inputs])
-        prepared = self._prepared(node, facts)
-        if prepared is not None and prepared.passes_input_on and len(inputs) == len(node.outputs) == 1:
+        around = tuple(sorted(name for name in captured(node) if name in self.places)) if node.attributes else ()
+        if isinstance(made, Exception):
+            raise made
+        if made is not None and made.passes_input_on and len(inputs) == len(node.outputs) == 1:
             if node.outputs[0] in self.places:
                 raise NotExecutable(f"the name {quote(node.outputs[0])} is defined twice")
             self.places[node.outputs[0]] = inputs[0]
-        elif prepared is not None and (not inputs or (prepared.precomputed and self._all_known(inputs))):
+        elif made is not None and (not node.inputs or (made.precomputed and self._all_known(inputs))):
             known = [self.values[place] for place in inputs]
-            for name, values in zip(node.outputs, prepared.definition(prepared.application, known), strict=True):
-                self.define(name, facts_of(values), values)
+            for name, values in zip(node.outputs, made.definition(made.application, known), strict=True):
+                self.define(name, values)
         else:
-            self.steps.append(self._step(index, node, inputs, prepared))
+            outputs = tuple([self.define(name) for name in node.outputs])
+            inputs += tuple([self.places[name] for name in around])
+            step = Step(visit.position, node, visit.call, declared, around, inputs, outputs, made)
+            if made is not None and made.kernel is not None and made.output_specs is not None:
+                shape, kind = made.output_specs[0]
+                step.kernel, step.size = (made.kernel, (shape, kind)), prod(shape) * kind.itemsize
+            self.steps.append(step)
 
     def _all_known(self, places: Sequence[int]) -> bool:
         return all(place != OMITTED and self.values[place] is not None for place in places)
-
-    def _refuse(self, node: Node) -> None:
-        key = (standard(node.domain), node.operator, node.overload)
-        if any(function_key(function) == key for function in self.model.functions):
-            raise NotExecutable("the executor does not run model-local functions")
-        if node.attributes and next(subgraphs(node), None) is not None:
-            raise NotExecutable("the executor does not run graphs inside nodes")
-
-    def _prepared(self, node: Node, facts: tuple[TensorFacts | None, ...]) -> PreparedNode | None:
-        key = (node.operator, node.domain, tuple(map(_comparable, node.attributes)), facts, len(node.outputs))
-        if key not in self.known:
-            self.known[key] = self.preparer.prepare(node, facts)
-        return self.known[key]
-
-    def _step(self, index: int, node: Node, inputs: tuple[int, ...], prepared: PreparedNode | None) -> Step:
-        specs = prepared.output_specs if prepared else None
-        known = [_facts_of_spec(each) for each in specs] if specs else [UNKNOWN_UNTIL_RUN] * len(node.outputs)
-        outputs = tuple([self.define(name, each) for name, each in zip(node.outputs, known, strict=True)])
-        step = Step(index, node, inputs, outputs, prepared)
-        if prepared is not None and prepared.kernel is not None and specs is not None:
-            shape, kind = specs[0]
-            step.kernel, step.size = (prepared.kernel, (shape, kind)), prod(shape) * kind.itemsize
-        return step
-
-
-def _comparable(attribute: Attribute) -> object:
-    """An object that is equal for equal attributes; floats are compared by their text, for the sign of a zero.
-
-    The bytes of longer tensors are not compared: each of these is equal to itself only.
-    """
-    if attribute.kind in ("int", "ints", "string"):
-        return attribute
-    if attribute.kind == "float":
-        return replace(attribute, value=repr(attribute.value))
-    value = attribute.value
-    if isinstance(value, Tensor) and value.data is not None and len(value.data) <= MAX_COMPARED_BYTES:
-        return attribute, bytes(value.data)
-    return id(attribute)
-
-
-def _facts_of_spec(spec: TensorSpec) -> TensorFacts:
-    shape, kind = spec
-    return TensorFacts(NAMES[kind], shape, RUN_TIME)
 
 
 def _lifetimes(steps: Sequence[Step], outputs: set[int]) -> None:

@@ -1,39 +1,64 @@
-"""The preparation of a node: what computes it, and the types and shapes of its outputs.
+"""The domain of a run: values are facts, and a call gives what computes it, with the types and shapes of its outputs.
 
-The rules of the operator are evaluated again with what is known at run time, so that a condition that the check had to
-assume is decided here.  A node whose preparation depends on values that do not exist yet is prepared when they do.
+Of a conforming model the rules are those of the check, with its results where all values are stated; what the check
+assumed is evaluated on the facts of the actual values.  In another model the conditions of ONNX must hold, and the
+rules its values rest on: the error conditions, and those that the shape expressions rely on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from sonnx.base.errors import ErrorCondition, NotExecutable
+from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import quote
-from sonnx.checker.facts_domain import group_results as group_answers
+from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
 from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, verdict_of
 from sonnx.checker.verdicts import Verdict
-from sonnx.graph.environment import LARGEST, NOTHING_STATED, RUN_TIME, environment, evaluate
-from sonnx.language.domain import Expression
-from sonnx.language.evaluator import Cause, Evaluator, TensorFacts, first_unknown
-from sonnx.model.ir import Attribute, Node
-from sonnx.numerics.application import Application, Definition, ExactPathCounts, Kernel
+from sonnx.graph.call import Call
+from sonnx.graph.environment import (
+    LARGEST,
+    MAX_RULE_ELEMENTS,
+    NOTHING_STATED,
+    RUN_TIME,
+    constant_facts,
+    environment,
+    evaluate,
+)
+from sonnx.graph.interpreter import Transferred
+from sonnx.graph.transfer import complete_types, members, output_facts
+from sonnx.language.domain import Expression, given_key, written_key
+from sonnx.language.evaluator import Cause, Evaluator, TensorFacts, Unknown, first_unknown
+from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
+from sonnx.numerics.application import Application, Definition, ExactPathCounts, Kernel, NoValue
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, MAX_AXES, NAMES, Array, TensorSpec, has_array
 from sonnx.operators import Operator, operator_of
 from sonnx.operators.stated_signature import StatedSignature
-from sonnx.profile import catalogue, definitions
-from sonnx.profile.definitions import Output, Rule, at, expand
-from sonnx.profile.signature import Signature, demanded, resolve, signature
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Rule, at, expand
+from sonnx.profile.signature import Signature, demanded
 
-Condition: TypeAlias = tuple[Rule, Expression, bool]
-"""A rule, the condition to evaluate, and whether values rest on it."""
+UNKNOWN_UNTIL_RUN = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
 
 MAX_LISTED_FLOATS = 2 * MAX_AXES
 """Floating-point elements of a list that rules get: a scale, or a start and an end, for each axis."""
+
+MAX_NESTED_RUNS = 32
+"""Graphs inside nodes, and functions, that run one inside the other."""
+
+MAX_KNOWN_CALLS = 1 << 14
+"""Prepared calls that are remembered; a loop makes new ones in every iteration."""
+
+MAX_COMPARED_BYTES = 64
+"""Bytes of a tensor in an attribute up to which calls with equal tensors are prepared once."""
+
+UNDEFINED_INPUT_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
+"""What a definition may raise for inputs that no text defines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,92 +78,233 @@ class PreparedNode:
     precomputed: bool
 
 
-def facts_of(values: Array) -> TensorFacts:
-    """What rules get of an array: type, shape, and the elements of a short list of numbers.
+Preparation: TypeAlias = PreparedNode | Exception | None
+"""What a call gives: a node ready to run, why it cannot run, or None where that depends on values not yet known."""
+
+
+class ActualValues:
+    """The elements of an array, read when a rule needs them."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def read(self) -> tuple[Any, ...] | Unknown:
+        """The elements in row-major order; unknown where they are too many, or not numbers."""
+        if self.array.dtype == np.bool_:
+            return Unknown(Cause.NOT_STATED, "the value is not a list of numbers")
+        if self.array.size > MAX_RULE_ELEMENTS:
+            return Unknown(Cause.NOT_STATED, "the value is too large to read")
+        return tuple(self.array.reshape(-1).tolist())
+
+
+def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
+    """The facts of an array: type, shape, and the elements of a short one, or of any array if `all_values`.
 
     So rules about few floating-point numbers (a scale, a bound) are decided by them; the operator decides those about
     whole tensors (`Operator.error_conditions`).
     """
-    longest = LARGEST if values.dtype.kind in "iu" else 0 if values.dtype == np.bool_ else MAX_LISTED_FLOATS
-    listed = values.size <= longest and values.ndim <= 1
-    return TensorFacts(NAMES[values.dtype], values.shape, tuple(values.reshape(-1).tolist()) if listed else RUN_TIME)
+    most = LARGEST if array.dtype.kind in "iu" else 1 if array.dtype == np.bool_ else MAX_LISTED_FLOATS
+    if array.size <= most and (all_values or array.ndim <= 1):
+        values: Any = tuple(array.reshape(-1).tolist())
+    else:
+        values = ActualValues(array) if all_values else RUN_TIME
+    return TensorFacts(NAMES[array.dtype], array.shape, values)
 
 
-@dataclass(frozen=True, slots=True)
-class NodePreparer:
-    """Prepares the nodes of one run.
-
-    In a conforming model every rule of an operator must hold.  In another model the conditions of ONNX must hold, and
-    the rules its values rest on: the error conditions, and those that the shape expressions rely on.
+class RunDomain:
+    """The domain of one run.
 
     Attributes:
-        active_rules: the rules of the edition.
-        operator_set: the version of the standard operator set, None where the model imports none.
+        rules: the rules of the edition.
         conforming: whether the model conforms to the edition.
         definitions_only: compute by the definitions, without kernels and fast paths.
         exact_path_counts: counts of all nodes.
     """
 
-    active_rules: ActiveRules
-    operator_set: int | None
-    conforming: bool
-    definitions_only: bool = False
-    exact_path_counts: ExactPathCounts = field(default_factory=ExactPathCounts)
-    _conditions: dict[tuple[str, int, str], list[Condition]] = field(default_factory=dict, init=False)
+    def __init__(self, rules: ActiveRules, *, conforming: bool, definitions_only: bool = False) -> None:
+        self.rules, self.conforming, self.definitions_only = rules, conforming, definitions_only
+        self.exact_path_counts = ExactPathCounts()
+        self.facts, self._depth = FactsDomain(rules), 0
+        self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
+        self._demands: dict[tuple[str, int, str], list[tuple[Rule, Expression, bool]]] = {}
 
-    def prepare(self, node: Node, inputs: Sequence[TensorFacts | None]) -> PreparedNode | None:
-        """The node ready to run, None where that depends on values that are not known yet.
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Inside a graph of a node, or a function.
 
         Raises:
-            ErrorCondition: a rule its values rest on does not hold.
-            NotExecutable: the executor cannot run the node.
+            NotExecutable: too deep.
         """
-        operator = operator_of(node)
-        described = catalogue.operator(node.operator)
-        attributes = {attribute.name: attribute for attribute in node.attributes}
-        if any(attribute.reference for attribute in node.attributes) or len(attributes) < len(node.attributes):
+        if self._depth == MAX_NESTED_RUNS:
+            raise NotExecutable(f"graphs and functions nest more than {MAX_NESTED_RUNS} deep")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    # The values of a model that is not checked: its inputs and constants are arrays, what it declares is not used
+
+    def declared(self, type_: Type) -> TensorFacts:
+        """Nothing: shapes and types are computed."""
+        return NOTHING_STATED
+
+    def constant(self, tensor: Tensor, replaceable: bool) -> TensorFacts:
+        """The facts of a constant; a default value that the caller replaces is not asked for."""
+        facts = constant_facts(tensor)
+        return facts_of(decode(tensor, None)) if tensor.element == "bool" and tensor.dims in ((), (1,)) else facts
+
+    def sparse(self, tensor: SparseTensor) -> TensorFacts:
+        """Nothing: the executor does not know sparse tensors."""
+        return NOTHING_STATED
+
+    def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, Preparation]:
+        """What a call needs to run, and the facts of its outputs."""
+        unknown = [UNKNOWN_UNTIL_RUN] * len(outputs)
+        if call.calls_function or any(_is_graph(attribute) for attribute in call.attributes):
+            return Transferred(unknown, None)
+        try:
+            if self.conforming:
+                after, results = self.facts.call(call, inputs, outputs)
+                return Transferred(after, self.checked(call, inputs, after, results.reported))
+            attributes = tuple([_comparable(attribute) for attribute in call.attributes])
+            key = call.operator, call.domain, call.operator_set, attributes, tuple(inputs), call.outputs
+            if key not in self._known:
+                if len(self._known) == MAX_KNOWN_CALLS:
+                    self._known.clear()
+                computed, prepared = self._unchecked(call, inputs)
+                self._known[key] = Transferred(computed or unknown, prepared)
+            return self._known[key]
+        except (Stop, NoValue, MemoryError, *UNDEFINED_INPUT_ERRORS) as error:
+            return Transferred(unknown, error)
+
+    def checked(self, call: Call, inputs: Facts, after: Facts, reported: Iterable[RuleResult]) -> PreparedNode | None:
+        """A call of a conforming model ready to run, by the results of its rules and the facts after it.
+
+        Raises:
+            ErrorCondition: a rule does not hold.
+            NotExecutable: a rule cannot be decided on the values, or the executor does not know a type.
+        """
+        operator, made = operator_of(call.operator, call.domain), call.signature
+        if made is None:
+            raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
+        if self._awaits_values(made, reported, operator):
+            return None
+        names = environment(made, call.attributes, inputs, after)
+        attributes = {attribute.name: attribute for attribute in call.attributes}
+        return self._with_names(call, operator, made, names, attributes, after)
+
+    def _unchecked(self, call: Call, inputs: Facts) -> tuple[Sequence[TensorFacts] | None, PreparedNode | None]:
+        """The facts of the outputs and the node ready to run; None where that depends on values not yet known."""
+        operator = operator_of(call.operator, call.domain)
+        attributes = {attribute.name: attribute for attribute in call.attributes}
+        if any(attribute.reference for attribute in call.attributes) or len(attributes) < len(call.attributes):
             raise NotExecutable("an attribute is given by a caller, or twice")
-        if self.operator_set is None:
+        if call.operator_set is None:
             raise NotExecutable("the model imports no version of the standard operator set")
-        if described is None:
-            signature = stated_signature(operator)
-            require_stated_count(node, signature)
-            application = self._application(node, self.operator_set, "onnx", {}, attributes)
-            if not all(each is None or is_known(each) for each in inputs):
-                return None
-            known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
-            return self._prepared(application, operator, signature.output_specs(application, known))
-        made = self._signature(described)
-        require_count(node, made)
-        names = environment(made, node.attributes, inputs, [NOTHING_STATED] * len(node.outputs))
-        if not self.conforming and operator.explicit_attributes is not None:
+        if call.known is None:
+            return self._by_stated_signature(call, operator, inputs, attributes)
+        made = call.signature
+        if made is None:
+            raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
+        require_count(call, made)
+        stated = [NOTHING_STATED] * len(call.outputs)
+        names = environment(made, call.attributes, inputs, stated)
+        if operator.explicit_attributes is not None:
             unknown = first_unknown(
                 (names[made.inputs[0].name].shape, *[names[parameter.name] for parameter in made.parameters])
             )
             if unknown is not None and unknown.cause is Cause.RUN_TIME:
-                return None
+                return None, None
             explicit = operator.explicit_attributes(names) if unknown is None else ()
             if explicit:
                 attributes |= {attribute.name: attribute for attribute in explicit}
-                names = environment(made, tuple(attributes.values()), inputs, [NOTHING_STATED] * len(node.outputs))
-        if self._awaits_values(made, names, operator.error_conditions):
-            return None
-        require_types(made, described, names)
+                names = environment(made, tuple(attributes.values()), inputs, stated)
+        if self._awaits_values(made, self._unchecked_results(made, names, operator), operator):
+            return None, None
+        shapes = {name: evaluate(shape, Evaluator(), names) for name, shape in made.shapes.items()}
+        unknown = first_unknown(tuple(shapes.values()))
+        if unknown is not None and unknown.cause is Cause.RUN_TIME:
+            return None, None
+        complete_types(made, names)
+        require_types(made, call, names)
+        after = output_facts(made, names, stated, (), lambda output: shapes[output.name])
+        for index, output in enumerate(made.outputs[: len(after)]):
+            undefined = first_unknown(shapes.get(output.name))
+            if undefined is not None and not output.constant:
+                raise NotExecutable(f"the shape of {output.name} is not defined: {undefined.reason}")
+            if isinstance(after[index].type, Unknown) and operator.result_type is not None:
+                after[index] = after[index]._replace(type=operator.result_type(names))
+        prepared = self._with_names(call, operator, made, names, attributes, after)
+        if prepared is not None and not call.inputs:
+            return [facts_of(each) for each in prepared.definition(prepared.application, ())], prepared
+        if prepared is not None and prepared.precomputed and made.values:
+            [shape] = [np.array(names[parameter.name], np.int64) for parameter in made.values]
+            short = [facts_of(each) for each in prepared.definition(prepared.application, [shape])]
+            return short, prepared
+        return after, prepared
+
+    def _awaits_values(self, made: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:
+        """Whether a rule reads values not yet known; the operator decides its error conditions element by element.
+
+        Raises:
+            ErrorCondition: a rule does not hold.
+            NotExecutable: a rule the values rest on cannot be decided.
+        """
+        waits = False
+        for result in results:
+            if result.rule.slug in operator.error_conditions:
+                continue
+            if result.verdict is Verdict.FAIL:
+                sentence = f"{result.actual}, against {result.rule.slug}: {result.requires}"
+                raise ErrorCondition(result.rule.slug, sentence)
+            if result.verdict is Verdict.UNDECIDED and (self.conforming or _values_rest_on(result.rule, made)):
+                raise NotExecutable(f"{result.rule.slug} cannot be decided: {result.actual}")
+            waits = waits or result.verdict is Verdict.ASSUMED
+        return waits
+
+    def _with_names(
+        self,
+        call: Call,
+        operator: Operator,
+        made: Signature,
+        names: Mapping[str, Any],
+        attributes: Mapping[str, Attribute],
+        after: Facts,
+    ) -> PreparedNode | None:
+        """The node ready to run; `names` are those of its rules."""
         for parameter in made.parameters:
             unknown = first_unknown(names[parameter.name])
-            if unknown is not None and _has_value(made, parameter.name, names):
+            if unknown is not None and (names[written_key(parameter.name)] or made.absent[parameter.name] is not None):
+                if unknown.cause is Cause.RUN_TIME and self.conforming:
+                    return None
                 raise NotExecutable(unknown.reason)
-        application = self._application(node, made.version, made.text, names, attributes)
-        outputs = made.outputs[: len(node.outputs)]
-        if any(output.constant for output in outputs):  # the node holds the value itself, type and shape included
-            return self._prepared(application, operator, None)
-        specs = [spec for output in outputs for spec in specs_of(made, output, names, described, operator)]
-        return self._prepared(application, operator, tuple(specs))
+        application = self._application(call, made.version, made.text, names, attributes)
+        if any(output.constant for output in made.outputs[: len(after)]):
+            return self._prepared(application, operator, None)  # the node holds the value, type and shape included
+        return self._prepared(application, operator, tuple(_specs(made, after)))
+
+    def _by_stated_signature(
+        self, call: Call, operator: Operator, inputs: Facts, attributes: Mapping[str, Attribute]
+    ) -> tuple[list[TensorFacts] | None, PreparedNode | None]:
+        """The same of an operator without a data file."""
+        if operator.signature is None:
+            raise NotExecutable(f"the operator {operator.name} has neither a data file nor a signature")
+        require_stated_count(call, operator.signature)
+        application = self._application(call, call.operator_set or 0, "onnx", {}, attributes)
+        if not all(each is None or is_known(each) for each in inputs):
+            return None, None
+        known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
+        specs = operator.signature.output_specs(application, known)
+        prepared = self._prepared(application, operator, specs)
+        return [TensorFacts(NAMES[kind], shape, RUN_TIME) for shape, kind in specs], prepared
 
     def _application(
-        self, node: Node, version: int, text: str, names: Mapping[str, Any], attributes: Mapping[str, Attribute]
+        self, call: Call, version: int, text: str, names: Mapping[str, Any], attributes: Mapping[str, Attribute]
     ) -> Application:
-        return Application(node.operator, version, text, names, attributes, self.exact_path_counts, len(node.outputs))
+        return Application(call.operator, version, text, names, attributes, self.exact_path_counts, len(call.outputs))
 
     def _prepared(
         self, application: Application, operator: Operator, specs: tuple[TensorSpec, ...] | None
@@ -152,54 +318,42 @@ class NodePreparer:
         definition, kernel = operator.implementation(application, single=single, definitions_only=self.definitions_only)
         return PreparedNode(application, definition, specs, kernel, operator.passes_input_on, operator.precomputed)
 
-    def _signature(self, described: definitions.Operator) -> Signature:
-        """The operator by the text of the edition; outside the edition, by its ONNX text."""
-        version = described.version_at(self.operator_set or 0)
-        if version is None:
-            raise NotExecutable(f"{described.name} does not exist in operator set {self.operator_set}")
-        edition = self.active_rules.edition.name
-        found = signature(described.name, version, edition)
-        return found or resolve(described, version, "onnx", self.active_rules.editions, edition)
-
-    def _awaits_values(self, made: Signature, names: Mapping[str, Any], by_operator: Sequence[str]) -> bool:
-        """Whether rules or shapes read values that are not known yet; a rule that does not hold stops the run.
-
-        The operator decides the rules in `by_operator`, element by element.
-        """
-        wait = False
-        for result in self._results(made, names, by_operator):
-            if result.verdict is Verdict.FAIL:
-                sentence = f"{result.actual}, against {result.rule.slug}: {result.requires}"
-                raise ErrorCondition(result.rule.slug, sentence)
-            if result.verdict is Verdict.UNDECIDED and _values_rest_on(result.rule, made):
-                raise NotExecutable(f"{result.rule.slug} cannot be decided: {result.actual}")
-            wait = wait or result.verdict is Verdict.ASSUMED
-        unknown = first_unknown(tuple([evaluate(shape, Evaluator(), names) for shape in made.shapes.values()]))
-        return wait or (unknown is not None and unknown.cause is Cause.RUN_TIME)
-
-    def _results(self, made: Signature, names: Mapping[str, Any], by_operator: Sequence[str]) -> Iterator[RuleResult]:
-        without = {**names, **{f"given({output.name})": False for output in made.outputs}}
-        yield from group_answers(made, without, self.active_rules, onnx_only=not self.conforming)
-        for rule, demand, needed in self._conditions_of(made):
-            if rule.slug in by_operator:
-                continue
-            verdict = verdict_of(rule, demand, names)
+    def _unchecked_results(self, made: Signature, names: Mapping[str, Any], operator: Operator) -> Iterator[RuleResult]:
+        """The results that stop a run of a model that is not checked, or for which it waits."""
+        without = {**names, **{given_key(output.name): False for output in made.outputs}}
+        yield from group_results(made, without, self.rules, onnx_only=True)
+        for rule, demand, needed in self._demanded(made):
+            verdict = Verdict.PASS if rule.slug in operator.error_conditions else verdict_of(rule, demand, names)
             if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and needed):
                 yield evaluate_rule(rule, demand, names)
-            elif verdict is Verdict.ASSUMED and (self.conforming or needed):  # else the definition decides it
+            elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it
                 yield RuleResult(rule, verdict)
 
-    def _conditions_of(self, made: Signature) -> list[Condition]:
+    def _demanded(self, made: Signature) -> list[tuple[Rule, Expression, bool]]:
+        """The conditions of a model that is not checked, and whether values rest on each."""
         key = (made.operator, made.version, made.text)
-        if key not in self._conditions:
-            found = self._conditions[key] = []
+        if key not in self._demands:
+            found = self._demands[key] = []
             for rule in made.rules:
-                demand, needed = demanded(rule, made.text, self.active_rules.editions), _values_rest_on(rule, made)
-                if not (self.conforming or needed or rule.kind == "validity"):
-                    demand = rule.onnx
+                needed = _values_rest_on(rule, made)
+                own = demanded(rule, made.text, self.rules.editions)
+                demand = own if needed or rule.kind == "validity" else rule.onnx
                 if demand is not None:
                     found.append((rule, demand, needed))
-        return self._conditions[key]
+        return self._demands[key]
+
+
+def _comparable(attribute: Attribute) -> object:
+    """An object that is equal for attributes that mean the same: the bytes of short tensors are compared."""
+    value = attribute.value
+    if isinstance(value, Tensor) and value.data is not None and len(value.data) <= MAX_COMPARED_BYTES:
+        return attribute, bytes(value.data)
+    return attribute.identity
+
+
+def _is_graph(attribute: Attribute) -> bool:
+    values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
+    return any(isinstance(value, Graph) for value in values)
 
 
 def _values_rest_on(rule: Rule, made: Signature) -> bool:
@@ -207,108 +361,76 @@ def _values_rest_on(rule: Rule, made: Signature) -> bool:
     return rule.kind == "error-condition" or any(rule.name in output.relies for output in made.outputs)
 
 
-def _has_value(made: Signature, name: str, names: Mapping[str, Any]) -> bool:
-    """Whether a parameter is written, or its absence means a value."""
-    return bool(names[f"written({name})"]) or made.absent[name] is not None
+def _specs(made: Signature, after: Facts) -> Iterator[TensorSpec]:
+    """The shapes and types of the outputs.
+
+    Raises:
+        NotExecutable: one is not known, or of a type that the executor does not know.
+    """
+    for index, facts in enumerate(after):
+        name = made.outputs[min(index, len(made.outputs) - 1)].name
+        unknown = first_unknown(facts.shape) if facts is not None else None
+        if facts is None or unknown is not None:
+            raise NotExecutable(f"the shape of {name} is not defined: {unknown.reason if unknown else ''}")
+        element = "unknown" if isinstance(facts.type, Unknown) else facts.type
+        if element not in ELEMENTS:
+            raise NotExecutable(f"{name} has the element type {element}, which the executor does not know")
+        yield facts.shape, ELEMENTS[element]  # type: ignore[misc]
 
 
-# What a node must have, and what its outputs are: by the data file of its operator
+# What a call of a model that is not checked must have
 
 
-def require_count(node: Node, made: Signature) -> None:
+def require_count(call: Call, made: Signature) -> None:
     """No more inputs, outputs and attributes than the version has."""
     variadic = bool(made.inputs) and made.inputs[-1].variadic
-    unknown = {attribute.name for attribute in node.attributes} - {each.name for each in made.attributes}
-    if len(node.inputs) > len(made.inputs) and not variadic:
-        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.inputs)} inputs, not {len(node.inputs)}")
-    for index, name in enumerate(node.inputs):
+    unknown = {attribute.name for attribute in call.attributes} - {each.name for each in made.attributes}
+    if len(call.inputs) > len(made.inputs) and not variadic:
+        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.inputs)} inputs, not {len(call.inputs)}")
+    for index, connected in enumerate(call.inputs):
         formal = made.inputs[min(index, len(made.inputs) - 1)]
-        if not name and not formal.optional:
+        if not connected and not formal.optional:
             raise NotExecutable(f"the input {formal.name} is left out")
     repeated = bool(made.outputs) and made.outputs[-1].variadic
-    if not node.outputs or (len(node.outputs) > len(made.outputs) and not repeated):
-        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.outputs)} outputs, not {len(node.outputs)}")
+    if not call.outputs or (len(call.outputs) > len(made.outputs) and not repeated):
+        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.outputs)} outputs, not {len(call.outputs)}")
     if unknown:
         raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
 
 
-def require_types(made: Signature, described: definitions.Operator, names: Mapping[str, Any]) -> None:
-    """Every type variable has an element type that ONNX gives it.
+def require_types(made: Signature, call: Call, names: Mapping[str, Any]) -> None:
+    """The inputs of every type variable have an element type that ONNX gives it.
 
     Raises:
         NotExecutable: one does not.
     """
-    for variable, members in made.groups.items():
-        element = _element(members, names, "")
-        admitted = expand(at(described.types[variable], made.version) or (), catalogue.editions().families)
-        if element and element not in admitted:
-            raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {element}")
+    inputs = {each.name for each in made.inputs}
+    for variable, formals in made.groups.items():
+        group = [name for name in formals if name in inputs]
+        types = [each.type for each in members(group, names).values() if isinstance(each.type, str)]
+        listed = at(call.known.types[variable], made.version) if call.known else None
+        admitted = expand(listed or (), catalogue.editions().families)
+        if types and types[0] not in admitted:
+            raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {types[0]}")
 
 
-def specs_of(
-    made: Signature, output: Output, names: Mapping[str, Any], described: definitions.Operator, operator: Operator
-) -> list[TensorSpec]:
-    """The shape and type of an output; of a variadic output, of each."""
-    shape = evaluate(made.shapes[output.name], Evaluator(), names)
-    unknown = first_unknown(shape)
-    if unknown is not None:
-        raise NotExecutable(f"the shape of {output.name} is not defined: {unknown.reason}")
-    element = output.type
-    chosen = at(output.element, made.version)
-    if chosen is not None:
-        element = str(evaluate(chosen, Evaluator(), names))
-    elif element in made.groups:
-        only = at(described.types[element], made.version) or ()
-        element = _element(made.groups[element], names, output.name) or (only[0] if len(only) == 1 else "")
-        element = element or (operator.result_type(names) if operator.result_type is not None else "unknown")
-    if element not in ELEMENTS:
-        raise NotExecutable(f"{output.name} has the element type {element}, which the executor does not know")
-    shapes = shape if output.variadic else [shape]
-    return [(each, ELEMENTS[element]) for each in shapes]
-
-
-def _element(members: Sequence[str], names: Mapping[str, Any], output: str) -> str:
-    """The element type the inputs of a type variable have, "" where it has no input."""
-    for name in members:
-        value = names.get(f"{name}_input", names[name])
-        tensors = (value,) if isinstance(value, TensorFacts) else value
-        for tensor in tensors if name != output else ():
-            if isinstance(tensor.type, str):
-                return tensor.type
-    return ""
-
-
-# The same of an operator without a data file: by its stated signature
-
-
-def stated_signature(operator: Operator) -> StatedSignature:
-    """The signature of an operator without a data file.
-
-    Raises:
-        NotExecutable: it has none.
-    """
-    if operator.signature is None:
-        raise NotExecutable(f"the operator {operator.name} has neither a data file nor a signature")
-    return operator.signature
-
-
-def require_stated_count(node: Node, signature: StatedSignature) -> None:
+def require_stated_count(call: Call, signature: StatedSignature) -> None:
     """Inputs, outputs and attributes as the signature has them.
 
     Raises:
         NotExecutable: the node has others.
     """
-    for what, names, (least, greatest) in (
-        ("input", node.inputs, signature.inputs),
-        ("output", node.outputs, signature.outputs),
+    for what, connected, (least, greatest) in (
+        ("input", call.inputs, signature.inputs),
+        ("output", call.outputs, signature.outputs),
     ):
-        if not least <= len(names) <= greatest or not all(names[:least]):
+        if not least <= len(connected) <= greatest or not all(connected[:least]):
             number = f"{least}" if least == greatest else f"{least} to {greatest}"
-            raise NotExecutable(f"{node.operator} has {number} {what}s, none of the first {least} left out")
+            raise NotExecutable(f"{call.operator} has {number} {what}s, none of the first {least} left out")
     known = signature.attributes
-    for attribute in node.attributes:
+    for attribute in call.attributes:
         if attribute.name not in known:
-            raise NotExecutable(f"{node.operator} has no attribute {quote(attribute.name)}")
+            raise NotExecutable(f"{call.operator} has no attribute {quote(attribute.name)}")
         if attribute.kind != known[attribute.name]:
             kinds = f"{attribute.kind}, not {known[attribute.name]}"
             raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {kinds}")

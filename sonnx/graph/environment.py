@@ -188,9 +188,15 @@ def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Seq
             names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
             continue
         actual = actuals[index] if index < len(actuals) else None
-        names[formal.name] = NOT_CONNECTED if actual is None else actual
+        names[formal.name] = NOT_CONNECTED if actual is None else _without_elements(actual)
         names[given_key(formal.name)] = actual is not None
         names[constant_key(formal.name)] = actual is not None and not _at_run_time(actual.values)
+
+
+def _without_elements(tensor: TensorFacts) -> TensorFacts:
+    """The facts; the values are known where the shape says that there are none."""
+    empty = isinstance(tensor.shape, tuple) and any(type(extent) is int and extent == 0 for extent in tensor.shape)
+    return tensor._replace(values=()) if empty and _at_run_time(tensor.values) else tensor
 
 
 def _at_run_time(values: Any) -> bool:
@@ -211,7 +217,8 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
         tensor, given = names.pop(parameter.name), names[given_key(parameter.name)]
         names[written_key(parameter.name)] = given
         names[input_key(parameter.name)] = tensor
-        names[constant_key(parameter.name)] = given and not isinstance(tensor.values, Unknown)
+        constant = names[constant_key(parameter.name)] and not isinstance(tensor.values, Unknown)
+        names[constant_key(parameter.name)] = given and constant
         if given:
             names[parameter.name] = _read_value(tensor, parameter.kind)
     for parameter in signature.attributes:

@@ -63,10 +63,11 @@ class Expression:
     variables: frozenset[str] = field(default=frozenset(), compare=False)
     """The variables of its loops."""
     over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
-    """The list that an outermost all(...) ranges over: its source text, and how to evaluate it."""
+    """The list that an outermost all(...), or the first condition of an outermost or, ranges over: its source text,
+    and how to evaluate it."""
 
     def over_nothing(self, domain: Domain, environment: Environment) -> bool:
-        """Whether an outermost all(...) ranges over an empty list."""
+        """Whether that list is empty: the condition is then about nothing."""
         return self.over is not None and bool(self.over[1](domain, environment) == ())
 
     def evaluate(self, domain: Domain, environment: Environment) -> Value:

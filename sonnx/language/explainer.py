@@ -18,6 +18,10 @@ MAX_SHOWN_ITEMS = 8
 """Items of a list shown in a message."""
 
 
+COMPARE, ADD, MULTIPLY, NEGATE, ATOM = 4, 5, 6, 7, 9
+"""How tightly the parts of a source text bind, as in the rule language."""
+
+
 class Explained(NamedTuple):
     """A value, its source text, and of a condition the reason why it does not hold."""
 
@@ -26,6 +30,12 @@ class Explained(NamedTuple):
     why: str = ""
     weak: bool = False
     """Whether the reason is only that a filter holds; messages leave it out."""
+    strength: int = ATOM
+    """How tightly the text binds; in parentheses where its place asks for more it evaluates to the value."""
+    comparison: tuple[str, str] = ("", "")
+    """Of a comparison the left side with its value, and what it needs."""
+    items: tuple[Explained, ...] | None = None
+    """The items of a list that is written out, each under its own name."""
 
 
 def explain(expression: Expression, environment: Mapping[str, Any]) -> str:
@@ -58,9 +68,17 @@ def _with_value(part: Explained) -> str:
     return part.text if literal or part.text == shown else f"{part.text} = {shown}"
 
 
-def _factor(text: str, sign: str) -> str:
-    """The text, in parentheses where it is a sum or difference and the sign binds more tightly."""
-    return f"({text})" if sign not in "+-" and (" + " in text or " - " in text) else text
+def _within(part: Explained, strength: int) -> str:
+    """The text, in parentheses where it binds less tightly than its place asks for."""
+    return part.text if part.strength >= strength else f"({part.text})"
+
+
+def _alternatives(failed: Sequence[Explained]) -> str:
+    """Why none of several conditions holds, one of which would suffice."""
+    subjects = {each.comparison[0] for each in failed}
+    if len(subjects) == 1 and "" not in subjects:
+        return f"{subjects.pop()}, needs {' or '.join(dict.fromkeys(each.comparison[1] for each in failed))}"
+    return ", or else ".join(dict.fromkeys(each.why for each in failed if each.why))
 
 
 class Explainer:
@@ -73,31 +91,34 @@ class Explainer:
         return Explained(value, show(value))
 
     def listing(self, items: Sequence[Explained]) -> Explained:
-        return Explained(tuple(item.value for item in items), f"[{', '.join(item.text for item in items)}]")
+        text = f"[{', '.join(item.text for item in items)}]"
+        return Explained(tuple(item.value for item in items), text, items=tuple(items))
 
     def field(self, value: Explained, name: str) -> Explained:
-        return Explained(self.evaluator.field(value.value, name), f"{value.text}.{name}")
+        return Explained(self.evaluator.field(value.value, name), f"{_within(value, ATOM)}.{name}")
 
     def item(self, sequence: Explained, index: Explained) -> Explained:
-        return Explained(self.evaluator.item(sequence.value, index.value), f"{sequence.text}[{show(index.value)}]")
+        text = f"{_within(sequence, ATOM)}[{show(index.value)}]"
+        return Explained(self.evaluator.item(sequence.value, index.value), text)
 
     def part(self, sequence: Explained, start: Explained | None, stop: Explained | None) -> Explained:
         first, last = (start and start.value), (stop and stop.value)
         edges = f"{'' if first is None else show(first)}:{'' if last is None else show(last)}"
-        return Explained(self.evaluator.part(sequence.value, first, last), f"{sequence.text}[{edges}]")
+        return Explained(self.evaluator.part(sequence.value, first, last), f"{_within(sequence, ATOM)}[{edges}]")
 
     def arithmetic(self, sign: str, left: Explained, right: Explained) -> Explained:
-        text = f"{_factor(left.text, sign)} {sign} {_factor(right.text, sign)}"
-        return Explained(self.evaluator.arithmetic(sign, left.value, right.value), text)
+        strength = ADD if sign in "+-" else MULTIPLY
+        text = f"{_within(left, strength)} {sign} {_within(right, strength + (sign != '+'))}"
+        return Explained(self.evaluator.arithmetic(sign, left.value, right.value), text, strength=strength)
 
     def negative(self, value: Explained) -> Explained:
-        return Explained(self.evaluator.negative(value.value), f"-{value.text}")
+        return Explained(self.evaluator.negative(value.value), f"-{_within(value, NEGATE)}", strength=NEGATE)
 
     def compare(self, sign: str, left: Explained, right: Explained) -> Explained:
         value = self.evaluator.compare(sign, left.value, right.value)
-        return Explained(
-            value, f"{left.text} {sign} {right.text}", f"{_with_value(left)}, needs {sign} {_with_value(right)}"
-        )
+        text = f"{_within(left, ADD)} {sign} {_within(right, ADD)}"
+        subject, needs = _with_value(left), f"{sign} {_with_value(right)}"
+        return Explained(value, text, f"{subject}, needs {needs}", strength=COMPARE, comparison=(subject, needs))
 
     def conjunction(self, parts: Sequence[Thunk]) -> Explained:
         unknown: Explained | None = None
@@ -117,7 +138,8 @@ class Explainer:
                 return explained
             failed.append(explained)
         reported = [each for each in failed if not each.weak] or failed
-        return Explained(False, "", " and ".join(dict.fromkeys(each.why for each in reported if each.why)))
+        comparison = reported[0].comparison if len(reported) == 1 else ("", "")
+        return Explained(False, "", _alternatives(reported), comparison=comparison)
 
     def negation(self, value: Explained) -> Explained:
         why = value.why.replace(", needs ", ", must not be ") if ", needs " in value.why else f"{value.text} holds"
@@ -188,4 +210,7 @@ def _items(sequence: Explained) -> list[Explained]:
     """Each item with the text `sequence[i]`; an item of a range with its number."""
     if sequence.text.startswith("range("):
         return [Explained(item, show(item)) for item in sequence.value]
-    return [Explained(item, f"{sequence.text}[{index}]") for index, item in enumerate(sequence.value)]
+    if sequence.items is not None:
+        return list(sequence.items)
+    name = _within(sequence, ATOM)
+    return [Explained(item, f"{name}[{index}]") for index, item in enumerate(sequence.value)]

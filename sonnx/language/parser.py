@@ -63,6 +63,11 @@ def _ranged_over(parser: _Parser, tree: ast.expr) -> tuple[str, Run] | None:
     match tree:
         case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[clause, *_])]):
             return ast.unparse(clause.iter), parser.expression(clause.iter, frozenset())
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="any"), args=[ast.GeneratorExp() as loop])):
+            clause = loop.generators[0]
+            return ast.unparse(clause.iter), parser.expression(clause.iter, frozenset())
+        case ast.BoolOp(op=ast.Or(), values=[first, *_]):
+            return _ranged_over(parser, first)
     return None
 
 

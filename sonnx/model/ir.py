@@ -58,12 +58,14 @@ class Type:
     where ONNX has no type with this number.
     `shape` is None where the shape field is absent; () is rank 0.
     `holds_sparse` is true for a sparse tensor type, and for a type that contains one at any depth.
+    `denotations` are those of the dimensions, "" where one has none; () where none has one.
     """
 
     kind: str = "not stated"
     element: str | None = None
     shape: Shape | None = None
     holds_sparse: bool = False
+    denotations: tuple[str, ...] = ()
 
 
 NOT_STATED = Type()

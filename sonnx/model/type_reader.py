@@ -64,6 +64,14 @@ def _shape(message: Message, limits: Allowed) -> Shape | None:
     return tuple(one.dim_value or dimension(one) for one in message.shape.dim[:])  # 0 may be an absent number
 
 
+def _denotations(message: Message) -> tuple[str, ...]:
+    """What the dimensions are said to mean, () where nothing is said of any."""
+    if not message.HasField("shape"):
+        return ()
+    written = tuple(decoded(one.denotation) for one in message.shape.dim[:])
+    return written if any(written) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Types:
     """Reads the types of one file, equal ones once; `elements` are the names of element types by number."""
@@ -109,6 +117,7 @@ class Types:
         kind, inner = _TYPE_KIND.get(which, which), getattr(message, which)
         if which in ("tensor_type", "sparse_tensor_type"):
             element = element_name(self.elements, inner.elem_type)
-            return _make_type(kind, element, _shape(inner, self.limits), which == "sparse_tensor_type")
+            sparse, denotations = which == "sparse_tensor_type", _denotations(inner)
+            return _make_type(kind, element, _shape(inner, self.limits), sparse, denotations)
         within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
         return Type(kind, holds_sparse=within.holds_sparse)

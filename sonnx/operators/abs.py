@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.elementwise import elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import guarded, numpy_kernel
 from sonnx.numerics.formats import Array
@@ -38,4 +39,5 @@ OPERATOR = Operator(
     define=elementwise_definition(absolute, require=require_absolute_values),
     kernel=guarded(require_absolute_values, numpy_kernel(np.abs)),
     error_conditions=(REPRESENTABLE,),
+    bound=elementwise.transfer(elementwise.ABS),
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import sums
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import arithmetic
 from sonnx.operators.operator import Operator
@@ -25,4 +26,5 @@ OPERATOR = Operator(
     define=elementwise_definition(add),
     kernel=arithmetic(add, np.add),
     axis_broadcasting=True,
+    bound=sums.add,
 )

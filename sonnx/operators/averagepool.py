@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import averages
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import Number, numbers, store, total
 from sonnx.numerics.formats import Array, format_of
@@ -173,4 +174,5 @@ OPERATOR = Operator(
     define=define,
     kernel=kernel,
     signature=StatedSignature(inputs=(1, 1), attributes=ATTRIBUTES, output_specs=output_specs),
+    bound=averages.average_pool,
 )

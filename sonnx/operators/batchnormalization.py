@@ -16,6 +16,7 @@ from math import prod
 
 import numpy as np
 
+from sonnx.enclosures import averages
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, certify_singles, half_width
 from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, times, total
@@ -161,4 +162,10 @@ def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Arr
     return certify(made, bound, kind)
 
 
-OPERATOR = Operator(name="BatchNormalization", define=define, kernel=kernel, error_conditions=(VARIANCE_NOT_NEGATIVE,))
+OPERATOR = Operator(
+    name="BatchNormalization",
+    define=define,
+    kernel=kernel,
+    error_conditions=(VARIANCE_NOT_NEGATIVE,),
+    bound=averages.batch_normalization,
+)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.elementwise_kernels import clip_into
 from sonnx.numerics.formats import Array
@@ -81,4 +82,4 @@ def kernel(application: Application) -> Kernel:
     return clip
 
 
-OPERATOR = Operator(name="Clip", define=define, kernel=kernel)
+OPERATOR = Operator(name="Clip", define=define, kernel=kernel, bound=elementwise.clip)

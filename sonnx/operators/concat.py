@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
@@ -31,4 +32,4 @@ def kernel(application: Application) -> Kernel:
     return concat
 
 
-OPERATOR = Operator(name="Concat", define=define, kernel=kernel)
+OPERATOR = Operator(name="Concat", define=define, kernel=kernel, bound=layout.moving(define, None, one_to_one=True))

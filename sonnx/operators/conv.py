@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.enclosures.products import conv as bound
 from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
@@ -88,4 +89,4 @@ def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: A
     return exact
 
 
-OPERATOR = Operator(name="Conv", define=define, kernel=kernel, explicit_attributes=explicit_padding)
+OPERATOR = Operator(name="Conv", define=define, kernel=kernel, explicit_attributes=explicit_padding, bound=bound)

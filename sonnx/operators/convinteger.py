@@ -2,8 +2,8 @@
 
 SONNX ConvInteger of 2026-08, function; ONNX ConvInteger-10.  The places of the kernel are those of Conv.  The exact sum
 is taken modulo 2^32 and read as int32 (erratum convinteger-accumulation).  By the SONNX text padding is 0 before the
-zero point is taken off, which differs from runtimes unless the zero point is 0; that case is refused by a rule
-(erratum convinteger-padding-value).  A zero point that is left out is 0.
+zero point is taken off, so that it contributes minus the zero point; runtimes differ (erratum
+convinteger-padding-value).  A zero point that is left out is 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import Array
 from sonnx.numerics.matrix_products import integer_product_into
@@ -21,15 +21,9 @@ from sonnx.numerics.windows import explicit_padding
 from sonnx.operators.conv import windows_of
 from sonnx.operators.operator import Operator
 
-PADDING_WITHOUT_ZERO_POINT = "ConvInteger.padding-without-zero-point"
-
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
-    """Y, of type int32.
-
-    Raises:
-        NoValue: X is padded and has a zero point.
-    """
+    """Y, of type int32."""
     X, W, x_zero_point, w_zero_point = operands(application, inputs)
     slid, group = windows_of(application, X, W), application.names["group"]
     channels, kernels = W.shape[1], W.shape[0] // group
@@ -45,17 +39,11 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
 
 
 def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, Array, int, Array]:
-    """X, W, the zero point of X and one zero point for each kernel of W.
-
-    Raises:
-        NoValue: X is padded and has a zero point.
-    """
+    """X, W, the zero point of X and one zero point for each kernel of W."""
     X, W, x_zero_point, w_zero_point = [*inputs, None, None][:4]
     assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
     off = 0 if w_zero_point is None else w_zero_point
-    zero, pads = 0 if x_zero_point is None else int(x_zero_point), application.names["pads"]
-    if zero and any(pads):
-        raise NoValue(PADDING_WITHOUT_ZERO_POINT, f"x_zero_point is {zero} and pads is {list(pads)}")
+    zero = 0 if x_zero_point is None else int(x_zero_point)
     return X, W, zero, np.broadcast_to(off, W.shape[:1])
 
 
@@ -85,5 +73,4 @@ OPERATOR = Operator(
     define=define,
     kernel=kernel,
     explicit_attributes=explicit_padding,
-    error_conditions=(PADDING_WITHOUT_ZERO_POINT,),
 )

@@ -1,8 +1,9 @@
 """DequantizeLinear: Y[i] = (X[i] - x_zero_point) * x_scale.
 
-SONNX DequantizeLinear of 2026-08; ONNX DequantizeLinear-10 to DequantizeLinear-28.  The difference is one of int32; it
-is rounded to the type of x_scale, and the product once more into the type of Y (erratum dequantize-rounding).  One
-scale for the whole tensor, or by the ONNX text one for each index of an axis, or for each block along it.
+SONNX DequantizeLinear of 2026-08; ONNX DequantizeLinear-10 to DequantizeLinear-28.  The difference of int32 is taken in
+int32 and wraps around (example 2 of the page), that of shorter integers is exact; it is rounded to the type of x_scale,
+and the product once more into the type of Y (erratum dequantize-rounding).  One scale for the whole tensor, or by the
+ONNX text one for each index of an axis, or for each block along it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
+from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
 from sonnx.numerics.rounding import canonicalize_nans
@@ -48,7 +50,14 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     kind, middle = ELEMENTS[result_type(application.names)], rounding_context(scale.dtype)
     once = rounding_context(kind)
     rows = zip(elements(X), elements(scale), elements(zero_point), strict=True)
-    return (from_mpfr([once.mul(middle.plus(to_mpfr(x - z)), s) for x, s, z in rows], kind, X.shape),)
+    wraps = X.dtype == np.int32
+    numbers = [once.mul(middle.plus(to_mpfr(difference(x, z, wraps))), s) for x, s, z in rows]
+    return (from_mpfr(numbers, kind, X.shape),)
+
+
+def difference(x: int, zero_point: int, wraps: bool) -> int:
+    """X - zero_point, of int32 modulo 2^32."""
+    return wrapped(int(x) - int(zero_point), np.dtype(np.int32)) if wraps else int(x) - int(zero_point)
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
@@ -67,7 +76,7 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
 
 
 def kernel(application: Application) -> Kernel:
-    """The difference in int64, its one rounding, and the processor's product."""
+    """The difference in 32 or 64 bits, its one rounding, and the processor's product."""
 
     def dequantize(inputs: Sequence[Any], out: Array) -> Array:
         X, scale, zero_point = spread(application, inputs)
@@ -79,9 +88,9 @@ def kernel(application: Application) -> Kernel:
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
         for start in range(0, flat.size, BLOCK_ELEMENTS):
             x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
-            difference = x.astype(np.int64) - z
+            less = np.subtract(x, z, dtype=np.int32) if x.dtype == np.int32 else x.astype(np.int64) - z
             y = flat[start : start + BLOCK_ELEMENTS]
-            np.multiply(difference.astype(scale.dtype), s, out=y)
+            np.multiply(less.astype(scale.dtype), s, out=y)
             canonicalize_nans(y)
         return out
 

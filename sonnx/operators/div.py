@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import arithmetic
@@ -64,4 +65,5 @@ OPERATOR = Operator(
     kernel=kernel,
     error_conditions=(DIVISOR_NOT_ZERO, REPRESENTABLE),
     axis_broadcasting=True,
+    bound=products.divide,
 )

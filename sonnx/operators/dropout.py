@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
@@ -54,4 +55,5 @@ OPERATOR = Operator(
     define=define,
     kernel=copying_kernel(define),
     signature=StatedSignature(inputs=(1, 3), outputs=(1, 2), attributes=ATTRIBUTES, output_specs=output_specs),
+    bound=layout.moving(define, one_to_one=True),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.elementwise import TRUTH, elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
 from sonnx.operators.operator import Operator
@@ -24,4 +25,5 @@ OPERATOR = Operator(
     define=elementwise_definition(equal, result=TRUTH),
     kernel=numpy_kernel(np.equal),
     axis_broadcasting=True,
+    bound=selection.comparison(selection.equal),
 )

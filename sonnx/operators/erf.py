@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import each, elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
@@ -42,4 +43,6 @@ def kernel(application: Application) -> Kernel:
     return error_function
 
 
-OPERATOR = Operator(name="Erf", define=elementwise_definition(erf), kernel=kernel)
+OPERATOR = Operator(
+    name="Erf", define=elementwise_definition(erf), kernel=kernel, bound=elementwise.transfer(elementwise.ERF)
+)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
 from sonnx.operators.operator import Operator
@@ -20,4 +21,9 @@ def exp(x: Any, once: Any) -> Any:
     return once.exp(x)
 
 
-OPERATOR = Operator(name="Exp", define=elementwise_definition(exp), kernel=real_function(exp, np.exp))
+OPERATOR = Operator(
+    name="Exp",
+    define=elementwise_definition(exp),
+    kernel=real_function(exp, np.exp),
+    bound=elementwise.transfer(elementwise.EXP),
+)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.broadcasting import common_shape
 from sonnx.numerics.elementwise import integer_list
@@ -29,4 +30,4 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.broadcast_to(inputs[0], common_shape(application.operator, [inputs[0].shape, wanted])),)
 
 
-OPERATOR = Operator(name="Expand", define=define)
+OPERATOR = Operator(name="Expand", define=define, bound=layout.moving(define))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
@@ -19,4 +20,6 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (X.reshape(prod(X.shape[:split]), prod(X.shape[split:])),)
 
 
-OPERATOR = Operator(name="Flatten", define=define, kernel=copying_kernel(define))
+OPERATOR = Operator(
+    name="Flatten", define=define, kernel=copying_kernel(define), bound=layout.moving(define, one_to_one=True)
+)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
@@ -34,4 +35,4 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.take(data, indices, axis),)
 
 
-OPERATOR = Operator(name="Gather", define=define)
+OPERATOR = Operator(name="Gather", define=define, bound=layout.moving(define))

@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures.products import gemm as bound
 from sonnx.numerics import double_products, matrix_products, single_products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.certified_rounding import UNIT, certify
@@ -142,4 +143,4 @@ def _approximation(A: Array, B: Array, C: Array | None, alpha: float, beta: floa
     return made, bound + np.finfo(np.float64).smallest_subnormal
 
 
-OPERATOR = Operator(name="Gemm", define=define, kernel=kernel)
+OPERATOR = Operator(name="Gemm", define=define, kernel=kernel, bound=bound)

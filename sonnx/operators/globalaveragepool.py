@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonnx.enclosures import averages
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.numerics.reductions import fast_reduce_sum, reduce_sum
@@ -23,4 +24,4 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]
     return (fast_reduce_sum(application, inputs[0], tuple(range(2, inputs[0].ndim)), mean=True),)
 
 
-OPERATOR = Operator(name="GlobalAveragePool", define=define, fast_path=fast_path)
+OPERATOR = Operator(name="GlobalAveragePool", define=define, fast_path=fast_path, bound=averages.global_average_pool)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import selection
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array, TensorSpec
 from sonnx.operators.operator import Operator
@@ -52,4 +53,5 @@ OPERATOR = Operator(
     define=define,
     kernel=lambda application: global_max_pool,
     signature=StatedSignature(inputs=(1, 1), output_specs=output_specs),
+    bound=selection.global_max_pool,
 )

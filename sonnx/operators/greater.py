@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
 from sonnx.numerics.elementwise import TRUTH, elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
@@ -27,4 +28,5 @@ OPERATOR = Operator(
     kernel=numpy_kernel(np.greater),
     signature=StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=comparison),
     axis_broadcasting=True,
+    bound=selection.comparison(selection.greater),
 )

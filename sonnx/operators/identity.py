@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
@@ -17,4 +18,4 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (inputs[0],)
 
 
-OPERATOR = Operator(name="Identity", define=define, passes_input_on=True)
+OPERATOR = Operator(name="Identity", define=define, passes_input_on=True, bound=layout.moving(define, one_to_one=True))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.certified_rounding import DOUBLE
@@ -65,4 +66,4 @@ def kernel(application: Application) -> Kernel:
     return leaky_relu
 
 
-OPERATOR = Operator(name="LeakyRelu", define=define, kernel=kernel)
+OPERATOR = Operator(name="LeakyRelu", define=define, kernel=kernel, bound=elementwise.leaky_relu)

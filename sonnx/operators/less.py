@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.elementwise import TRUTH, elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
 from sonnx.operators.operator import Operator
@@ -25,4 +26,5 @@ OPERATOR = Operator(
     define=elementwise_definition(less, result=TRUTH),
     kernel=numpy_kernel(np.less),
     axis_broadcasting=True,
+    bound=selection.comparison(selection.less),
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
 from sonnx.operators.operator import Operator
@@ -20,4 +21,9 @@ def log(x: Any, once: Any) -> Any:
     return once.log(x)
 
 
-OPERATOR = Operator(name="Log", define=elementwise_definition(log), kernel=real_function(log, np.log))
+OPERATOR = Operator(
+    name="Log",
+    define=elementwise_definition(log),
+    kernel=real_function(log, np.log),
+    bound=elementwise.transfer(elementwise.LOG),
+)

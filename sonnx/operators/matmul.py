@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.enclosures.products import matmul as bound
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.exact_sums import numbers, products, store, total
 from sonnx.numerics.formats import Array
@@ -57,4 +58,4 @@ def kernel(application: Application) -> Kernel:
     return matmul
 
 
-OPERATOR = Operator(name="MatMul", define=define, kernel=kernel)
+OPERATOR = Operator(name="MatMul", define=define, kernel=kernel, bound=bound)

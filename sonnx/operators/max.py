@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.blocks import merged, walk
 from sonnx.numerics.formats import Array, Format, format_of, larger, patterns
@@ -266,4 +267,4 @@ def _first_nan(X: Sequence[Array], out: Array, made: Format) -> None:
         np.copyto(out, x, where=x.view(made.unsigned) & (made.sign - 1) > made.infinity)
 
 
-OPERATOR = Operator(name="Max", define=define, kernel=lambda application: fast_maximum)
+OPERATOR = Operator(name="Max", define=define, kernel=lambda application: fast_maximum, bound=selection.extremum(1.0))

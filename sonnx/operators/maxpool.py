@@ -15,6 +15,7 @@ from math import prod
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.formats import Array, lowest, order_key, patterns
 from sonnx.numerics.windows import Windows, explicit_padding, windows
@@ -156,5 +157,10 @@ def padded(planes: Array, slid: Windows, pattern: int) -> Array:
 
 
 OPERATOR = Operator(
-    name="MaxPool", define=define, kernel=kernel, fast_path=fast_path, explicit_attributes=explicit_padding
+    name="MaxPool",
+    define=define,
+    kernel=kernel,
+    fast_path=fast_path,
+    explicit_attributes=explicit_padding,
+    bound=selection.max_pool,
 )

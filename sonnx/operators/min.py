@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.application import Application
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.formats import Array, format_of, order_key, patterns
@@ -56,4 +57,4 @@ def _negated(values: Array, sign: int, unsigned: np.dtype[Any]) -> Array:
     return negated.reshape(values.shape)
 
 
-OPERATOR = Operator(name="Min", define=define, kernel=lambda application: fast_minimum)
+OPERATOR = Operator(name="Min", define=define, kernel=lambda application: fast_minimum, bound=selection.extremum(-1.0))

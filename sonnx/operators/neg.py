@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
 from sonnx.operators.operator import Operator
@@ -20,4 +21,9 @@ def negative(x: Any, once: Any = None) -> Any:
     return -x
 
 
-OPERATOR = Operator(name="Neg", define=elementwise_definition(negative), kernel=numpy_kernel(np.negative))
+OPERATOR = Operator(
+    name="Neg",
+    define=elementwise_definition(negative),
+    kernel=numpy_kernel(np.negative),
+    bound=elementwise.transfer(elementwise.NEG),
+)

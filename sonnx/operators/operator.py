@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sonnx.enclosures.values import TransferFunction
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application, Definition, Kernel, KernelFactory
 from sonnx.numerics.broadcasting import NUMPY_SINCE, aligned
@@ -34,6 +35,7 @@ class Operator:
         explicit_attributes: brings a node outside the profile into a form that the data file describes.
         result_type: the element type of the output where no input has it.
         passes_input_on: the output is the first input, which needs no step of a run.
+        bound: the transfer function of ranges and errors; None where the operator has none.
         precomputed: where its inputs are known before the first node runs, so is the output, which takes no memory.
     """
 
@@ -49,6 +51,7 @@ class Operator:
     result_type: Callable[[Mapping[str, Any]], str] | None = None
     passes_input_on: bool = False
     precomputed: bool = False
+    bound: TransferFunction | None = None
 
     def implementation(
         self, application: Application, *, single: bool, definitions_only: bool

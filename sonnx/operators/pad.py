@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.formats import Array, patterns
 from sonnx.operators.operator import Operator
@@ -71,4 +72,4 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
     return np.take(data, places, axis)
 
 
-OPERATOR = Operator(name="Pad", define=define)
+OPERATOR = Operator(name="Pad", define=define, bound=layout.padding(define))

@@ -37,23 +37,23 @@ def find_operator(name: str) -> Operator | None:
     return found if found.name == name else None
 
 
-def operator_of(node: Node) -> Operator:
-    """The operator of a node.
+def operator_of(name: str, domain: str) -> Operator:
+    """The operator with a name in a domain.
 
     Raises:
         NotExecutable: the executor does not know it.
     """
-    found = None if standard(node.domain) else find_operator(node.operator)
+    found = None if standard(domain) else find_operator(name)
     if found is None:
-        domain = f" of the domain {quote(node.domain)}" if standard(node.domain) else ""
-        raise NotExecutable(f"the executor does not know the operator {quote(node.operator)}{domain}")
+        of_domain = f" of the domain {quote(domain)}" if standard(domain) else ""
+        raise NotExecutable(f"the executor does not know the operator {quote(name)}{of_domain}")
     return found
 
 
 def is_executable(node: Node) -> bool:
     """Whether the executor knows the operator of a node."""
     try:
-        operator_of(node)
+        operator_of(node.operator, node.domain)
     except NotExecutable:
         return False
     return True

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise_kernels import clip_into
 from sonnx.numerics.formats import Array
@@ -29,4 +30,4 @@ def relu_into(inputs: Sequence[Any], out: Array) -> Array:
     return out
 
 
-OPERATOR = Operator(name="Relu", define=define, kernel=lambda application: relu_into)
+OPERATOR = Operator(name="Relu", define=define, kernel=lambda application: relu_into, bound=elementwise.relu)

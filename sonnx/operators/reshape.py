@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
@@ -20,4 +21,6 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (X.reshape([prod(X.shape) // rest if extent == -1 else extent for extent in kept]),)
 
 
-OPERATOR = Operator(name="Reshape", define=define, kernel=copying_kernel(define))
+OPERATOR = Operator(
+    name="Reshape", define=define, kernel=copying_kernel(define), bound=layout.moving(define, one_to_one=True)
+)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.certified_rounding import Bound
 from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import elementwise_definition
@@ -41,5 +42,8 @@ def approximate(x: Array, out: Array) -> None:
 
 
 OPERATOR = Operator(
-    name="Sigmoid", define=elementwise_definition(sigmoid), kernel=real_function(sigmoid, approximate, BOUND)
+    name="Sigmoid",
+    define=elementwise_definition(sigmoid),
+    kernel=real_function(sigmoid, approximate, BOUND),
+    bound=elementwise.transfer(elementwise.SIGMOID),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.certified_rounding import DOUBLE, Bound
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
@@ -100,4 +101,9 @@ def _horner(z: Array, out: Array) -> None:
     np.add(out, POLYNOMIAL[0], out=out)
 
 
-OPERATOR = Operator(name="Sin", define=elementwise_definition(sin), kernel=real_function(sin, approximate, BOUND))
+OPERATOR = Operator(
+    name="Sin",
+    define=elementwise_definition(sin),
+    kernel=real_function(sin, approximate, BOUND),
+    bound=elementwise.transfer(elementwise.SIN),
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
@@ -35,4 +36,4 @@ def _between(value: int, low: int, high: int) -> int:
     return min(max(value, low), high)
 
 
-OPERATOR = Operator(name="Slice", define=define, kernel=copying_kernel(define))
+OPERATOR = Operator(name="Slice", define=define, kernel=copying_kernel(define), bound=layout.moving(define))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.certified_rounding import DOUBLE, LONG_DOUBLE, SINGLE, Bound, certify_block, wide_type
 from sonnx.numerics.correctly_rounded import (
@@ -194,4 +195,4 @@ def _exactly(x: Array, y: Array, places: Array) -> None:
     y[places] = from_mpfr([share(values, int(i), once, sums) for i in places], y.dtype, [len(places)])
 
 
-OPERATOR = Operator(name="Softmax", define=define, kernel=kernel)
+OPERATOR = Operator(name="Softmax", define=define, kernel=kernel, bound=selection.softmax)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.certified_rounding import Bound
 from sonnx.numerics.correctly_rounded import ZERO, is_infinite, round_enclosed
 from sonnx.numerics.elementwise import elementwise_definition
@@ -39,5 +40,8 @@ def approximate(x: Array, out: Array) -> None:
 
 
 OPERATOR = Operator(
-    name="Softplus", define=elementwise_definition(softplus), kernel=real_function(softplus, approximate, BOUND)
+    name="Softplus",
+    define=elementwise_definition(softplus),
+    kernel=real_function(softplus, approximate, BOUND),
+    bound=elementwise.transfer(elementwise.SOFTPLUS),
 )

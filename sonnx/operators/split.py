@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.formats import Array
@@ -46,4 +47,4 @@ def _equal(application: Application, extent: int) -> list[int]:
     return [*([piece] * (count - 1)), extent - piece * (count - 1)]
 
 
-OPERATOR = Operator(name="Split", define=define)
+OPERATOR = Operator(name="Split", define=define, bound=layout.moving(define))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import arithmetic
 from sonnx.operators.operator import Operator
@@ -24,4 +25,5 @@ OPERATOR = Operator(
     name="Sqrt",
     define=elementwise_definition(sqrt),
     kernel=arithmetic(sqrt, np.sqrt),
+    bound=elementwise.transfer(elementwise.SQRT),
 )

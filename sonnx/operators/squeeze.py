@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.formats import Array
@@ -37,4 +38,4 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     return (np.squeeze(data, tuple(named)),)
 
 
-OPERATOR = Operator(name="Squeeze", define=define)
+OPERATOR = Operator(name="Squeeze", define=define, bound=layout.moving(define, one_to_one=True))

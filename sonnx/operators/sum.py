@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures.sums import add as bound
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
 from sonnx.numerics.certified_rounding import UNIT, certify
@@ -94,4 +95,5 @@ OPERATOR = Operator(
     define=elementwise_definition(total),
     kernel=kernel,
     signature=StatedSignature(inputs=(1, UNBOUNDED), output_specs=output_specs),
+    bound=bound,
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import elementwise
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
 from sonnx.operators.operator import Operator
@@ -20,4 +21,9 @@ def tanh(x: Any, once: Any) -> Any:
     return once.tanh(x)
 
 
-OPERATOR = Operator(name="Tanh", define=elementwise_definition(tanh), kernel=real_function(tanh, np.tanh))
+OPERATOR = Operator(
+    name="Tanh",
+    define=elementwise_definition(tanh),
+    kernel=real_function(tanh, np.tanh),
+    bound=elementwise.transfer(elementwise.TANH),
+)

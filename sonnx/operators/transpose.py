@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
@@ -32,4 +33,6 @@ def axes_in_order(application: Application, rank: int) -> Sequence[int]:
     return perm
 
 
-OPERATOR = Operator(name="Transpose", define=define, kernel=copying_kernel(define))
+OPERATOR = Operator(
+    name="Transpose", define=define, kernel=copying_kernel(define), bound=layout.moving(define, one_to_one=True)
+)

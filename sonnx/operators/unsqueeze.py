@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
@@ -19,4 +20,6 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.expand_dims(inputs[0], tuple(application.names["named"])),)
 
 
-OPERATOR = Operator(name="Unsqueeze", define=define, kernel=copying_kernel(define))
+OPERATOR = Operator(
+    name="Unsqueeze", define=define, kernel=copying_kernel(define), bound=layout.moving(define, one_to_one=True)
+)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.enclosures import selection
 from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
 from sonnx.numerics.broadcasting import broadcast
@@ -40,4 +41,4 @@ def select_into(inputs: Sequence[Any], out: Array) -> Array:
     return out
 
 
-OPERATOR = Operator(name="Where", define=define, kernel=lambda application: select_into)
+OPERATOR = Operator(name="Where", define=define, kernel=lambda application: select_into, bound=selection.where)

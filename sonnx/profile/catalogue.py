@@ -146,6 +146,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
             for since, counts in table.versioned("output_counts").items()
         },
         errata=table.names("errata"),
+        tags=table.tags(),
         specified_in=_versions_by_text(versions),
         rules=tuple(_rule(rule, f"{place}.rule[{i}]", name) for i, rule in enumerate(table.take("rule", list, []))),
     )

@@ -24,6 +24,8 @@ class Tag:
     text: str
     label: str
     origin: str
+    rule: str = ""
+    """On a label of an operator's page: the general rule that decides it, "" where it states what is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ class Rule:
         """The slug without its operator."""
         return self.slug.rpartition(".")[2]
 
+    @property
+    def inert(self) -> bool:
+        """Whether no text demands it any more: it stays in its file so that its slug is not used again."""
+        return self.introduced == self.withdrawn
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -80,6 +87,10 @@ class Input:
     type_tags: tuple[Tag, ...] = ()
     exempt: str = ""
     """Why the profile allows omitting it, with the place in the text; "" where it does not."""
+    instead: str = ""
+    """What the text says to write where the input is not wanted, as the end of a sentence."""
+    denotations: tuple[str, ...] = ()
+    """What its dimensions mean by the ONNX text, the last one of every further dimension; () where it does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,8 @@ class Output:
     tags: tuple[Tag, ...] = ()
     type_tags: tuple[Tag, ...] = ()
     errata: tuple[str, ...] = ()
+    exempt: str = ""
+    """Why the profile allows leaving it out, with the place in the text; "" where it does not."""
     constant: str = ""
     """The parameter whose tensor is the output, which is then known before the model runs (Constant)."""
     element: Versioned[Expression] = field(default_factory=dict)
@@ -179,6 +192,8 @@ class Operator:
     """The versions of an operator that no text specifies; empty for the others."""
     specified_in: Mapping[str, int] = field(default_factory=dict)
     """The version that a text specifies, where it is not `specified`."""
+    tags: tuple[Tag, ...] = ()
+    """Labels of its page that state what it computes, or that a general rule decides."""
     instead: str = ""
     """What to write until a text specifies the operator; "" where no operator of the profile computes the same."""
 

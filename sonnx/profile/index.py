@@ -23,7 +23,11 @@ def every() -> dict[str, Rule]:
 
 
 class Label(NamedTuple):
-    """A tag with the slug of the rule it belongs to; `subject` is the input or parameter, "" for the whole rule."""
+    """A tag with the slug of the rule it belongs to.
+
+    `rule` is "" where the label states what an operator computes.  `subject` is the operator, input or parameter that
+    has the label, "" where the rule has it.
+    """
 
     tag: Tag
     rule: str
@@ -38,6 +42,8 @@ def labels() -> tuple[Label, ...]:
 
 
 def _of_parts(operator: Operator) -> Iterator[Label]:
+    for tag in operator.tags:
+        yield Label(tag, tag.rule, operator.name)
     for parameter in operator.parameters:
         for tag in parameter.tags:
             yield Label(tag, "no-default-values", f"{operator.name}.{parameter.name}")
@@ -60,7 +66,7 @@ def named(names: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for name in names:
         matches = {slug for slug, rule in known.items() if matches_rule(name, rule)}
-        matches |= {label.rule for label in labels() if matches_tag(name, label.tag)}
+        matches |= {label.rule for label in labels() if label.rule and matches_tag(name, label.tag)}
         if not matches:
             raise UnknownRule(f"no rule, tag or operator is called {name!r}; `sonnx rules` lists them")
         found |= matches

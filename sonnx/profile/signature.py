@@ -288,7 +288,7 @@ def every_rule(definition: Operator) -> tuple[Rule, ...]:
     Where editions or versions differ, the rule is that of the default edition and the specified version.
     """
     known = editions()
-    found = {rule.slug: rule for rule in definition.rules}
+    found = {rule.slug: rule for rule in definition.rules if not rule.inert}
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
     for edition in order:
         text = edition.text_of(definition.name)

@@ -31,12 +31,20 @@ class ComparisonReport(Comparison):
     broken_bounds: tuple[BoundViolation, ...] = ()
     file: str = ""
     """The model file as it was named."""
+    without_bounds: tuple[str, ...] = ()
+    """What the bounds under hypotheses do not cover, where they were asked for."""
 
     @classmethod
-    def of(cls, found: Comparison, broken_bounds: Sequence[BoundViolation], file: str) -> ComparisonReport:
+    def of(
+        cls,
+        found: Comparison,
+        broken_bounds: Sequence[BoundViolation],
+        file: str,
+        without_bounds: tuple[str, ...] = (),
+    ) -> ComparisonReport:
         """A comparison with its renderings."""
         known = {field.name: getattr(found, field.name) for field in fields(Comparison)}
-        return cls(**known, broken_bounds=tuple(broken_bounds), file=file)
+        return cls(**known, broken_bounds=tuple(broken_bounds), file=file, without_bounds=without_bounds)
 
     @property
     def exit_code(self) -> int:

@@ -55,7 +55,8 @@ def explanation(name: str) -> Explanation:
     Raises:
         UsageError: nothing has this name.
     """
-    rules = {**every(), **{rule.slug: rule for rule in RULES}}
+    inert = [rule for each in catalogue.operators() for rule in each.rules if rule.inert]
+    rules = {**every(), **{rule.slug: rule for rule in (*RULES, *inert)}}
     if name in rules:
         return Explanation(name, rules=(rules[name],))
     described = catalogue.operator(name)
@@ -88,7 +89,8 @@ def _rule(rule: Rule) -> str:
 
 def _labels(found: Iterable[Label]) -> Iterator[str]:
     for tag, slug, subject in found:
-        yield f"{tag.label} in {tag.text}, origin {tag.origin}: {subject}, decided by {slug}"
+        decided = f"decided by {slug}" if slug else "states what the operator computes; no rule"
+        yield f"{tag.label} in {tag.text}, origin {tag.origin}: {subject}, {decided}"
 
 
 def _errata(rules: Iterable[Rule]) -> list[str]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sonnx.base.errors import Stop
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
-from sonnx.executor.preparation import NodePreparer
+from sonnx.executor.preparation import RunDomain
 from sonnx.graph.call import Call
 from sonnx.graph.environment import environment, evaluate
 from sonnx.graph.interpreter import Visit
@@ -18,7 +17,6 @@ from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unkn
 from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Node, Tensor
-from sonnx.numerics.formats import NAMES
 from sonnx.profile.definitions import Input, at
 from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
@@ -160,7 +158,7 @@ def site_of(
     node, call = visit.node, visit.call
     failed = [result for result in visit.result.reported if result.verdict is Verdict.FAIL]
     if call.signature is None:
-        outputs = [*_executed(context, node, inputs, outputs)]
+        outputs = [*_executed(context, call, inputs, outputs)]
     return Site(
         context,
         node,
@@ -177,21 +175,19 @@ def site_of(
 
 
 def _executed(
-    context: RewriteContext, node: Node, inputs: Sequence[TensorFacts | None], declared: Iterable[TensorFacts]
+    context: RewriteContext, call: Call, inputs: Sequence[TensorFacts | None], declared: Iterable[TensorFacts]
 ) -> Iterator[TensorFacts]:
     """The types and shapes that the executor gives the outputs of an operator without a data file; else as declared."""
-    preparer = NodePreparer(context.active_rules, context.operator_set, conforming=False)
-    try:
-        prepared = None if node.domain else preparer.prepare(node, inputs)
-    except Stop:
-        prepared = None
-    expected = prepared.output_specs if prepared else None
-    for index, stated in enumerate(declared):
-        if expected is None or index >= len(expected):
-            yield stated
-        else:
-            shape, element = expected[index]
-            yield stated._replace(
-                type=NAMES[element] if isinstance(stated.type, Unknown) else stated.type,
-                shape=shape if first_unknown(stated.shape) is not None else stated.shape,
+    stated = list(declared)
+    computed = RunDomain(context.active_rules, conforming=False).call(call, inputs, stated).outputs
+    for facts, found in zip(stated, computed, strict=False):
+        known = found is not None and first_unknown(found.shape) is None
+        yield (
+            facts
+            if not known or found is None
+            else facts._replace(
+                type=found.type if isinstance(facts.type, Unknown) else facts.type,
+                shape=found.shape if first_unknown(facts.shape) is not None else facts.shape,
             )
+        )
+    yield from stated[len(computed) :]

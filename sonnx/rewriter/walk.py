@@ -20,9 +20,9 @@ from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, constant_facts, declared_facts
 from sonnx.graph.interpreter import Place, Visit, interpret
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
+from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import captured
-from sonnx.rewriter import value_names
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite, NodeRewriting, Replacement, Rewrite
 from sonnx.rewriter.site import Site, site_of

@@ -15,7 +15,7 @@ import sonnx
 from sonnx.executor import executor
 from sonnx.executor.distance import first_difference
 from sonnx.executor.plan import build_plan
-from sonnx.executor.preparation import NodePreparer
+from sonnx.executor.preparation import RunDomain
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS, format_of, patterns
 from tests.support.definitions import run_by_definitions
@@ -105,8 +105,8 @@ def test_many_inputs_and_rank_0():
 
 
 def planned(model, given):
-    preparer = NodePreparer(executor.active_rules(None), 13, conforming=False)
-    return build_plan(read(model.SerializeToString()), preparer, given)
+    domain = RunDomain(executor.active_rules(None), conforming=False)
+    return build_plan(read(model.SerializeToString()), domain, given)
 
 
 def test_a_chain_takes_two_buffers_and_drops_its_values():
@@ -373,20 +373,6 @@ def test_rules_that_values_rest_on_stop_even_unchecked(rule, run):
     assert (stop.value.rule, stop.value.exit_code) == (rule, 1)
     assert str(stop.value).startswith("node 'n' (")
     assert rule in str(stop.value)
-
-
-def test_graphs_in_nodes_and_functions_are_refused():
-    value = helper.make_tensor_value_info("t", FLOAT, [3])
-    body = helper.make_graph([helper.make_node("Identity", ["a"], ["t"])], "b", [], [value])
-    node = helper.make_node("If", ["c"], ["y"], then_branch=body, else_branch=body)
-    model = graph([node], {"a": (FLOAT, [3]), "c": (TensorProto.BOOL, [])}, {"y": (FLOAT, [3])})
-    with pytest.raises(sonnx.NotExecutable, match="does not run graphs inside nodes"):
-        sonnx.run(model.SerializeToString(), {"a": B, "c": numpy.array(True)}, unchecked=True)
-    function = helper.make_function("own", "F", ["x"], ["z"], [helper.make_node("Identity", ["x"], ["z"])], [])
-    model = graph([helper.make_node("F", ["a"], ["y"], domain="own")], {"a": (FLOAT, [3])}, {"y": (FLOAT, [3])})
-    model.functions.append(function)
-    with pytest.raises(sonnx.NotExecutable, match="does not run model-local functions"):
-        sonnx.run(model.SerializeToString(), {"a": B}, unchecked=True)
 
 
 def test_graphs_that_do_not_hang_together():

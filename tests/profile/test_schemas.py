@@ -39,7 +39,6 @@ REGISTRY: Registry = Registry().with_resources(
 )
 NOT_USED_YET = {
     "rule.onnx": "what ONNX demands of values and parameters is a rule of its own (rules.json)",
-    "rule.withdrawn": "no rule about values, parameters or graphs is withdrawn yet (rules.json)",
 }
 """Keys no file has, each with the reason; a key that comes into use leaves this list."""
 

@@ -9,16 +9,14 @@ import numpy
 
 from sonnx.executor.executor import active_rules, execute
 from sonnx.executor.plan import build_plan
-from sonnx.executor.preparation import NodePreparer
+from sonnx.executor.preparation import RunDomain
 from sonnx.model.reader import read
-from sonnx.model.scopes import imports_of
 from sonnx.numerics.formats import Array
 
 
 def run_by_definitions(source: bytes, inputs: Mapping[str, Any], edition: str | None = None) -> dict[str, Array]:
     """The outputs, as `sonnx.run(source, inputs, edition, unchecked=True)` gives them."""
     model = read(source)
-    operator_set = imports_of(model.imports)[""]
-    preparer = NodePreparer(active_rules(edition), operator_set, conforming=False, definitions_only=True)
+    domain = RunDomain(active_rules(edition), conforming=False, definitions_only=True)
     made = {name: numpy.array(values) for name, values in inputs.items()}
-    return execute(build_plan(model, preparer, made))
+    return execute(build_plan(model, domain, made))

@@ -9,7 +9,8 @@ import numpy
 from onnx import TensorProto, helper
 
 from sonnx.executor.executor import active_rules
-from sonnx.executor.preparation import NodePreparer, PreparedNode, facts_of
+from sonnx.executor.plan import interpreted
+from sonnx.executor.preparation import PreparedNode, RunDomain
 from sonnx.model.reader import read
 from sonnx.numerics.formats import NAMES, Array
 from tests.support.oracle import KINDS, from_bits, special_patterns
@@ -35,8 +36,11 @@ def prepared(
     ]
     made = helper.make_graph([node], "g", info, [helper.make_tensor_value_info("y0", TensorProto.FLOAT, None)])
     model = read(helper.make_model(made, opset_imports=[helper.make_opsetid("", version)]).SerializeToString())
-    preparer = NodePreparer(active_rules(None), version, conforming=False, definitions_only=definitions_only)
-    ready = preparer.prepare(model.graph.nodes[0], [facts_of(x) for x in inputs])
+    domain = RunDomain(active_rules(None), conforming=False, definitions_only=definitions_only)
+    [visit], _ = interpreted(model, domain, dict(zip(names, inputs, strict=True)))
+    ready = visit.result
+    if isinstance(ready, Exception):
+        raise ready
     assert ready is not None, "the preparation depends on values"
     return ready
 

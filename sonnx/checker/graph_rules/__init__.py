@@ -43,6 +43,7 @@ DECISIONS: Mapping[str, Mapping[str, Decision]] = {
         graphs.outputs_produced,
         graphs.no_dead_node,
         graphs.no_unused_value,
+        graphs.axis_denotations,
         graphs.consistent_declarations,
     ),
     "tensor": _by_slug(tensors.tensor_data, tensors.external_data),
@@ -58,6 +59,7 @@ DECISIONS: Mapping[str, Mapping[str, Decision]] = {
         nodes.attribute_reference,
         nodes.input_count,
         nodes.output_count,
+        nodes.outputs_connected,
     ),
 }
 """The function of each rule, by subject and slug."""

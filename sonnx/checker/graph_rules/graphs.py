@@ -12,7 +12,8 @@ from itertools import chain
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Node, SparseTensor, Tensor, Type
-from sonnx.model.scopes import Scope, captured
+from sonnx.model.scopes import Scope, captured, standard
+from sonnx.profile.catalogue import operator
 
 
 def graph_named(scope: Scope) -> Iterator[Violation]:
@@ -114,6 +115,26 @@ def no_unused_value(scope: Scope) -> Iterator[Violation]:
     for index, tensor in enumerate(_constants(scope)):
         if tensor.name and tensor.name not in used and tensor.name not in inputs:
             yield Violation(f"no node uses the initializer {quote(tensor.name)}", f"initializer[{index}]", tensor.name)
+    for index, node in enumerate(graph.nodes):
+        unused = [name for name in node.outputs if name and name not in used]
+        for name in unused if not used.isdisjoint(node.outputs) else ():  # no-dead-node reports the other nodes
+            yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
+    for index, value in enumerate(graph.value_info):
+        if value.name and not _is_known(scope, value.name):
+            yield Violation(f"nothing makes the value {quote(value.name)}", f"value_info[{index}]", value.name)
+
+
+def axis_denotations(scope: Scope) -> Iterator[Violation]:
+    denoted = {name: type_.denotations for name, type_ in scope.declared.items() if type_.denotations}
+    for index, node in enumerate(scope.graph.nodes if denoted else ()):
+        definition = operator(node.operator) if standard(node.domain) == "" else None
+        for formal, name in zip(definition.inputs if definition else (), node.inputs, strict=False):
+            written, expected = denoted.get(name, ()), formal.denotations
+            wanted = [expected[min(axis, len(expected) - 1)] for axis in range(len(written))] if expected else []
+            if any(found not in ("", meant) for found, meant in zip(written, wanted, strict=False)):
+                found, meant = (", ".join(each or "none" for each in listed) for listed in (written, wanted))
+                text = f"{formal.name} is denoted [{escape(found)}], the operator expects [{meant}]"
+                yield Violation(text, f"node[{index}]", node.name, node.operator)
 
 
 def consistent_declarations(scope: Scope) -> Iterator[Violation]:
@@ -129,6 +150,12 @@ def consistent_declarations(scope: Scope) -> Iterator[Violation]:
             constant = Type("tensor", tensor.element, tensor.dims)
             difference = f"declared as {_show(declaration)}, its initializer is {_show(constant)}"
             yield Violation(f"{quote(tensor.name)} is {difference}", "", tensor.name)
+
+
+def _is_known(scope: Scope, name: str) -> bool:
+    """Whether the graph, or one around it, has a value of that name."""
+    found = name in scope.defined_at or name in {value.name for value in scope.graph.outputs}
+    return found or (scope.outer is not None and scope.outer.visible(name, scope.position))
 
 
 def _want(node: Node, wanted: set[str]) -> None:

@@ -38,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--every-node", action="store_true", help="compare every node too: on equal inputs, and accumulated")
     add("--max-ulp", type=amount("steps", least=0, largest=MAX_ULP), default=None, metavar="K",
         help="exit 1 if a value is more than K ulp away")  # fmt: skip
+    add("--bound", nargs="?", const="onnxruntime-cpu", default=None, metavar="HYPOTHESES",
+        help="exit 1 if a value is outside the bound under hypotheses (default onnxruntime-cpu)")  # fmt: skip
     add("--no-special-mismatch", action="store_true", help="exit 1 if NaN, an infinity or a zero's sign differs")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="compare a model that does not conform")
@@ -61,12 +63,14 @@ def compare_command(options: argparse.Namespace) -> int:
                 options.model, options.runtime, options.edition, input_files=options.input,
                 test_data=options.test_data, outputs=options.outputs, runs=options.random, seed=options.seed,
                 bind=bindings(options.bind), unchecked=options.unchecked, every_node=options.every_node,
-                max_ulp=options.max_ulp, no_special_mismatch=options.no_special_mismatch, name=options.model,
-                hashed=options.format in HASHED, progress=line,
+                max_ulp=options.max_ulp, no_special_mismatch=options.no_special_mismatch, bound=options.bound,
+                name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip
     except NotConforming as stop:
         deliver(render(options.format, [stop.report], {}, stop.exit_code), options.output)
         print(f"sonnx: {escape(str(stop))}; --unchecked compares it anyway", file=sys.stderr)
         return stop.exit_code
+    for reason in report.without_bounds:
+        print(f"sonnx: not judged by bounds: {escape(reason)}", file=sys.stderr)
     deliver(report.to_format(options.format), options.output)
     return report.exit_code

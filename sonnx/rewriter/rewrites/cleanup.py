@@ -9,9 +9,10 @@ from dataclasses import replace
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
+from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import captured
-from sonnx.rewriter import descriptions, value_names
+from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
+from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import captured
-from sonnx.rewriter import constant_tensors, descriptions, value_names
+from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.node_builders import NodeSequence, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName

@@ -8,9 +8,10 @@ from dataclasses import replace
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
+from sonnx.model import value_names
 from sonnx.model.ir import Attribute, Function, Graph, Model, Node, subgraphs
 from sonnx.model.scopes import captured, function_key, imports_of, standard
-from sonnx.rewriter import descriptions, value_names
+from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Rewrite, Trigger

@@ -1,0 +1,317 @@
+"""Figures of `sonnx bound`: soundness by sampling, time, tightness, boxes, faults that a tolerance catches, functions.
+
+python -m benchmarks.bounds soundness MODEL...  [--points N] [--radius R]
+python -m benchmarks.bounds points MODEL...
+python -m benchmarks.bounds attained MODEL...
+python -m benchmarks.bounds boxes MODEL... --radius R
+python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
+python -m benchmarks.bounds decisions MODEL... [--points N]
+python -m benchmarks.bounds faults MODEL... [--points N]
+python -m benchmarks.bounds functions
+"""
+
+from __future__ import annotations
+
+import argparse
+from math import erf
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+
+import sonnx
+from sonnx.bounds.analysis import Analyser, bound_model, tightened
+from sonnx.bounds.box import box as make_box
+from sonnx.bounds.box import wanted
+from sonnx.bounds.split import Goal, bisect
+from sonnx.enclosures.hypotheses import hypotheses
+from sonnx.model.reader import read
+
+LEVELS = (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
+
+
+def shape_of(value):
+    return [each if isinstance(each, int) else 1 for each in value.type.shape]
+
+
+def inputs_of(model, source):
+    scale = source.choice([0.1, 0.5, 2.0])
+    return {value.name: (source.normal(size=shape_of(value)) * scale).astype(np.float32) for value in wanted(model)}
+
+
+def session(model, level):
+    options = ort.SessionOptions()
+    options.graph_optimization_level, options.intra_op_num_threads, options.log_severity_level = level, 1, 3
+    return ort.InferenceSession(model.SerializeToString(), options)
+
+
+def with_every_value(model):
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    outputs = {value.name for value in model.graph.output}
+    names = [name for node in model.graph.node for name in node.output if name and name not in outputs]
+    made.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    return made
+
+
+def excess(value, computed):
+    """How far a computed value is outside the ideal range, over the bound; above 1 is a violation."""
+    outside = np.maximum(value.low - computed, computed - value.high)
+    return float(np.max(np.maximum(outside, 0) / np.maximum(value.error, 5e-324), initial=0.0))
+
+
+def soundness(options):
+    total = 0
+    for path in options.models:
+        proto, source = onnx.load(path), np.random.default_rng(options.seed)
+        model = read(path)
+        runs = [session(each, level) for level in LEVELS for each in (with_every_value(proto), proto)]
+        analyser, worst, values = Analyser(model, hypotheses("onnxruntime-cpu"), Path(path).parent), 0.0, 0
+        for _ in range(options.points):
+            x = inputs_of(model, source)
+            radius = np.float32(options.radius)
+            ends = {name: (each - radius, each + radius) for name, each in x.items()} if options.radius else x
+            found = analyser.run(make_box(model, ends))
+            known = {**found.values, **{v.name: tightened(found, v.name) for v in model.graph.outputs}}
+            for _ in range(options.samples if options.radius else 1):
+                given = {
+                    n: each + radius * source.uniform(-1, 1, each.shape).astype(np.float32) for n, each in x.items()
+                }
+                given = {n: np.clip(each, x[n] - radius, x[n] + radius) for n, each in given.items()}
+                for each in runs:
+                    names = [output.name for output in each.get_outputs()]
+                    for name, computed in zip(names, each.run(names, given), strict=True):
+                        if computed.dtype == np.float32 and not known[name].unbounded:
+                            values += computed.size
+                            worst = max(worst, excess(known[name], computed.astype(float)))
+        total += values
+        print(f"{Path(path).stem}: {values} values, largest error over bound {worst:.3f}")
+        assert worst <= 1, "a computed value is outside its bound"
+    print(f"no violation in {total} values")
+
+
+def best_of(times, function):
+    made = []
+    for _ in range(times):
+        start = perf_counter()
+        function()
+        made.append(perf_counter() - start)
+    return min(made)
+
+
+def points(options):
+    print("model: sonnx.run ms, bound ms, ratio; median of bound over observed error of the output (least)")
+    for path in options.models:
+        model, source = read(path), np.random.default_rng(options.seed)
+        output, run = model.graph.outputs[0].name, session(onnx.load(path), LEVELS[1])
+        analyser, ratios = Analyser(model, hypotheses("ieee-any"), Path(path).parent), []
+        for _ in range(options.points):
+            x = inputs_of(model, source)
+            value = tightened(analyser.run(make_box(model, x)), output)
+            seen = np.abs(run.run([output], x)[0].astype(float) - 0.5 * (value.low + value.high)).max()
+            ratios.append(value.error.max() / max(seen, 1e-300))
+        box = make_box(model, x)
+        exact = best_of(5, lambda: sonnx.run(path, x, unchecked=True))
+        ours = best_of(5, lambda: tightened(analyser.run(box), output))
+        print(f"{Path(path).stem}: {exact * 1e3:.1f}, {ours * 1e3:.1f}, {ours / exact:.1f}; "
+              f"{np.median(ratios):.0f} ({min(ratios):.0f})")  # fmt: skip
+
+
+def attained(options):
+    """Errors of the bounded size, with the signs of the adjoint, put into a run of the ideal network."""
+    from sonnx.bounds import adjoint
+
+    for path in options.models:
+        model, source = read(path), np.random.default_rng(options.seed)
+        output = model.graph.outputs[0].name
+        analyser, shares = Analyser(model, hypotheses("ieee-any"), Path(path).parent), []
+        for _ in range(options.points):
+            box = make_box(model, inputs_of(model, source))
+            value = tightened(analyser.run(box), output)
+            row = adjoint.one_hot(value.low.shape, np.array([int(np.argmax(value.error))]))
+            signs = adjoint.signs(value, row)
+            reached = disturbed(path, box, signs) - 0.5 * (value.low + value.high)
+            shares.append(abs(float(reached.reshape(-1)[int(np.argmax(value.error))])) / float(value.error.max()))
+        print(f"{Path(path).stem}: {np.median(shares):.1%} of the bound attained (least {min(shares):.1%})")
+
+
+def disturbed(path, box, signs):
+    """The output in float64 where each node adds an error of its own."""
+    proto = onnx.load(path)
+    source = proto.graph
+    made, names = [], {}
+    extra = []
+    for node in source.node:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        copy.input[:] = [names.get(name, name) for name in node.input]
+        made.append(copy)
+        name = node.output[0]
+        if name in signs and signs[name].any():
+            extra.append(numpy_helper.from_array(signs[name], f"{name}__error"))
+            made.append(helper.make_node("Add", [name, f"{name}__error"], [f"{name}__disturbed"]))
+            names[name] = f"{name}__disturbed"
+    del source.node[:]
+    source.node.extend(made)
+    wide = []
+    for each in source.initializer:
+        array = numpy_helper.to_array(each)
+        wide.append(
+            numpy_helper.from_array(array.astype(np.float64) if array.dtype == np.float32 else array, each.name)
+        )
+    del source.initializer[:]
+    source.initializer.extend([*wide, *extra])
+    for value in (*source.input, *source.output):
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = TensorProto.DOUBLE
+    del source.value_info[:]
+    final = names.get(source.output[0].name, source.output[0].name)
+    if final != source.output[0].name:
+        source.output[0].name = final
+    given = {name: interval.low.astype(np.float64) for name, interval in box.items()}
+    from onnx.reference import ReferenceEvaluator
+
+    return ReferenceEvaluator(proto).run([final], given)[0]
+
+
+def boxes(options):
+    print("model: width and error of the output, by interval and forward; by relaxation and adjoint; over samples; ms")
+    for path in options.models:
+        model, source = read(path), np.random.default_rng(options.seed)
+        output, run, x = model.graph.outputs[0].name, session(onnx.load(path), LEVELS[1]), inputs_of(model, source)
+        radius = np.float32(options.radius)
+        box = make_box(model, {name: (each - radius, each + radius) for name, each in x.items()})
+        made = hypotheses("ieee-any")
+        plain = Analyser(model, made, Path(path).parent, tighten=False).run(box).values[output]
+        analyser = Analyser(model, made, Path(path).parent)
+        start = perf_counter()
+        value = tightened(analyser.run(box), output)
+        spent = perf_counter() - start
+        seen = [run.run([output], {n: source.uniform(i.low, i.high).astype(np.float32) for n, i in box.items()})[0]
+                for _ in range(1000)]  # fmt: skip
+        width = (np.max(seen, axis=0) - np.min(seen, axis=0)).astype(float)
+        ratio = np.median((value.high - value.low) / width)
+        wide = np.median((plain.high - plain.low) / width)
+        print(f"{Path(path).stem}: x{wide:.3g}, {plain.error.max():.2g}; x{ratio:.3g}, {value.error.max():.2g}; "
+              f"{spent * 1e3:.0f} ms")  # fmt: skip
+
+
+PROPERTY_1 = [(55947.691, 60760), (-3.141593, 3.141593), (-3.141593, 3.141593), (1145, 1200), (0, 60)]
+MEANS, WIDTHS = (19791.091, 0.0, 0.0, 650.0, 600.0), (60261.0, 6.28318530718, 6.28318530718, 1100.0, 1200.0)
+
+
+def property1(options):
+    [path] = options.models
+    model = read(path)
+    ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
+    low, high = (np.array(each).reshape(1, 1, 1, 5) for each in zip(*ends, strict=True))
+    name, made = wanted(model)[0].name, hypotheses("ieee-any")
+    box = make_box(model, {name: (low, high)})
+    whole = bound_model(model, box, made, unchecked=True)
+    start = perf_counter()
+    found = bisect(Analyser(model, made), box, whole, Goal(options.error, (), False), options.seconds)
+    print(f"{Path(path).stem}: error at most {found.outputs[0].largest_error:.3g}, "
+          f"{found.split['text']}, {perf_counter() - start:.1f} s")  # fmt: skip
+
+
+def decisions(options):
+    for path in options.models:
+        model, source, same = read(path), np.random.default_rng(options.seed), 0
+        for _ in range(options.points):
+            found = bound_model(model, make_box(model, inputs_of(model, source)), hypotheses("ieee-any"),
+                                Path(path), unchecked=True, argmax=True)  # fmt: skip
+            same += found.decisions[0].same
+        print(
+            f"{Path(path).stem}: the largest element is the same in every implementation at {same} of {options.points}"
+        )
+
+
+def faulty(proto, bits):
+    """The model with weights rounded to so many digits."""
+    made = onnx.ModelProto()
+    made.CopyFrom(proto)
+    for each in made.graph.initializer:
+        array = numpy_helper.to_array(each)
+        if array.dtype == np.float32 and array.ndim > 1:
+            significand, exponent = np.frexp(array.astype(np.float64))
+            rounded = np.ldexp(np.round(significand * 2.0**bits) / 2.0**bits, exponent).astype(np.float32)
+            each.CopyFrom(numpy_helper.from_array(rounded, each.name))
+    return made
+
+
+def faults(options):
+    print("model: digits of the weights: share of points at which the bound of a node, or of the model, is exceeded")
+    for path in options.models:
+        proto, model = onnx.load(path), read(path)
+        for bits, called in ((8, "bfloat16"), (11, "TF32"), (16, "16"), (20, "20"), (24, "24, no fault")):
+            source, by_node, by_model = np.random.default_rng(options.seed), 0, 0
+            run = session(with_every_value(faulty(proto, bits)), LEVELS[0])
+            names = [each.name for each in run.get_outputs()]
+            analyser = Analyser(model, hypotheses("onnxruntime-cpu"), Path(path).parent)
+            for _ in range(options.points):
+                x = inputs_of(model, source)
+                values = dict(zip(names, run.run(names, x), strict=True))
+                whole = tightened(analyser.run(make_box(model, x)), model.graph.outputs[0].name)
+                by_model += excess(whole, values[whole.name].astype(float)) > 1
+                alone = analyser.nodes(make_box(model, x), values)
+                by_node += any(excess(each, values[name].astype(float)) > 1 for name, each in alone.items())
+            shares = f"node {by_node / options.points:.0%}, model {by_model / options.points:.0%}"
+            print(f"{Path(path).stem}: {called}: {shares}")
+
+
+def functions(options):
+    """The largest errors of onnxruntime's functions: absolute, and in ulp; over what the hypotheses allow."""
+    ideal = {
+        "Exp": np.exp, "Log": np.log, "Sqrt": np.sqrt, "Tanh": np.tanh, "Erf": np.vectorize(erf),
+        "Sin": np.sin, "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "Softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+    }  # fmt: skip
+    made = hypotheses("onnxruntime-cpu")
+    for name, function in ideal.items():
+        graph = helper.make_graph(
+            [helper.make_node(name, ["x"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
+        )  # fmt: skip
+        run = session(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), LEVELS[1])
+        patterns = np.arange(0, 2**32, options.step, dtype=np.uint64).astype(np.uint32)
+        patterns += np.random.default_rng(options.seed).integers(options.step, size=len(patterns), dtype=np.uint32)
+        x = patterns.view(np.float32)
+        x = x[np.isfinite(x) & (np.abs(x) < 1e6)]
+        x = x[x > 0] if name in ("Log", "Sqrt") else x
+        with np.errstate(all="ignore"):
+            exact = function(x.astype(np.float64))
+        keep = np.isfinite(exact) & (np.abs(exact) < 3e38)
+        x, exact = x[keep], exact[keep]
+        error = np.abs(run.run(None, {"x": x})[0].astype(np.float64) - exact)
+        allowed = made.function(name, "float", np.abs(exact))
+        normal = np.abs(exact) >= 2.0**-126
+        spacing = np.ldexp(1.0, np.frexp(np.abs(exact[normal]))[1] - 24)
+        ulp = error[normal] / spacing
+        large = np.abs(exact[normal]) > 1e-3
+        print(f"{name}: absolute {error.max():.3g}, ulp {ulp.max(initial=0):.3g}, ulp above 1e-3 "
+              f"{ulp[large].max(initial=0):.3g}; over the hypothesis {(error / allowed).max():.3f} "
+              f"({len(x)} points)")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    every = [soundness, points, attained, boxes, property1, decisions, faults, functions]
+    parser.add_argument("what", choices=[each.__name__ for each in every])
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--points", type=int, default=20)
+    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--radius", type=float, default=0.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--error", type=float, default=1e-5)
+    parser.add_argument("--step", type=int, default=1024)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    {each.__name__: each for each in every}[options.what](options)
+
+
+if __name__ == "__main__":
+    main()

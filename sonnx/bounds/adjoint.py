@@ -1,0 +1,180 @@
+"""The adjoint pass: errors and ranges of linear combinations of a tensor, followed back to where they come from.
+
+Errors.  For a row g over a tensor y with errors d, the claim is |g d| <= bound.  A transfer says d = Σ C_k d_k + noise.
+For *any* numbers h_k that stand for C_k' g,
+
+    g d = Σ h_k d_k + Σ (C_k' g - h_k) d_k + g noise,
+
+so a rounding of C_k' g costs at most its size times the error of x_k (telescoping, theorem bounds.telescoping).  Each
+entry of h_k is a sum of at most n float64 products, so Σ |C_k' g - h_k| |d_k| <= γ_n |g| Σ |C_k| |d_k|, and the last
+factor is `propagated`, which the forward pass has.  So γ_n propagated is part of `Transfer.noise`, and the pass is
+plain float64.
+
+Ranges.  The same with y = Σ C_k x_k + constant, where |C_k| |x_k| stands for the propagated error, and with two lines
+for an elementwise operator: the upper one where an entry of the row is positive, the lower one where it is negative.
+"""
+
+from __future__ import annotations
+
+import heapq
+from math import prod
+
+import numpy as np
+
+from sonnx.enclosures.arithmetic import UNIT, grown, magnitude
+from sonnx.enclosures.values import Linear, Lines, Value, spread
+from sonnx.numerics.formats import Array
+
+BLOCK_ELEMENTS = 1 << 23
+"""Elements of the widest rows that are followed at once."""
+
+
+class _Pending:
+    """Rows over values that were met and not followed yet; the latest value comes first."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, tuple[Value, Array]] = {}
+        self.queue: list[int] = []
+
+    def add(self, value: Value, rows: Array) -> Array | None:
+        """Add rows over a value; what the additions rounded, relative to the absolute sums, None for the first."""
+        found = self.rows.get(value.serial)
+        if found is None:
+            heapq.heappush(self.queue, -value.serial)
+            self.rows[value.serial] = value, rows
+            return None
+        made: Array = found[1] + rows
+        self.rows[value.serial] = value, made
+        return np.asarray(np.abs(made))
+
+    def pop(self) -> tuple[Value, Array] | None:
+        """The latest value with its rows."""
+        return self.rows.pop(-heapq.heappop(self.queue)) if self.queue else None
+
+
+def _against(rows: Array, values: Array) -> Array:
+    """Σ |rows| values for each row, rounded up."""
+    flat = np.abs(rows).reshape(len(rows), -1)
+    return grown(flat @ spread(values, rows.shape[1:]).reshape(-1), flat.shape[1] + 2)
+
+
+def errors(target: Value, rows: Array) -> Array:
+    """Bounds of |row d| for the errors d of a value, one for each row of shape (m, *value)."""
+    bound, pending, steps = np.zeros(len(rows)), _Pending(), 0
+    pending.add(target, rows)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        if value.transfer is None:
+            if value.has_error:
+                bound = bound + _against(g, value.error)
+            continue
+        bound = bound + _against(g, value.transfer.noise)
+        steps += 2
+        for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+            if not each.has_error:
+                continue
+            size = pending.add(each, pull(g))
+            if size is not None:
+                bound = bound + _against(2 * UNIT * size, each.error)
+                steps += 1
+    return grown(bound, steps + 2)
+
+
+def contributions(target: Value, row: Array) -> dict[str, float]:
+    """What the noise of each node adds to the bound of one row; an account, not a bound."""
+    pending, made = _Pending(), dict[str, float]()
+    pending.add(target, row)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        if value.transfer is not None:
+            made[value.node] = made.get(value.node, 0.0) + float(_against(g, value.transfer.noise)[0])
+            for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+                if each.has_error:
+                    pending.add(each, pull(g))
+    return made
+
+
+def signs(target: Value, row: Array) -> dict[str, Array]:
+    """For each value the introduced errors with the signs that add up most in the row: what attains the bound."""
+    pending, made = _Pending(), dict[str, Array]()
+    pending.add(target, row)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        if value.transfer is not None:
+            made[value.name] = np.sign(g[0]) * value.introduced
+            for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+                if each.has_error:
+                    pending.add(each, pull(g))
+    return made
+
+
+def sensitivity(target: Value, row: Array) -> dict[str, Array]:
+    """The magnitude of the row over each model input, by the maps C_k: an estimate, for choosing what to halve."""
+    pending, made = _Pending(), dict[str, Array]()
+    pending.add(target, row)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        if value.transfer is None:
+            made[value.name] = np.abs(g[0])
+            continue
+        for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+            pending.add(each, pull(g))
+    return made
+
+
+def ranges(target: Value, rows: Array) -> tuple[Array, Array]:
+    """The range of row · x for the ideal values x of a tensor, one for each row of shape (m, *value)."""
+    high = _upper(target, np.concatenate([rows, -rows]))
+    return -high[len(rows) :], high[: len(rows)]
+
+
+def _upper(target: Value, rows: Array) -> Array:
+    """Upper bounds of row · x: constants are added up with a bound of what the additions round."""
+    total, size, slack, pending, steps = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows)), _Pending(), 0
+
+    def ends(g: Array, low: Array, high: Array) -> None:
+        nonlocal total, size, steps
+        flat = g.reshape(len(g), -1)
+        low, high = (spread(each, g.shape[1:]).reshape(-1) for each in (low, high))
+        total = total + (np.maximum(flat, 0) @ high + np.minimum(flat, 0) @ low)
+        size = size + np.abs(flat) @ magnitude(low, high) * (flat.shape[1] + 4)
+        steps += 1
+
+    pending.add(target, rows)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        made = value.transfer
+        if made is None or made.relaxed is None or not made.inputs:
+            ends(g, value.low, value.high)
+            continue
+        if isinstance(made.relaxed, Lines):
+            x, lines = made.inputs[0], made.relaxed
+            up, down = np.maximum(g, 0), np.minimum(g, 0)
+            h = up * lines.upper_slope + down * lines.lower_slope
+            flat_up, flat_down = up.reshape(len(g), -1), down.reshape(len(g), -1)
+            total = total + (flat_up @ lines.upper_offset.reshape(-1) + flat_down @ lines.lower_offset.reshape(-1))
+            offsets = np.maximum(np.abs(lines.upper_offset), np.abs(lines.lower_offset)).reshape(-1)
+            size = size + np.abs(g).reshape(len(g), -1) @ offsets * (flat_up.shape[1] + 4)
+            slack = slack + _against(g, made.slack)
+            after = pending.add(x, h)
+            if after is not None:
+                slack = slack + _against(2 * UNIT * after, x.magnitude)
+            steps += 2
+            continue
+        assert isinstance(made.relaxed, Linear)  # noqa: S101  the only other kind
+        if made.relaxed.low.any() or made.relaxed.high.any():
+            ends(g, made.relaxed.low, made.relaxed.high)
+        slack = slack + _against(g, made.slack)
+        for each, pull in zip(made.inputs, made.pulls, strict=True):
+            after = pending.add(each, pull(g))
+            if after is not None:
+                slack = slack + _against(2 * UNIT * after, each.magnitude)
+        steps += 2
+    return np.asarray(total + grown(size * 2 * UNIT * (steps + 2) + slack, 6 + steps))
+
+
+def one_hot(shape: tuple[int, ...], elements: Array) -> Array:
+    """Rows that pick elements by their flat numbers."""
+    rows = np.zeros((len(elements), prod(shape)))
+    rows[np.arange(len(elements)), elements] = 1
+    return rows.reshape(len(elements), *shape)

@@ -1,0 +1,285 @@
+"""The bounds of a model on a box of inputs: one interpretation in the domain of ranges and errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import quote
+from sonnx.bounds import adjoint
+from sonnx.bounds.box import Box, Interval
+from sonnx.bounds.box import box as make_box
+from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, empty
+from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.checker.checker import judge_model
+from sonnx.enclosures.hypotheses import DEFAULT, Hypotheses
+from sonnx.enclosures.hypotheses import hypotheses as named_hypotheses
+from sonnx.enclosures.values import Condition, NotBounded, Value, nothing
+from sonnx.executor.executor import require_conforming
+from sonnx.executor.plan import place_of
+from sonnx.graph.call import Calls
+from sonnx.graph.environment import RUN_TIME, declared_facts
+from sonnx.graph.interpreter import interpret
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import Model
+from sonnx.model.reader import read
+from sonnx.numerics.formats import Array
+from sonnx.profile import catalogue
+
+MAX_TIGHTENED = 4096
+"""Elements of a graph output up to which each gets its own row in the adjoint pass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One interpretation: the best value known of each name, in order, and the conditions."""
+
+    values: Mapping[str, Value]
+    conditions: Sequence[Condition]
+    domain: BoundsDomain
+
+
+class Analyser:
+    """Analyses one model on any number of boxes.
+
+    Args:
+        model: the model.
+        hypotheses: about the implementations.
+        folder: where the model file stands.
+        edition: the edition whose texts define the operators.
+        tighten: use the adjoint pass.
+        relax: use the relaxation.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        hypotheses: Hypotheses,
+        folder: Path | None = None,
+        edition: str | None = None,
+        *,
+        tighten: bool = True,
+        relax: bool = True,
+    ) -> None:
+        self.model, self.hypotheses, self.folder = model, hypotheses, folder
+        self.tighten, self.relax = tighten, relax
+        self.calls = Calls(model, catalogue.edition_named(edition), beyond_edition=True)
+        self.memory = Memory()
+        self.places = self._places()
+
+    def _places(self) -> dict[str, Value]:
+        """A value for the output of each node, with its name, its node and how many read it."""
+        graph = self.model.graph
+        readers: dict[str, int] = {}
+        for name in (*(each for node in graph.nodes for each in node.inputs), *(value.name for value in graph.outputs)):
+            readers[name] = readers.get(name, 0) + 1
+        made: dict[str, Value] = {}
+        facts = {value.name: declared_facts(value.type) for value in (*graph.value_info, *graph.outputs)}
+        unknown = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
+        for index, node in enumerate(graph.nodes):
+            for name in filter(None, node.outputs):
+                why = f"the value {quote(name)} is read before its node"
+                made[name] = empty(
+                    name, facts.get(name, unknown), why, node=place_of(node, index), readers=readers.get(name, 0)
+                )
+        return made
+
+    def run(self, box: Box) -> Run:
+        """The bounds of every value on a box.
+
+        Raises:
+            NotBounded: a node has no transfer function.
+        """
+        domain = BoundsDomain(self.hypotheses, self.folder, self.memory, tighten=self.tighten, relax=self.relax)
+        elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
+        given = {name: _input(name, elements[name], each) for name, each in box.items()}
+        with np.errstate(all="ignore"):
+            found = interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
+        scope = found.scopes[0]
+        values: dict[str, Value] = {}
+        for name in (*box, *(name for visit in scope.visits for name in visit.node.outputs if name)):
+            value = found.values[scope.values[name]]
+            if value is not None:
+                values[name] = domain.latest(value)
+        return Run(values, domain.conditions, domain)
+
+    def nodes(self, box: Box, computed: Mapping[str, Array]) -> Mapping[str, Value]:
+        """What each node may make of the inputs that an implementation computed for it, by the name of its output.
+
+        A computed value outside its range, widened by its error, shows that the node's implementation is outside the
+        hypotheses, whatever the nodes before it did.
+
+        Args:
+            box: a point.
+            computed: every value of the run, by name.
+        """
+        domain = NodesDomain(self.hypotheses, self.folder, self.memory, computed)
+        elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
+        given = {name: _input(name, elements[name], each) for name, each in box.items()}
+        with np.errstate(all="ignore"):
+            interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
+        return domain.nodes
+
+
+def _input(name: str, element: str, interval: Interval) -> Value:
+    zero = nothing(interval.low.shape)
+    facts = TensorFacts(element, interval.low.shape, RUN_TIME)
+    return Value(name, facts, interval.low, interval.high, zero, zero)
+
+
+def tightened(run: Run, name: str) -> Value:
+    """The value of a name with ranges and errors of each element by the adjoint pass, where they are not too many."""
+    value, domain = run.values[name], run.domain
+    if value.unbounded or value.transfer is None or value.low.size > MAX_TIGHTENED:
+        return value
+    every = np.arange(value.low.size)
+    with np.errstate(all="ignore"):
+        if domain.relax and bool((value.low < value.high).any()):
+            value = domain.tightened_range(value, every)
+        return domain.tightened_error(value, every) if domain.tighten else value
+
+
+def bound(
+    source: str | os.PathLike[str] | bytes,
+    box: Mapping[str, Array | tuple[Array, Array]],
+    hypotheses: str | Hypotheses = DEFAULT,
+    edition: str | None = None,
+    *,
+    unchecked: bool = False,
+) -> Bounds:
+    """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
+
+    Args:
+        source: a path, or the bytes of a model file.
+        box: for each input an array (a point) or a pair of arrays (the ends of intervals).
+        hypotheses: predefined ones by name, a TOML file, or an object.
+        edition: the edition the model must conform to; the default one if none is named.
+        unchecked: bound a model that does not conform, where its operators have bounds.
+
+    Returns:
+        The bounds, with the conditions under which they hold.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition, or hypotheses that contradict each other.
+        NotConforming: the model does not conform; it carries the report.
+        BadInput: the box is not one of the model's inputs.
+        NotBounded: a node has no transfer function.
+    """
+    model = read(source)
+    path = None if isinstance(source, bytes) else Path(source)
+    made = named_hypotheses(hypotheses) if isinstance(hypotheses, str) else hypotheses
+    return bound_model(model, make_box(model, box), made, path, edition, unchecked=unchecked)
+
+
+def bound_model(
+    model: Model,
+    box: Box,
+    hypotheses: Hypotheses,
+    path: Path | None = None,
+    edition: str | None = None,
+    *,
+    unchecked: bool = False,
+    differences: Sequence[tuple[int, int]] = (),
+    argmax: bool = False,
+) -> Bounds:
+    """The bounds of a model that is read already; see `bound`.
+
+    Args:
+        model: the model.
+        box: the ranges of its inputs.
+        hypotheses: about the implementations.
+        path: of the model file.
+        edition: see `bound`.
+        unchecked: see `bound`.
+        differences: pairs (i, j) of elements of the first output: is their order the same in every implementation?
+        argmax: is the largest element of the first output the same?
+    """
+    known = catalogue.editions()
+    name = PurePath(path).name if path else "model"
+    analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
+    if not unchecked:
+        require_conforming(judge_model(model, name, edition or known.default))
+    run = analyser.run(box)
+    outputs = [value.name for value in model.graph.outputs]
+    final = {each: tightened(run, each) for each in outputs if each in run.values}
+    tensors = [_tensor(final.get(each, value), each in final) for each, value in run.values.items()]
+    decisions = []
+    if outputs and outputs[0] in final and (differences or argmax):
+        decisions = decide(final[outputs[0]], differences, argmax=argmax)
+    return Bounds(
+        name, edition or known.default, not unchecked, hypotheses, tuple(tensors), tuple(run.conditions),
+        tuple(decisions), {each: (interval.low, interval.high) for each, interval in box.items()},
+        shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
+    )  # fmt: skip
+
+
+def _tensor(value: Value, is_output: bool) -> Tensor:
+    return Tensor(
+        value.name, value.node, value.element, value.low, value.high, value.introduced,
+        value.error, is_output, value.unbounded,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ decisions and shares
+
+
+def decide(output: Value, differences: Sequence[tuple[int, int]], *, argmax: bool) -> list[Decision]:
+    """Whether differences of elements, and the place of the largest element, are the same in every implementation.
+
+    Raises:
+        UsageError: an element does not exist.
+    """
+    size = output.low.size
+    for pair in differences:
+        if not all(0 <= each < size for each in pair) or pair[0] == pair[1]:
+            raise UsageError(f"--difference {pair[0]}-{pair[1]}: the output has elements 0 to {size - 1}")
+    if output.unbounded:
+        return [Decision(f"{i} - {j}", -np.inf, np.inf, np.inf, False) for i, j in differences] + (
+            [Decision("argmax", -np.inf, np.inf, np.inf, False)] if argmax else []
+        )
+    made = [_difference(output, i, j) for i, j in differences]
+    if argmax:
+        best = int(np.argmax(output.low.reshape(-1)))
+        others = [each for each in range(size) if each != best]
+        found = [_difference(output, best, each) for each in others] if size <= MAX_TIGHTENED else []
+        same = bool(others) is False or (len(found) == len(others) and all(each.low - each.error > 0 for each in found))
+        worst = min(found, key=lambda each: each.low - each.error, default=Decision("", np.inf, np.inf, 0.0, True))
+        made.append(Decision(f"argmax = {best}", worst.low, worst.high, worst.error, same))
+    return made
+
+
+def _difference(output: Value, i: int, j: int) -> Decision:
+    """The range of element i minus element j, and the error of the difference of the computed elements."""
+    row = np.zeros((1, output.low.size))
+    row[0, i], row[0, j] = 1, -1
+    rows = row.reshape(1, *output.low.shape)
+    low, high, error = (each.reshape(-1) for each in (output.low, output.high, output.error))
+    least, most = np.nextafter(low[i] - high[j], -np.inf), np.nextafter(high[i] - low[j], np.inf)
+    bound_of = float(np.nextafter(error[i] + error[j], np.inf))
+    with np.errstate(all="ignore"):
+        if output.transfer is not None:
+            relaxed_low, relaxed_high = adjoint.ranges(output, rows)
+            least, most = max(least, relaxed_low[0]), min(most, relaxed_high[0])
+            bound_of = min(bound_of, float(adjoint.errors(output, rows)[0]))
+    same = bool(least - bound_of > 0 or most + bound_of < 0)
+    return Decision(f"{i} - {j}", float(least), float(most), bound_of, same)
+
+
+def shares(output: Value) -> tuple[tuple[str, float], ...]:
+    """The share of each node in the bound of the output element with the largest error, largest first."""
+    if output.unbounded or output.transfer is None or not output.low.size:
+        return ()
+    row = adjoint.one_hot(output.low.shape, np.array([int(np.argmax(output.error))]))
+    with np.errstate(all="ignore"):
+        parts = adjoint.contributions(output, row)
+    whole = sum(parts.values()) or 1.0
+    return tuple(sorted(((node, part / whole) for node, part in parts.items()), key=lambda each: -each[1]))
+
+
+__all__ = ["Analyser", "NotBounded", "Run", "bound", "bound_model", "decide", "shares", "tightened"]

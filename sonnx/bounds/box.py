@@ -1,0 +1,176 @@
+"""A box of inputs: for each input of a model the range of each element.
+
+    NAME=[LOW,HIGH]   NAME=FILE.npy   NAME=LOW.npy:HIGH.npy   NAME=FILE.npy+-RADIUS
+
+The ends are rounded inward to numbers of the input's element type: an implementation is given such numbers, and they
+have no error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonnx.base.errors import BadInput
+from sonnx.base.escaping import quote
+from sonnx.enclosures.arithmetic import FORMATS
+from sonnx.model.ir import Model, Value
+from sonnx.numerics.formats import ELEMENTS, Array
+
+ReadArray = Callable[[str], Array]
+"""Reads the array in a file of that name."""
+
+INTERVAL = re.compile(r"\[([^,\]]+),([^,\]]+)\]")
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """The range of an input: arrays of float64 of its shape, low <= high."""
+
+    low: Array
+    high: Array
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the box has one element."""
+        return bool((self.low == self.high).all())
+
+
+Box = Mapping[str, Interval]
+
+
+def wanted(model: Model) -> tuple[Value, ...]:
+    """The graph inputs that a box must give: those without an initializer."""
+    constants = {tensor.name for tensor in model.graph.initializers}
+    return tuple(value for value in model.graph.inputs if value.name not in constants)
+
+
+def parse(model: Model, texts: Sequence[str], read: ReadArray) -> Box:
+    """The box of command-line texts.
+
+    Raises:
+        BadInput: a text, a file or an interval is not what it should be.
+    """
+    known = {value.name: value for value in wanted(model)}
+    made: dict[str, tuple[Array, Array]] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        while name not in known and equals and "=" in rest:
+            more, _, rest = rest.partition("=")
+            name = f"{name}={more}"
+        if not equals:
+            raise BadInput(f"--input takes NAME=[LOW,HIGH] or NAME=FILE, not {quote(text)}")
+        if name not in known:
+            listed = ", ".join(quote(each) for each in known) or "none"
+            raise BadInput(f"the model has no input {quote(name)}; it has {listed}")
+        if name in made:
+            raise BadInput(f"the input {quote(name)} is given twice")
+        made[name] = _ends(name, rest, known[name], read)
+    return box(model, made)
+
+
+def _ends(name: str, text: str, value: Value, read: ReadArray) -> tuple[Array, Array]:
+    interval = INTERVAL.fullmatch(text.replace(" ", ""))
+    if interval:
+        low, high = (_number(name, each) for each in interval.groups())
+        shape = value.type.shape
+        if shape is None or not all(isinstance(each, int) and each >= 0 for each in shape):
+            raise BadInput(f"the input {quote(name)} has no shape of numbers, so an interval does not say its elements")
+        return np.full(shape, low), np.full(shape, high)
+    if "+-" in text:
+        file, _, radius_text = text.rpartition("+-")
+        radius, middle = _number(name, radius_text), read(file)
+        if not 0 <= radius < np.inf:
+            raise BadInput(f"the radius of the input {quote(name)} is {radius_text}, not a finite number of at least 0")
+        wide = middle.astype(np.float64)
+        return np.nextafter(wide - radius, -np.inf) if radius else wide, np.nextafter(
+            wide + radius, np.inf
+        ) if radius else wide
+    low_file, colon, high_file = text.partition(":")
+    if colon:
+        return read(low_file).astype(np.float64), read(high_file).astype(np.float64)
+    array = read(text)
+    return array.astype(np.float64), array.astype(np.float64)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"{quote(text)} in the interval of the input {quote(name)} is not a number") from None
+
+
+def box(model: Model, ends: Mapping[str, Array | tuple[Array, Array]]) -> Box:
+    """A box from arrays: one for a point, two for the ends of intervals.
+
+    Raises:
+        BadInput: an input is missing, or is empty, reversed, NaN, infinite or of another shape.
+    """
+    inputs = wanted(model)
+    missing = [value.name for value in inputs if value.name not in ends]
+    extra = [name for name in ends if name not in {value.name for value in inputs}]
+    if missing or extra:
+        problem = (
+            f"lacks the input {quote(missing[0])}" if missing else f"names {quote(extra[0])}, not an input of the model"
+        )
+        raise BadInput(f"the box {problem}")
+    symbols: dict[str, int] = {}
+    return {value.name: _interval(value, ends[value.name], symbols) for value in inputs}
+
+
+def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str, int]) -> Interval:
+    called, element = f"the input {quote(value.name)}", value.type.element or ""
+    if value.type.kind != "tensor" or element not in FORMATS:
+        raise BadInput(f"{called} is declared as {element or value.type.kind}; a box has floating-point inputs")
+    low, high = ends if isinstance(ends, tuple) else (ends, ends)
+    low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
+    if low.shape != high.shape:
+        raise BadInput(f"{called} has a low end of shape {list(low.shape)} and a high end of shape {list(high.shape)}")
+    if not _fits(low.shape, value, symbols):
+        shape = ", ".join("?" if each is None else str(each) for each in value.type.shape or ())
+        raise BadInput(f"{called} has the shape {list(low.shape)}; the model declares [{shape}]")
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise BadInput(f"{called} has NaN in its box")
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise BadInput(f"{called} has an infinite end in its box")
+    reversed_ends = low > high
+    if reversed_ends.any():
+        place = int(np.flatnonzero(reversed_ends)[0])
+        raise BadInput(f"{called} has the reversed interval [{low.reshape(-1)[place]:g}, {high.reshape(-1)[place]:g}]")
+    inside = _inward(low, element, 1), _inward(high, element, -1)
+    if (inside[0] > inside[1]).any():
+        place = int(np.flatnonzero(inside[0] > inside[1])[0])
+        pair = f"[{low.reshape(-1)[place]!r}, {high.reshape(-1)[place]!r}]"
+        raise BadInput(f"{called} has the interval {pair}, in which there is no number of type {element}")
+    return Interval(*inside)
+
+
+def _inward(values: Array, element: str, direction: int) -> Array:
+    """The nearest number of the element type in the direction: 1 up, -1 down."""
+    kind = ELEMENTS[element]
+    if kind == np.float64:
+        return values
+    with np.errstate(all="ignore"):
+        near = values.astype(kind)
+        wide = near.astype(np.float64)
+        off = wide < values if direction > 0 else wide > values
+        moved = np.nextafter(near, kind.type(np.inf * direction)).astype(np.float64)
+    return np.where(off, moved, wide)
+
+
+def _fits(shape: tuple[int, ...], value: Value, symbols: dict[str, int]) -> bool:
+    stated = value.type.shape
+    if stated is None:
+        return True
+    if len(stated) != len(shape):
+        return False
+    for number, each in zip(shape, stated, strict=True):
+        if isinstance(each, str):
+            if symbols.setdefault(each, number) != number:
+                return False
+        elif each is not None and each != number:
+            return False
+    return True

@@ -1,0 +1,340 @@
+"""The domain of ranges and errors on the interpreter of models.
+
+A value is a `Value`.  A call applies the transfer function of its operator, records what must hold for its values to be
+finite, and keeps what the adjoint pass needs.  Values of different nodes are different, also where they are equal: two
+implementations of equal nodes may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable, Stop
+from sonnx.base.escaping import quote
+from sonnx.bounds import adjoint
+from sonnx.enclosures.arithmetic import FORMATS
+from sonnx.enclosures.hypotheses import Hypotheses
+from sonnx.enclosures.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
+from sonnx.graph.call import Call
+from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
+from sonnx.graph.interpreter import Transferred
+from sonnx.language.evaluator import TensorFacts, first_unknown
+from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
+from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.formats import Array
+from sonnx.operators.registry import find_operator
+
+MAX_ROWS = 8192
+"""Elements of one value that get rows of their own in the adjoint pass; of more, only this many."""
+
+EXACT = frozenset(("Constant", "ConstantOfShape", "Shape", "Range", "Cast"))
+"""Operators whose outputs are exact where their inputs are: they make or convert constants."""
+
+MEANINGLESS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
+"""What a transfer function may raise for a model outside the profile."""
+
+
+def empty(name: str, facts: TensorFacts, unbounded: str, **more: Any) -> Value:
+    """A value of which nothing is known."""
+    zero = nothing(())
+    return Value(name, facts, zero, zero, zero, zero, unbounded=unbounded, **more)
+
+
+@dataclass
+class Memory:
+    """What runs on several boxes share: constants, the parameters of calls, where elements go."""
+
+    constants: dict[int, Value] = field(default_factory=dict)
+    applications: dict[Any, Application] = field(default_factory=dict)
+    layouts: dict[Any, Any] = field(default_factory=dict)
+
+
+class BoundsDomain:
+    """Values are ranges with errors; a call gives the conditions of its values.
+
+    Args:
+        hypotheses: about the implementations.
+        folder: where the model file stands, for constants outside it.
+        memory: what runs share.
+        tighten: use the adjoint pass for errors where a slope is not one number.
+        relax: use the relaxation for ranges there.
+    """
+
+    def __init__(
+        self, hypotheses: Hypotheses, folder: Path | None, memory: Memory, *, tighten: bool = True, relax: bool = True
+    ) -> None:
+        self.hypotheses, self.folder, self.memory = hypotheses, folder, memory
+        self.tighten, self.relax = tighten, relax
+        self.conditions: list[Condition] = []
+        self.refined: dict[int, Value] = {}
+        self.rows = 0
+
+    def declared(self, type_: Type) -> Value:
+        """What a declaration states; nothing of the values."""
+        facts = NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
+        return empty("", facts, "the value is not made by any node before its use")
+
+    def constant(self, tensor: Tensor, replaceable: bool) -> Value:
+        """The value of an initializer; a default that a caller may replace is taken as it is."""
+        found = self.memory.constants.get(id(tensor))
+        if found is None:
+            found = self.memory.constants[id(tensor)] = _finite_constant(tensor.name, decode(tensor, self.folder))
+        return found
+
+    def sparse(self, tensor: SparseTensor) -> Value:
+        """Sparse tensors have no bounds."""
+        raise NotBounded(f"the constant {quote(tensor.name)} is sparse, which has no bounds")
+
+    def call(
+        self, call: Call, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+    ) -> Transferred[Value, tuple[Condition, ...]]:
+        """The bounds of the outputs of a call."""
+        first = next(each for each in outputs if each is not None)
+        stopped = next((each.unbounded for each in inputs if each is not None and each.unbounded), "")
+        before = len(self.conditions)
+        if stopped:
+            made = [each and replace(each, unbounded=stopped) for each in outputs]
+            return Transferred(made, ())
+        try:
+            with np.errstate(all="ignore"):
+                made = self._made(call, list(inputs), outputs, first.node)
+        except NoValue as error:
+            raise NotBounded(f"{first.node}: {error} ({error.rule})") from None
+        except Stop as error:
+            if isinstance(error, NotBounded):
+                raise
+            raise NotBounded(f"{first.node}: {error}") from None
+        except MEANINGLESS as error:
+            text = f"{first.node}: its operator has no bounds for inputs of these types and shapes"
+            raise NotBounded(text) from error
+        return Transferred(made, tuple(self.conditions[before:]))
+
+    def _made(
+        self, call: Call, inputs: list[Value | None], outputs: Sequence[Value | None], node: str
+    ) -> list[Value | None]:
+        if call.calls_function or call.domain:
+            raise NotBounded(f"{node}: calls of functions and operators of other domains have no bounds")
+        inputs = [None if each is None else self.refined.get(each.serial, each) for each in inputs]
+        application = self._application(call, inputs, len(outputs))
+        present = [each for each in inputs if each is not None]
+        if call.operator == "Shape" or (
+            all(each.is_point for each in present) and _stays_exact(call.operator, present)
+        ):
+            return self._exact(application, inputs, outputs)
+        operator = find_operator(call.operator)
+        function = operator.bound if operator is not None else None
+        varying = next((each for each in present if not each.is_point), present[0] if present else None)
+        if function is None or varying is None:
+            raise NotBounded(f"{node}: the operator {quote(call.operator)} has no bounds yet")
+        element = next((each.element for each in present if not each.is_point and each.element in FORMATS), "")
+        element = element or next((each.element for each in present if each.element in FORMATS), "")
+        if not element:
+            raise NotBounded(f"{node}: elements of type {varying.element} have no bounds yet")
+        held = True
+
+        def require(name: str, holds: bool, detail: str) -> bool:
+            nonlocal held
+            held = held and holds
+            self.conditions.append(Condition(node, name, holds, detail))
+            return holds
+
+        context = Context(
+            self.hypotheses, application, element, self._refine, require, len(outputs), self.memory.layouts
+        )
+        transfers = function(context, inputs)
+        failed = next((each for each in reversed(self.conditions) if not each.holds), None)
+        why = "" if held or failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
+        return [
+            place and self._value(place, transfer, element, why, node)
+            for place, transfer in zip(outputs, transfers, strict=True)
+        ]
+
+    def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
+        error = np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50)
+        shape = made.low.shape
+        error = spread(error, shape)
+        if not why and not (np.isfinite(made.low).all() and np.isfinite(made.high).all() and np.isfinite(error).all()):
+            why = f"{node}: the range or the error explodes"
+        facts = TensorFacts(element, shape, place.facts.values)
+        return replace(
+            place, facts=facts, low=made.low, high=made.high, error=error, transfer=made, unbounded=why,
+            introduced=spread(made.introduced, shape),
+        )  # fmt: skip
+
+    def _exact(
+        self, application: Application, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+    ) -> list[Value | None]:
+        given = [
+            None if each is None else np.zeros(each.shape) if each.exact is None else each.exact for each in inputs
+        ]
+        operator = find_operator(application.operator)
+        assert operator is not None  # noqa: S101  the caller asks
+        results = operator.define(application, given)
+        return [
+            place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
+            for place, array in zip(outputs, results, strict=True)
+        ]
+
+    def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
+        """The parameters of the call on inputs of these shapes and constants."""
+        key = (
+            call,
+            tuple(None if each is None else id(each.exact) if each.is_point else each.shape for each in inputs),
+        )
+        found = self.memory.applications.get(key)
+        if found is not None:
+            return found
+        attributes = {attribute.name: attribute for attribute in call.attributes}
+        facts = [None if each is None else each.facts for each in inputs]
+        version, names, made = call.version or call.operator_set or 0, dict[str, Any](), call.signature
+        if made is not None:
+            version = made.version
+            names = environment(made, call.attributes, facts, [NOTHING_STATED] * outputs)
+            operator = find_operator(call.operator)
+            explicit = operator.explicit_attributes if operator is not None else None
+            if explicit is not None:
+                first = names[made.inputs[0].name].shape
+                if first_unknown((first, *[names[parameter.name] for parameter in made.parameters])) is None:
+                    attributes |= {each.name: each for each in explicit(names)}
+                    names = environment(made, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
+        if "broadcast" in attributes or (version < 7 and "axis" in attributes and call.operator in BROADCASTING):
+            raise NotExecutable("broadcasting along an axis, as before operator set 7, has no bounds")
+        made_application = Application(
+            call.operator, version, made.text if made is not None else "onnx", names, attributes, outputs=outputs
+        )
+        self.memory.applications[key] = made_application
+        return made_application
+
+    # ------------------------------------------------------------------ better bounds where they matter
+
+    def _refine(self, value: Value, wanted: Callable[[Value], Array]) -> Value:
+        """See `sonnx.enclosures.values.Refine`: the adjoint pass and the relaxation for the elements marked."""
+        value = self.refined.get(value.serial, value)
+        if value.is_point or value.transfer is None or not self.tighten:
+            return value
+        marked = np.flatnonzero(wanted(value))
+        if not len(marked) or len(marked) > MAX_ROWS:
+            return value
+        if self.relax and bool((value.low.reshape(-1)[marked] < value.high.reshape(-1)[marked]).any()):
+            value = self.tightened_range(value, marked)
+            marked = np.flatnonzero(wanted(value))
+        value = self.tightened_error(value, marked)
+        self.refined[value.serial] = value
+        return value
+
+    def tightened_range(self, value: Value, marked: Array) -> Value:
+        """The value with the ranges of elements by the relaxation."""
+        low, high = np.array(value.low).reshape(-1), np.array(value.high).reshape(-1)
+        width = high - low
+        significant = marked[width[marked] > 1e-9 * (1e-30 + np.abs(low[marked]) + np.abs(high[marked]))]
+        for part in _blocks(significant, value):
+            least, most = adjoint.ranges(value, adjoint.one_hot(value.shape, part))
+            low[part], high[part] = np.maximum(low[part], least), np.minimum(high[part], most)
+            self.rows += 2 * len(part)
+        return replace(value, low=low.reshape(value.shape), high=high.reshape(value.shape))
+
+    def tightened_error(self, value: Value, marked: Array) -> Value:
+        """The value with the errors of elements by the adjoint pass."""
+        if not value.has_error or not len(marked):
+            return value
+        error = np.array(value.error).reshape(-1)
+        for part in _blocks(marked, value):
+            error[part] = np.minimum(error[part], adjoint.errors(value, adjoint.one_hot(value.shape, part)))
+            self.rows += len(part)
+        return replace(value, error=error.reshape(value.shape))
+
+    def latest(self, value: Value) -> Value:
+        """The value with the best bounds known."""
+        return self.refined.get(value.serial, value)
+
+
+class NodesDomain(BoundsDomain):
+    """Each node by itself: its inputs are the values an implementation computed, which have no error here.
+
+    Args:
+        hypotheses: about the implementations.
+        folder: where the model file stands.
+        memory: what runs share.
+        computed: the values by name, from one run of the implementation.
+    """
+
+    def __init__(
+        self, hypotheses: Hypotheses, folder: Path | None, memory: Memory, computed: Mapping[str, Array]
+    ) -> None:
+        super().__init__(hypotheses, folder, memory, tighten=False)
+        self.computed = computed
+        self.nodes: dict[str, Value] = {}
+        """What each node may make of its inputs, by the name of its output."""
+
+    def call(
+        self, call: Call, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+    ) -> Transferred[Value, tuple[Condition, ...]]:
+        """The bounds of the outputs of a call; what follows sees the computed values."""
+        made, conditions = super().call(call, inputs, outputs)
+        return Transferred([each and self._following(each) for each in made], conditions)
+
+    def _following(self, value: Value) -> Value:
+        """What the nodes after it see of a value: what was computed, without error."""
+        if value.is_point or value.unbounded:
+            return value
+        self.nodes[value.name] = value
+        array = self.computed[value.name].astype(np.float64)
+        why = "" if np.isfinite(array).all() else f"{value.node}: computed an infinity or NaN"
+        zero = nothing(array.shape)
+        return replace(value, low=array, high=array, error=zero, introduced=zero, transfer=None, unbounded=why)
+
+
+BROADCASTING = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Equal", "Less", "Greater")
+
+
+def _stays_exact(operator: str, inputs: Sequence[Value]) -> bool:
+    """Whether the outputs of constants are constants: nothing is rounded."""
+    if find_operator(operator) is None:
+        return False
+    return operator in MOVING or operator in EXACT or all(each.element not in FORMATS for each in inputs)
+
+
+MOVING = frozenset(
+    (
+        "Concat",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "Identity",
+        "Pad",
+        "Reshape",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    )
+)
+
+
+def _blocks(marked: Array, value: Value) -> list[Array]:
+    """The elements in blocks whose rows fit into memory."""
+    widest = max(1, value.low.size)
+    each = value
+    seen = 0
+    while each.transfer is not None and each.transfer.inputs and seen < 64:
+        each, seen = each.transfer.inputs[0], seen + 1
+        widest = max(widest, each.low.size)
+    step = max(1, adjoint.BLOCK_ELEMENTS // widest)
+    return [marked[start : start + step] for start in range(0, len(marked), step)]
+
+
+def _finite_constant(name: str, array: Array) -> Value:
+    if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
+        wide = array.astype(np.float64)
+        if not np.isfinite(wide).all():
+            return replace(
+                constant(name, np.zeros_like(array)), unbounded=f"the constant {quote(name)} is infinite or NaN"
+            )
+    return constant(name, array)

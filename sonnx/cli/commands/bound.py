@@ -1,0 +1,137 @@
+"""`sonnx bound`: its arguments; numpy and the rest are loaded when a model is bounded."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sonnx.base.errors import BadInput, UsageError
+from sonnx.base.escaping import escape, quote
+from sonnx.base.files import deliver
+from sonnx.base.progress import Line
+from sonnx.bounds.analysis import Analyser, bound_model
+from sonnx.bounds.box import parse
+from sonnx.bounds.result import Bounds
+from sonnx.bounds.split import Goal, bisect
+from sonnx.checker.report import NotConforming
+from sonnx.enclosures.hypotheses import DEFAULT, hypotheses, predefined
+from sonnx.executor.tensor_files import read_file
+from sonnx.model.reader import read
+from sonnx.numerics.formats import Array
+from sonnx.report import text as text_report
+
+HELP = "bound the ranges of values and the errors of implementations"
+
+DESCRIPTION = """For every value of a model on a box of inputs: the range of the ideal value, and how far the value
+can be that any implementation within the hypotheses computes. Example:
+sonnx bound net.onnx --input "x=[-1,1]" --argmax.
+Exit codes: 0 everything asked is shown; 1 the model does not conform; 2 bad input; 3 a value is not bounded or a
+decision is not shown."""
+
+DIFFERENCE = re.compile(r"(\d{1,9})-(\d{1,9})")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model file")
+    add("--input", action="append", default=[], metavar="NAME=BOX",
+        help="the range of an input: [LOW,HIGH], FILE.npy, LOW.npy:HIGH.npy or FILE.npy+-RADIUS")  # fmt: skip
+    add("--hypotheses", default=DEFAULT, metavar="NAME",
+        help=f"about the implementation: {', '.join(predefined())}, or a .toml file (default {DEFAULT})")  # fmt: skip
+    add("--every-node", action="store_true", help="show every value, not only the outputs")
+    add("--difference", action="append", default=[], metavar="I-J",
+        help="is the order of the elements I and J of the first output the same in every implementation?")  # fmt: skip
+    add("--argmax", action="store_true", help="is the largest element of the first output the same?")
+    add("--max-error", type=_positive, default=None, metavar="E", help="exit 3 unless the output's error is at most E")
+    add(
+        "--split", type=_positive, default=None, metavar="SECONDS", help="halve the box for so long, until all is shown"
+    )
+    add("--format", choices=("text", "json", "npz"), default="text", help="the format of the report (npz: all bounds)")
+    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    add("--edition", default=None, help="the edition the model must conform to")
+    add("--unchecked", action="store_true", help="bound a model that does not conform")
+    parser.set_defaults(command=bound_command)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def bound_command(options: argparse.Namespace) -> int:
+    """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown.
+
+    Raises:
+        Unreadable: the model cannot be read.
+        UsageError: unknown hypotheses or editions, or options that contradict each other.
+        Stop: the box is not one of the model, or a node has no bounds.
+    """
+    if options.format == "npz" and options.output is None:
+        raise UsageError("--format npz writes a file: name it with --output")
+    differences = [_pair(text) for text in options.difference]
+    made = hypotheses(options.hypotheses)
+    model = read(options.model)
+    box = parse(model, options.input, _array)
+    try:
+        found = bound_model(
+            model, box, made, Path(options.model), options.edition,
+            unchecked=options.unchecked, differences=differences, argmax=options.argmax,
+        )  # fmt: skip
+    except NotConforming as stop:
+        sys.stdout.write(text_report.one_report(stop.report))
+        print(f"sonnx: {escape(str(stop))}; --unchecked bounds it all the same", file=sys.stderr)
+        return stop.exit_code
+    if options.split is not None:
+        if all(each.is_point for each in box.values()):
+            raise UsageError("--split halves a box; the inputs are points")
+        analyser = Analyser(model, made, Path(options.model).parent, options.edition)
+        goal = Goal(options.max_error, differences, options.argmax)
+        with Line() as line:
+            found = bisect(analyser, box, found, goal, options.split, line if line.seen else None)
+    _deliver(found, options)
+    return _exit_code(found, options)
+
+
+def _exit_code(found: Bounds, options: argparse.Namespace) -> int:
+    if options.max_error is not None and any(each.largest_error > options.max_error for each in found.outputs[:1]):
+        return 3
+    shown = [each for each in found.tensors if options.every_node or each.is_output]
+    return replace(found, tensors=tuple(shown)).exit_code
+
+
+def _deliver(found: Bounds, options: argparse.Namespace) -> None:
+    if options.format == "npz":
+        with options.output.open("wb") as file:
+            np.savez(file, allow_pickle=False, **found.arrays())
+        return
+    if options.format == "json":
+        deliver(found.to_json(every_node=options.every_node), options.output)
+    else:
+        deliver(found.to_text(every_node=options.every_node), options.output)
+
+
+def _pair(text: str) -> tuple[int, int]:
+    found = DIFFERENCE.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--difference takes I-J, two numbers of elements, not {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def _array(name: str) -> Array:
+    """The only array of a file."""
+    arrays = read_file(Path(name))
+    if len(arrays) != 1:
+        raise BadInput(f"{quote(name)} has {len(arrays)} arrays; a box takes one")
+    return next(iter(arrays.values()))

@@ -1,0 +1,186 @@
+"""Float64 arithmetic that rounds outward, and the error of a sum of products in a floating-point format.
+
+A range is a pair of float64 arrays `low <= high`; a bound is a float64 array of numbers that are at least 0.  Every
+function states what it guarantees over the reals.  `UNIT` is the relative error of one float64 operation.
+
+Let Q be what exact arithmetic gives for a formula of additions and multiplications on float64 numbers that are at least
+0, and q what float64 gives with at most n roundings on the way to any term.  Then Q <= q (1 + 2 n UNIT) + n TINY while
+n UNIT <= 2**-10: each rounding changes a term by a factor between 1 - UNIT and 1 + UNIT, or by less than TINY.  This is
+the lemma of `grown` (theorem bounds.growth).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log2
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.formats import Array
+
+UNIT, TINY = 2.0**-53, 2.0**-1074
+"""The relative error of a rounding to float64, and the least positive float64."""
+
+FUNCTION = 2.0**-45
+"""The relative error numpy's float64 functions are trusted with, twice what docs/trust.md states."""
+
+UNDERFLOW = 2.0**-1020
+"""The absolute error numpy's float64 functions are trusted with where they or their parts underflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A floating-point format with rounding to nearest.
+
+    `unit` is the relative error of a rounding to a normal number, `tiny` the least subnormal number, `normal` the least
+    normal one, `largest` the largest finite one.
+    """
+
+    name: str
+    unit: float
+    tiny: float
+    normal: float
+    largest: float
+
+
+FORMATS = {
+    "float16": Format("float16", 2.0**-11, 2.0**-24, 2.0**-14, 65504.0),
+    "bfloat16": Format("bfloat16", 2.0**-8, 2.0**-133, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
+    "float": Format("float", 2.0**-24, 2.0**-149, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
+    "double": Format("double", UNIT, TINY, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
+}
+"""The element types that have errors, by their ONNX name."""
+
+
+def grown(bound: Any, roundings: int) -> Array:
+    """A bound computed in float64 with at most this many roundings of each term, made at least the exact one."""
+    made: Array = bound * (1 + (2 * roundings + 4) * UNIT) + (roundings + 1) * TINY
+    return made
+
+
+def times(factor: Any, error: Array) -> Array:
+    """At least factor · error, and 0 where the error is 0."""
+    return np.where(error == 0, 0.0, grown(factor * error, 1))
+
+
+def below(values: Any) -> Array:
+    """At most the exact result of one operation that float64 rounded to `values`."""
+    made: Array = np.nextafter(values, -inf)
+    return made
+
+
+def above(values: Any) -> Array:
+    """At least the exact result of one operation that float64 rounded to `values`."""
+    made: Array = np.nextafter(values, inf)
+    return made
+
+
+def function_below(values: Array) -> Array:
+    """At most the exact value of a function whose float64 approximation is `values`."""
+    made: Array = values - np.abs(values) * FUNCTION - UNDERFLOW
+    return made
+
+
+def function_above(values: Array) -> Array:
+    """At least the exact value of a function whose float64 approximation is `values`."""
+    made: Array = values + np.abs(values) * FUNCTION + UNDERFLOW
+    return made
+
+
+def magnitude(low: Array, high: Array) -> Array:
+    """The largest absolute value in a range; exact."""
+    return np.maximum(np.abs(low), np.abs(high))
+
+
+def centre(low: Array, high: Array) -> tuple[Array, Array]:
+    """A number c in each range and a radius r with [low, high] inside [c - r, c + r]; r is 0 where low = high."""
+    middle = np.where(low == high, low, 0.5 * low + 0.5 * high)
+    radius = np.where(low == high, 0.0, above(np.maximum(high - middle, middle - low)))
+    return middle, radius
+
+
+def accumulated(count: int) -> float:
+    """γ = n UNIT / (1 - n UNIT): the relative error of n roundings in a row in float64, rounded up."""
+    return count * UNIT * (1 + 2.0**-20) if count < 2**30 else inf
+
+
+# ------------------------------------------------------------------ the error of a sum of products
+
+
+@dataclass(frozen=True, slots=True)
+class SumOrder:
+    """In which order an implementation adds: any, pairwise, so many lanes, or exactly with one rounding at the end."""
+
+    kind: str
+    lanes: int = 0
+
+    def depth(self, terms: int) -> float:
+        """How many additions a term passes at most; infinite where any order is admitted."""
+        if self.kind == "pairwise":
+            return (max(terms, 1) - 1).bit_length()
+        if self.kind == "lanes":
+            return -(-terms // self.lanes) + min(self.lanes, terms) - 1
+        return inf
+
+
+def sum_error(
+    made: Format, order: SumOrder, terms: int, scalings: int, absolute: Array, result: Array, least: float, depth: float
+) -> Array:
+    """How far the computed sum of terms v_1 .. v_n can be from the exact sum y.
+
+    The implementation makes each v_k with at most `scalings` = r roundings on its way (the product, a scale before or
+    after an addition), each of relative error u, and adds n terms in n - 1 rounded additions in any order; a fused
+    multiplication and addition leaves out a rounding.  S >= Σ|v_k|, and |y| is at most `result`.
+
+    Lemma (theorems bounds.sum-*).  Number the roundings e so that each comes after those below it.  The error is
+    Σ_e δ_e V_e, where |δ_e| <= u and V_e is what is rounded, and V_e differs from the exact sum P of its terms by at
+    most g S, g = γ_(n+r).  A rounding of an addition has |P| <= H = min(S, (S + |y|) / 2): for the terms in P and the
+    terms outside, |P| + |y - P| <= S and |P| <= |y| + |y - P|; the last addition has P = y.  The roundings of scales
+    add up to at most r S (1 + g).  So for n >= 2
+
+        |error| <= r u S + (n - 2) u H + u |y| + (n - 1 + r) u g S + (number of roundings) least.
+
+    Where no term passes more than `depth` additions the error is also at most γ_(r + depth) S, plus the same last term.
+
+    Args:
+        made: the format of products and partial sums.
+        order: the order of the additions.
+        terms: n.
+        scalings: r.
+        absolute: S, of the computed operands.
+        result: a bound of |y|, of the computed operands.
+        least: the absolute error of a rounding that underflows, times the largest factor that follows it.
+        depth: the additions a term passes at most, `inf` where not limited.
+    """
+    u, n, r = made.unit, terms, scalings
+    roundings = n * r + n
+    g = (n + r) * u / (1 - (n + r) * u) if (n + r) * u < 1 else inf
+    partial = np.minimum(absolute, 0.5 * absolute + 0.5 * result)
+    if g == inf:
+        return np.full(np.shape(absolute), inf)
+    bound = (r * u + (n - 1 + r) * u * g) * absolute
+    if n > 1:
+        bound = bound + ((n - 2) * u * partial + u * result)
+    if order.kind != "any" and (r + depth) * u < 1:
+        steps = (r + depth) * u
+        bound = np.minimum(bound, steps / (1 - steps) * absolute)
+    return grown(bound + roundings * least * (1 + g), 12)
+
+
+def rounding_error(made: Format, values: Array, least: float) -> Array:
+    """The error of one rounding of a number of at most this absolute value: u |v| or `least`, whichever counts."""
+    return grown(made.unit * values + least, 2)
+
+
+def steps_error(made: Format, values: Array, steps: float, absolute: float, least: float) -> Array:
+    """The error of a function that is within `steps` units in the last place, or an absolute error, of its value.
+
+    A unit in the last place of a number v is at most 2 u |v|, and at least the least subnormal number.
+    """
+    return grown(2 * steps * made.unit * values + (steps * made.tiny + absolute + least), 6)
+
+
+def exponent(value: float) -> float:
+    """log2 of a positive number, for messages."""
+    return log2(value) if value > 0 else -inf

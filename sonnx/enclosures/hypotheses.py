@@ -1,0 +1,193 @@
+"""What is assumed of an implementation, as data: formats, order of sums, fusion, and the accuracy of functions."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import quote
+from sonnx.enclosures.arithmetic import FORMATS, Format, SumOrder, rounding_error, steps_error, sum_error
+from sonnx.numerics.formats import Array
+
+ORDERS = ("any", "pairwise", "lanes", "once")
+FIELDS = ("statement", "order", "lanes", "fused", "flush", "accumulator", "functions", "excludes")
+DEFAULT = "ieee-any"
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How far a computed function is from its exact value: units in the last place, plus an absolute error."""
+
+    ulp: float
+    absolute: float
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """The implementations a bound is about; see hypotheses.toml for each field."""
+
+    name: str
+    statement: str
+    order: SumOrder
+    fused: bool
+    flush: bool
+    accumulators: Mapping[str, str]
+    functions: Mapping[str, Accuracy]
+    excludes: tuple[str, ...]
+
+    @property
+    def once(self) -> bool:
+        """Every operator is rounded once, from its exact value."""
+        return self.order.kind == "once"
+
+    def least(self, made: Format) -> float:
+        """The absolute error of a rounding that underflows."""
+        return made.normal if self.flush else made.tiny
+
+    def accumulator(self, element: str) -> Format:
+        """The format of products and partial sums."""
+        return FORMATS[self.accumulators.get(element, element)]
+
+    def rounding(self, element: str, values: Array) -> Array:
+        """The error of one rounding to the element type of numbers of at most these absolute values."""
+        return rounding_error(FORMATS[element], values, self.least(FORMATS[element]))
+
+    def function(self, name: str, element: str, values: Array) -> Array:
+        """The error of a function whose value has at most these absolute values."""
+        made = FORMATS[element]
+        accuracy = self.functions.get(name, self.functions["default"])
+        return steps_error(made, values, accuracy.ulp, accuracy.absolute, self.least(made))
+
+    def sum(
+        self,
+        element: str,
+        terms: int,
+        scalings: int,
+        absolute: Array,
+        result: Array,
+        *,
+        factor: float = 1.0,
+        operands: float = 0.0,
+        depth: float = inf,
+    ) -> Array:
+        """The error of a sum; see `enclosure.sum_error`.
+
+        Args:
+            element: the element type of the result.
+            terms: n.
+            scalings: roundings of each term beside the additions.
+            absolute: a bound of the sum of the terms' absolute values.
+            result: a bound of the absolute value of the sum.
+            factor: at least 1 and at least every factor that multiplies a rounded value afterwards.
+            operands: a bound of the sum of the absolute values of the factors of any term, what flushing one may cost.
+            depth: additions that a term passes at most.
+        """
+        if self.once:
+            return self.rounding(element, result)
+        made = self.accumulator(element)
+        error = sum_error(made, self.order, terms, scalings, absolute, result, self.least(made) * factor, depth)
+        if self.flush:  # a flushed operand changes its term by less than the least normal number times the other one
+            error = error + 2 * terms * (scalings + 1) * FORMATS[element].normal * factor * (1 + operands)
+        return error if made.name == element else error + self.rounding(element, result + error)
+
+    def as_json(self) -> dict[str, Any]:
+        """The hypotheses as a report shows them."""
+        return {
+            "name": self.name,
+            "statement": self.statement,
+            "order": self.order.kind + (f" {self.order.lanes}" if self.order.lanes else ""),
+            "fused": self.fused,
+            "flush": self.flush,
+            "accumulator": dict(self.accumulators),
+            "functions": {name: {"ulp": a.ulp, "absolute": a.absolute} for name, a in self.functions.items()},
+            "excludes": list(self.excludes),
+        }
+
+
+@cache
+def predefined() -> Mapping[str, Hypotheses]:
+    """The hypotheses of hypotheses.toml by name."""
+    return _read((Path(__file__).parent / "hypotheses.toml").read_bytes(), "hypotheses.toml")
+
+
+def hypotheses(name: str) -> Hypotheses:
+    """Predefined hypotheses by name, or those of a TOML file with one table.
+
+    Raises:
+        UsageError: there are none of the name, or the file contradicts itself.
+    """
+    if name in predefined():
+        return predefined()[name]
+    path = Path(name)
+    if path.suffix != ".toml":
+        raise UsageError(f"there are no hypotheses {quote(name)}; there are {', '.join(predefined())}, or a .toml file")
+    try:
+        found = _read(path.read_bytes(), quote(name))
+    except OSError as error:
+        raise UsageError(f"the hypotheses {quote(name)} cannot be read: {error.strerror}") from None
+    if len(found) != 1:
+        raise UsageError(f"the hypotheses {quote(name)} have {len(found)} tables; one is used")
+    return next(iter(found.values()))
+
+
+def _read(data: bytes, file: str) -> dict[str, Hypotheses]:
+    try:
+        tables = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} is not a TOML file: {error}") from None
+    return {name: _table(name, table, file) for name, table in tables.items()}
+
+
+def _table(name: str, table: Any, file: str) -> Hypotheses:
+    def refuse(text: str) -> UsageError:
+        return UsageError(f"{file}, hypotheses {quote(name)}: {text}")
+
+    if not isinstance(table, dict):
+        raise refuse("a table is expected")
+    unknown = table.keys() - set(FIELDS)
+    if unknown:
+        raise refuse(f"there is no field {quote(min(unknown))}; there are {', '.join(FIELDS)}")
+    order, lanes = table.get("order", "any"), table.get("lanes", 0)
+    if order not in ORDERS:
+        raise refuse(f"the order is none of {', '.join(ORDERS)}")
+    if (order == "lanes") != (isinstance(lanes, int) and lanes > 0) or not isinstance(lanes, int):
+        raise refuse("lanes is a positive number exactly where the order is lanes")
+    fused, flush = table.get("fused", True), table.get("flush", False)
+    if not isinstance(fused, bool) or not isinstance(flush, bool):
+        raise refuse("fused and flush are true or false")
+    if order == "once" and fused:
+        raise refuse("an order of once rounds each operator, so fused must be false")
+    accumulators = table.get("accumulator", {})
+    for element, wide in accumulators.items():
+        if element not in FORMATS or wide not in FORMATS or FORMATS[wide].unit > FORMATS[element].unit:
+            raise refuse(f"the accumulator of {quote(str(element))} is not a format at least as precise")
+    functions = {each: _accuracy(value, refuse) for each, value in table.get("functions", {}).items()}
+    functions.setdefault("default", Accuracy(0.5 if order == "once" else 1.0, 0.0))
+    excludes = table.get("excludes", [])
+    if not isinstance(excludes, list) or not all(isinstance(each, str) for each in excludes):
+        raise refuse("excludes is a list of sentences")
+    statement = table.get("statement", "")
+    if not isinstance(statement, str):
+        raise refuse("statement is a sentence")
+    return Hypotheses(
+        name, statement, SumOrder(order, lanes), fused, flush, dict(accumulators), functions, tuple(excludes)
+    )
+
+
+def _accuracy(value: Any, refuse: Any) -> Accuracy:
+    good = isinstance(value, dict) and value.keys() <= {"ulp", "absolute"}
+    numbers = [value.get("ulp", 0.0), value.get("absolute", 0.0)] if good else [inf]
+    if not all(isinstance(each, int | float) and isfinite(each) and each >= 0 for each in numbers):
+        raise refuse("a function has the fields ulp and absolute, numbers of at least 0")
+    return Accuracy(float(numbers[0]), float(numbers[1]))
+
+
+def rounded_once(made: Hypotheses) -> Hypotheses:
+    """The same with every operator rounded once: what the reference executor does."""
+    return replace(predefined()["executor"], name=f"{made.name}, rounded once")

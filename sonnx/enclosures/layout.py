@@ -1,0 +1,171 @@
+"""Transfer functions of operators that move elements: the operator's own definition says where each one goes.
+
+The definition is applied to the numbers of the elements instead of their values; what comes out says for each element
+of the output which element of which input it is.  No rounding is introduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.application import Definition
+from sonnx.numerics.formats import Array
+
+
+def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one: bool = False) -> TransferFunction:
+    """The transfer function of an operator that moves elements.
+
+    Args:
+        define: the definition of the operator.
+        moved: the indices of the inputs that hold elements, None for all; the others are constants.
+        one_to_one: whether every element of the input occurs once in the output.
+    """
+
+    def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+        places = range(len(inputs)) if moved is None else moved
+        held = [(index, each) for index in places if index < len(inputs) and (each := inputs[index]) is not None]
+        given: list[Any] = []
+        for index, each in enumerate(inputs):
+            if index not in places and each is not None and each.exact is None:
+                raise NotExecutable(f"{context.application.operator} has a bound for constant parameters only")
+            given.append(None if each is None else each.exact)
+        parameters = tuple(
+            None if each is None or index in places or each.exact is None else (each.exact.tobytes(), each.shape)
+            for index, each in enumerate(inputs)
+        )
+        shapes = tuple(each.shape for _, each in held)
+        attributes = tuple(context.application.attributes.items())
+        key = context.application.operator, attributes, parameters, shapes, context.outputs
+        found = context.cache.get(key)
+        if found is None:
+            start = 0
+            for index, each in held:
+                given[index] = np.arange(start, start + prod(each.shape), dtype=np.int64).reshape(each.shape)
+                start += prod(each.shape)
+            found = context.cache[key] = [np.ascontiguousarray(each) for each in define(context.application, given)]
+        return [_taken(source, [each for _, each in held], one_to_one) for source in found]
+
+    return apply
+
+
+def _taken(source: Array, values: Sequence[Value], one_to_one: bool) -> Transfer:
+    """The elements of values by their numbers."""
+    if len(values) == 1 and one_to_one and source.size and _in_order(source):
+        return _reshaped(values[0], source.shape)
+
+    def take(part: Callable[[Value], Array]) -> Array:
+        flat = (
+            part(values[0]).reshape(-1)
+            if len(values) == 1
+            else np.concatenate([part(each).reshape(-1) for each in values])
+        )
+        made: Array = flat[source]
+        return made
+
+    pulls: list[Pull] = []
+    used: list[Value] = []
+    start = 0
+    for each in values:
+        size = prod(each.shape)
+        if not each.is_point:
+            used.append(each)
+            pulls.append(_spread(source, start, each.shape))
+        start += size
+    low, high = take(lambda value: value.low), take(lambda value: value.high)
+    error = take(lambda value: value.error)
+    fixed_low, fixed_high = (
+        take(lambda value: value.low if value.is_point else nothing(value.shape)),
+        take(lambda value: value.high if value.is_point else nothing(value.shape)),
+    )
+    most = int(np.bincount(source.reshape(-1)).max(initial=1)) if source.size else 1
+    return Transfer(
+        low, high, nothing(low.shape), tuple(used), tuple(pulls), most, error, 0.0, Linear(fixed_low, fixed_high)
+    )
+
+
+def _in_order(source: Array) -> bool:
+    flat = source.reshape(-1)
+    return bool(flat[0] == 0 and flat[-1] == flat.size - 1 and (np.diff(flat) == 1).all())
+
+
+def _reshaped(X: Value, shape: Sequence[int]) -> Transfer:
+    """The same elements in another shape; a sum stays one."""
+
+    def pull(rows: Array) -> Array:
+        return rows.reshape(len(rows), *X.shape)
+
+    def turned(array: Array) -> Array:
+        return array.reshape(shape)
+
+    made, record = X.transfer, None
+    if made is not None and made.sum is not None and X.readers == 1:
+        old = made.sum
+        record = SumRecord(
+            turned(old.absolute), old.terms, old.scalings, old.depth, old.factor, old.operands,
+            turned(old.propagated), turned(old.introduced),
+        )  # fmt: skip
+    return Transfer(
+        turned(X.low), turned(X.high), nothing(shape), (X,), (pull,), 0, turned(X.error), 0.0,
+        Linear(nothing(shape), nothing(shape)), record,
+    )  # fmt: skip
+
+
+def _spread(source: Array, start: int, shape: Sequence[int]) -> Pull:
+    """Rows over the output to rows over a value whose elements have the numbers from `start` on."""
+    size = prod(shape)
+    flat = source.reshape(-1)
+    inside = np.flatnonzero((flat >= start) & (flat < start + size))
+    to = flat[inside] - start
+    once = len(np.unique(to)) == len(to)
+
+    def pull(rows: Array) -> Array:
+        made = np.zeros((len(rows), size))
+        part = rows.reshape(len(rows), -1)[:, inside]
+        if once:
+            made[:, to] = part
+        else:
+            for row in range(len(rows)):
+                made[row] = np.bincount(to, weights=part[row], minlength=size)
+        return made.reshape(len(rows), *shape)
+
+    return pull
+
+
+def padding(define: Definition) -> TransferFunction:
+    """The transfer function of Pad: a constant stands beside the elements as one more."""
+
+    def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+        if str(context.parameter("mode", "constant")) != "constant":
+            return moving(define)(context, inputs)
+        X = inputs[0]
+        assert X is not None  # noqa: S101  the count of inputs is checked before
+        filling = inputs[2] if len(inputs) > 2 else None
+        value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
+        if filling is None and "value" in context.application.attributes:
+            value = float(context.application.attributes["value"].value)  # type: ignore[arg-type]
+        given: list[Any] = [None if each is None else each.exact for each in inputs]
+        given[0] = np.arange(1, 1 + prod(X.shape), dtype=np.int64).reshape(X.shape)
+        if len(given) > 2 and given[2] is not None:
+            given[2] = np.zeros(given[2].shape, np.int64)
+        source = np.ascontiguousarray(define(context.application, given)[0])
+        if filling is None and value:
+            raise NotExecutable("Pad has a bound for a padding of 0 or an input only")
+
+        def take(array: Array, other: float) -> Array:
+            made: Array = np.concatenate([[other], array.reshape(-1)])[source]
+            return made
+
+        fixed = np.where(source == 0, value, 0.0)
+        pull = _spread(source, 1, X.shape)
+        low, high = take(X.low, value), take(X.high, value)
+        return [
+            Transfer(low, high, nothing(low.shape), (X,), (pull,), 1, take(X.error, 0.0), 0.0, Linear(fixed, fixed))
+        ]
+
+    return apply

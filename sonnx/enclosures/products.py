@@ -1,0 +1,301 @@
+"""Transfer functions of products: Conv, Gemm, MatMul, Mul, Div."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from sonnx.enclosures.arithmetic import FORMATS, TINY, above, accumulated, below, centre, grown, magnitude
+from sonnx.enclosures.patches import Patches
+from sonnx.enclosures.sums import (
+    Sum,
+    as_sum,
+    centred,
+    depth_of,
+    finished,
+    finite,
+    not_known,
+    repeats,
+    scaled,
+    unbroadcast,
+)
+from sonnx.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.formats import Array
+from sonnx.numerics.windows import windows
+
+
+class Product(NamedTuple):
+    """A product of tensors, linear in each: the product of arrays, and the transposed maps for a fixed other one.
+
+    `terms` is how many products an element adds, `pull_a` and `pull_b` give rows over A for a fixed B and the other way
+    round (None where the adjoint pass stops), `pull_terms` how many products an element of a row adds.
+    """
+
+    multiply: Multiply
+    terms: int
+    pull_a: Callable[[Array], Pull]
+    pull_b: Callable[[Array], Pull] | None
+    pull_terms: int
+
+
+Multiply = Callable[[Array, Array], Array]
+
+
+def multiplied(
+    context: Context,
+    A: Value,
+    B: Value,
+    how: Product,
+    *,
+    scale: float = 1.0,
+    added: Value | None = None,
+    added_shape: Sequence[int] = (),
+    added_scale: float = 1.0,
+) -> Transfer:
+    """Scale * product(A, B) + added_scale * added, for numbers `scale` that float64 has.
+
+    `added` is broadcast from the shape `added_shape`.  With c, r the centres and radii of ranges and e errors:
+    AB is within |rA| (|cB| + rB) + |cA| rB of cA cB, and the errors give eA (|B| + eB) + |A| eB.
+    """
+    n, multiply = how.terms, how.multiply
+    (ca, ra), (cb, rb) = centred(A), centred(B)
+    size_a, size_b = np.abs(ca), B.magnitude if B.is_point else np.abs(cb)
+    middle = multiply(ca, cb)
+    exact = multiply(size_a, size_b)
+    radius, linear, residual = nothing(middle.shape), nothing(middle.shape), nothing(middle.shape)
+    wide_a, wide_b = not A.is_point, not B.is_point
+    err_a, err_b = A.has_error, B.has_error
+    if wide_a:
+        radius = radius + multiply(ra, size_b + rb) if wide_b or ra.any() else radius
+        linear = linear + multiply(A.error, size_b) if err_a else linear
+        residual = residual + multiply(A.error, rb + B.error) if err_a and wide_b else residual
+    if wide_b:
+        radius = radius + multiply(size_a, rb)
+        if err_b and how.pull_b is not None:
+            linear, residual = linear + multiply(size_a, B.error), residual + multiply(ra, B.error)
+        elif err_b:
+            residual = residual + multiply(size_a + ra, B.error)
+    linear, residual = grown(linear, n + 3), grown(residual, n + 3)
+    error = linear + residual
+    radius = grown(radius, n + 3)
+    largest = grown(exact, n) + radius
+    radius = grown(radius + accumulated(n + 2) * largest + n * TINY, 2)
+    low, high = below(middle - radius), above(middle + radius)
+    absolute = grown(exact + radius + error, n + 3)
+    scalings = 1
+    if scale != 1.0:
+        ends = below(np.minimum(low * scale, high * scale)), above(np.maximum(low * scale, high * scale))
+        (low, high), scalings = ends, 2
+        absolute, linear, residual, error = (
+            grown(each * abs(scale), 1) for each in (absolute, linear, residual, error)
+        )
+    part = SumRecord(
+        absolute, n, scalings, context.hypotheses.order.depth(n), max(1.0, abs(scale)),
+        A.largest + B.largest, grown(error, 1), nothing(low.shape),
+    )  # fmt: skip
+    parts, inputs, pulls = [part], list[Value](), list[Pull]()
+    if wide_a:
+        inputs.append(A)
+        pulls.append(_scaled(how.pull_a(cb), scale))
+    if wide_b and how.pull_b is not None:
+        inputs.append(B)
+        pulls.append(_scaled(how.pull_b(ca), scale))
+    fixed = nothing(low.shape), nothing(low.shape)
+    if added is not None:
+        low, high, part, fixed, linear = _with(added, added_shape, added_scale, low, high, linear)
+        parts.append(part)
+        if not added.is_point:
+            inputs.append(added)
+            reshaped = _reshaping(added_shape, added.shape)
+            pulls.append(_then(unbroadcast(added_shape, None if added_scale == 1.0 else added_scale), reshaped))
+    made = Sum(
+        low, high, parts, n + (added is not None), max(scalings, 1 + (added_scale != 1.0)), depth_of(parts),
+        tuple(inputs), tuple(pulls), how.pull_terms + 1 + (prod(low.shape) if added is not None else 0),
+        linear, residual, None if wide_a and wide_b else Linear(*fixed),
+    )  # fmt: skip
+    return finished(context, made)
+
+
+def _with(
+    added: Value, shape: Sequence[int], scale: float, low: Array, high: Array, error: Array
+) -> tuple[Array, Array, SumRecord, tuple[Array, Array], Array]:
+    """The range of a product with one more term, and the term."""
+    C_low, C_high, C_error = (each.reshape(shape) for each in (added.low, added.high, added.error))
+    size = added.computed.reshape(shape)
+    if scale != 1.0:
+        C_low, C_high = (
+            below(np.minimum(C_low * scale, C_high * scale)),
+            above(np.maximum(C_low * scale, C_high * scale)),
+        )
+        C_error, size = grown(C_error * abs(scale), 1), grown(size * abs(scale), 1)
+    part = SumRecord(size, 1, 0, 0, 1.0, 0.0, C_error, nothing(size.shape))
+    fixed = (C_low, C_high) if added.is_point else (nothing(low.shape), nothing(low.shape))
+    fixed = spread(fixed[0], low.shape), spread(fixed[1], low.shape)
+    return below(low + C_low), above(high + C_high), part, fixed, grown(error + C_error, 1)
+
+
+def _scaled(pull: Pull, scale: float) -> Pull:
+    return pull if scale == 1.0 else lambda rows: pull(rows) * scale
+
+
+def _then(first: Pull, second: Pull) -> Pull:
+    return lambda rows: second(first(rows))
+
+
+def _reshaping(shape: Sequence[int], to: Sequence[int]) -> Pull:
+    return lambda rows: rows.reshape(len(rows), *to)
+
+
+def matmul(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = A B, of matrices, vectors and stacks of matrices."""
+    A, B = inputs
+    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    a_shape = (1, *A.shape) if len(A.shape) == 1 else A.shape
+    b_shape = (*B.shape, 1) if len(B.shape) == 1 else B.shape
+    batch = np.broadcast_shapes(a_shape[:-2], b_shape[:-2])
+    whole, out = (*batch, a_shape[-2], b_shape[-1]), _matmul_shape(A.shape, B.shape, batch)
+
+    def pull_a(b: Array) -> Pull:
+        turned = b.reshape(b_shape).swapaxes(-1, -2)
+        back = unbroadcast(a_shape)
+        return lambda rows: back(np.matmul(rows.reshape(len(rows), *whole), turned)).reshape(len(rows), *A.shape)
+
+    def pull_b(a: Array) -> Pull:
+        turned = a.reshape(a_shape).swapaxes(-1, -2)
+        back = unbroadcast(b_shape)
+        return lambda rows: back(np.matmul(turned, rows.reshape(len(rows), *whole))).reshape(len(rows), *B.shape)
+
+    def multiply(a: Array, b: Array) -> Array:
+        return np.asarray(np.matmul(a.reshape(a_shape), b.reshape(b_shape)).reshape(out))
+
+    count = prod(batch) * max(a_shape[-2], b_shape[-1]) + 1
+    return [multiplied(context, A, B, Product(multiply, max(1, a_shape[-1]), pull_a, pull_b, count))]
+
+
+def _matmul_shape(a: Sequence[int], b: Sequence[int], batch: Sequence[int]) -> tuple[int, ...]:
+    return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
+
+
+def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = alpha A' B' + beta C, where A' is A or its transpose."""
+    A, B = inputs[:2]
+    C = inputs[2] if len(inputs) > 2 else None
+    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    trans_a, trans_b = bool(context.parameter("transA", 0)), bool(context.parameter("transB", 0))
+    alpha, beta = (float(np.float32(context.parameter(name, 1.0))) for name in ("alpha", "beta"))
+
+    def turned(array: Array, whether: bool) -> Array:
+        return array.swapaxes(-1, -2) if whether else array
+
+    def pull_a(b: Array) -> Pull:
+        fixed = turned(b, trans_b).T
+        return lambda rows: turned(np.matmul(rows, fixed), trans_a)
+
+    def pull_b(a: Array) -> Pull:
+        fixed = turned(a, trans_a).T
+        return lambda rows: turned(np.matmul(fixed, rows), trans_b)
+
+    def multiply(a: Array, b: Array) -> Array:
+        return np.asarray(np.matmul(turned(a, trans_a), turned(b, trans_b)))
+
+    n = A.shape[0 if trans_a else 1]
+    how = Product(multiply, max(1, n), pull_a, pull_b, max(A.shape[1 if trans_a else 0], B.shape[0 if trans_b else 1]))
+    added_shape = () if C is None else C.shape
+    return [multiplied(context, A, B, how, scale=alpha, added=C, added_shape=added_shape, added_scale=beta)]
+
+
+def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y[b, c, place] = sum of X under the kernel times W[c] + B[c]."""
+    X, W = inputs[:2]
+    B = inputs[2] if len(inputs) > 2 else None
+    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    patches = Patches(
+        windows(
+            X.shape[2:],
+            W.shape[2:],
+            context.parameter("strides", [1] * (len(X.shape) - 2)),
+            context.parameter("dilations", [1] * (len(X.shape) - 2)),
+            context.parameter("pads", [0] * 2 * (len(X.shape) - 2)),
+        )
+    )
+    group = context.parameter("group", 1)
+    N, M, each = X.shape[0], W.shape[0], W.shape[1]
+    rows_of, places, height = M // group, prod(patches.places), each * patches.size
+    out = (N, M, *patches.places)
+
+    def multiply(x: Array, w: Array) -> Array:
+        columns = patches.columns(x).reshape(N, group, height, places)
+        return np.asarray(np.matmul(w.reshape(group, rows_of, height), columns).reshape(out))
+
+    def pull_x(w: Array) -> Pull:
+        fixed = w.reshape(group, rows_of, height).swapaxes(-1, -2)
+
+        def pull(rows: Array) -> Array:
+            made = np.matmul(fixed, rows.reshape(len(rows), N, group, rows_of, places))
+            return patches.scattered(made.reshape(len(rows), N, group * each, patches.size, places))
+
+        return pull
+
+    how = Product(multiply, max(1, height), pull_x, None, rows_of * patches.size)
+    bias_shape = () if B is None else (M, *[1] * len(patches.places))
+    return [multiplied(context, X, W, how, added=B, added_shape=bias_shape)]
+
+
+def multiply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = A B, element by element."""
+    A, B = inputs
+    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    if A.is_point != B.is_point:
+        varying, factor = (B, A) if A.is_point else (A, B)
+        return [scaled(context, varying, factor.low, factor.low, roundings=1)]
+    shape = np.broadcast_shapes(A.shape, B.shape)
+    count = max(repeats(A.shape, shape), repeats(B.shape, shape)) + 1
+    how = Product(np.multiply, 1, lambda b: unbroadcast(A.shape, b), lambda a: unbroadcast(B.shape, a), count)
+    return [multiplied(context, A, B, how)]
+
+
+def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = A / B, where 0 is outside the range of B and of its computed values."""
+    A, B = inputs
+    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    B = context.refine(B, lambda value: (value.low <= value.error) & (value.high >= -value.error))
+    away = np.where((B.low > 0) | (B.high < 0), np.minimum(np.abs(B.low), np.abs(B.high)), 0.0)
+    error_b = B.error + context.flushed
+    least = below(away - error_b)
+    if not context.require(
+        "divisor", bool((least > 0).all()), f"the divisor is at least {away.min(initial=np.inf):.3g} from 0"
+    ):
+        return [not_known(np.broadcast_shapes(A.shape, B.shape))]
+    if B.is_point:
+        folded = as_sum(context, A).terms > 1
+        return [scaled(context, A, below(1 / B.low), above(1 / B.low), roundings=2 if folded else 1)]
+    shape = np.broadcast_shapes(A.shape, B.shape)
+    corners = [a / b for a in (A.low, A.high) for b in (B.low, B.high)]
+    low, high = below(np.minimum.reduce(corners)), above(np.maximum.reduce(corners))
+    # a^/b^ - a/b = da / b - (a / b) db / b + second-order terms: with |b^| >= least,
+    # |a^/b^ - a/b| <= (|da| + |a/b| |db|) / least.
+    quotient = magnitude(low, high)
+    error = grown((A.error + quotient * error_b) / least, 4)
+    inverse_low, inverse_high = below(np.minimum(1 / B.low, 1 / B.high)), above(np.maximum(1 / B.low, 1 / B.high))
+    inverse, reach = centre(inverse_low, inverse_high)
+    values: list[Value] = []
+    pulls: list[Pull] = []
+    propagated: Array | float = 0.0
+    residual: Array | float = error
+    if not A.is_point:
+        values, pulls = [A], [unbroadcast(A.shape, spread(inverse, shape))]
+        propagated = grown(np.abs(inverse) * A.error, 1)
+        # da / b^ - inverse da: |1/b^ - inverse| <= |1/b^ - 1/b| + reach
+        residual = grown((error_b / away / least + reach) * A.error + quotient * error_b / least, 6)
+    computed = grown(quotient + error, 1)
+    introduced = context.hypotheses.sum(context.element, 1, 1, computed, computed, operands=A.largest)
+    if context.hypotheses.flush:
+        introduced = introduced + grown(2 * FORMATS[context.element].normal * (1 + quotient) / least, 3)
+    finite(context, computed, computed, introduced, 1)
+    return [
+        Transfer(low, high, spread(introduced, shape), tuple(values), tuple(pulls),
+                 repeats(A.shape, shape) + 1, spread(propagated, shape), spread(residual, shape))
+    ]  # fmt: skip

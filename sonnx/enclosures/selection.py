@@ -1,0 +1,294 @@
+"""Transfer functions of Max, Min, pooling of maxima, Where, comparisons and Softmax.
+
+Max of candidates: where one candidate is the largest in every implementation, the errors are its own.  Elsewhere the
+maximum moves by at most the largest error of those that can be the largest, because |max a - max b| <= max |a - b|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.enclosures.arithmetic import above, accumulated, below, grown, magnitude
+from sonnx.enclosures.patches import Patches
+from sonnx.enclosures.sums import unbroadcast
+from sonnx.enclosures.values import Context, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.formats import Array
+from sonnx.numerics.windows import windows
+
+
+def extremum(sign: float) -> TransferFunction:
+    """Max for sign 1, Min for -1: of any number of inputs."""
+
+    def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+        values = [each for each in inputs if each is not None]
+        shape = np.broadcast_shapes(*[each.shape for each in values])
+        values = _decided(context, values, shape, sign)
+        lows = np.stack([np.broadcast_to(each.low if sign > 0 else -each.high, shape) for each in values])
+        highs = np.stack([np.broadcast_to(each.high if sign > 0 else -each.low, shape) for each in values])
+        errors = np.stack([np.broadcast_to(each.error, shape) for each in values])
+        low, high, chosen, noise = _largest(lows, highs, errors)
+        used = [(index, each) for index, each in enumerate(values) if not each.is_point]
+        pulls = tuple(unbroadcast(each.shape, (chosen == index).astype(np.float64)) for index, each in used)
+        selected = np.take_along_axis(errors, np.maximum(chosen, 0)[None], 0)[0]
+        propagated = np.where(chosen >= 0, selected, 0.0)
+        low, high = (low, high) if sign > 0 else (-high, -low)
+        terms = max([prod(shape) // max(1, prod(each.shape)) for _, each in used], default=1) + 1
+        return [
+            Transfer(low, high, context.moved(shape), tuple(each for _, each in used), pulls, terms, propagated, noise)
+        ]
+
+    return apply
+
+
+def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign: float) -> list[Value]:
+    """The candidates, with better bounds where it is open which one is the largest."""
+    lows = [below((each.low if sign > 0 else -each.high) - each.error) for each in values]
+    sure = np.maximum.reduce([np.broadcast_to(each, shape) for each in lows])
+    made = []
+    for index, each in enumerate(values):
+        others = [np.broadcast_to(lows[other], shape) for other in range(len(values)) if other != index]
+        if each.is_point or each.shape != shape or not others:
+            made.append(each)
+            continue
+        rival = np.maximum.reduce(others)
+
+        def wanted(value: Value, rival: Array = rival) -> Array:
+            high = above((value.high if sign > 0 else -value.low) + value.error)
+            return np.asarray((high >= sure) & (rival >= (value.low if sign > 0 else -value.high) - value.error))
+
+        made.append(context.refine(each, wanted))
+    return made
+
+
+def _largest(lows: Array, highs: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
+    """Of candidates along axis 0: the range of the maximum, which one it surely is, else -1, and the noise."""
+    low, high = lows.max(axis=0), highs.max(axis=0)
+    sure_low = below(lows - errors).max(axis=0)
+    possible = above(highs + errors) >= sure_low
+    best = np.argmax(lows - errors, axis=0)
+    chosen = np.where(possible.sum(axis=0) == 1, best, -1)
+    noise = np.where(chosen >= 0, 0.0, np.where(possible, errors, 0.0).max(axis=0))
+    return low, high, chosen, noise
+
+
+def max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = the largest element under the kernel; padding is never the largest."""
+    if context.outputs > 1:
+        raise NotExecutable("MaxPool has a bound for one output only")
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    axes = len(X.shape) - 2
+    if context.parameter("auto_pad", "NOTSET") != "NOTSET" or context.parameter("ceil_mode", 0):
+        raise NotExecutable("MaxPool has a bound for explicit pads and ceil_mode 0 only")
+    patches = Patches(
+        windows(
+            X.shape[2:],
+            context.parameter("kernel_shape"),
+            context.parameter("strides", [1] * axes),
+            context.parameter("dilations", [1] * axes),
+            context.parameter("pads", [0] * 2 * axes),
+        )
+    )
+    return [_pooled(context, X, patches)]
+
+
+def global_max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = the largest element of each channel."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    axes = len(X.shape) - 2
+    return [_pooled(context, X, Patches(windows(X.shape[2:], X.shape[2:], [1] * axes, [1] * axes, [0] * 2 * axes)))]
+
+
+def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
+    def unsure(value: Value) -> Array:
+        """The elements under a kernel whose largest one is not decided, where they have errors."""
+        *_, chosen, _ = _candidates(value, patches)
+        open_places = (chosen < 0).reshape(*value.shape[:2], 1, -1)
+        spread = patches.scattered(
+            np.broadcast_to(open_places, (*value.shape[:2], patches.size, open_places.shape[-1])) * 1.0
+        )
+        return (spread > 0) & (value.error > 0)
+
+    X = context.refine(X, unsure)
+    low, high, chosen, noise = _candidates(X, patches)
+    out = (*X.shape[:2], *patches.places)
+    marks = np.arange(patches.size).reshape(1, 1, -1, 1) == chosen[:, :, None]
+    errors = (patches.columns(X.error) * marks).sum(axis=2)
+
+    def pull(rows: Array) -> Array:
+        spread = rows.reshape(len(rows), *X.shape[:2], 1, -1) * marks
+        return patches.scattered(spread)
+
+    return Transfer(
+        low.reshape(out), high.reshape(out), context.moved(out), (X,), (pull,), patches.size + 1,
+        errors.reshape(out), noise.reshape(out),
+    )  # fmt: skip
+
+
+def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
+    made = [patches.columns(each, -inf) for each in (X.low, X.high)]
+    errors = patches.columns(X.error)
+    return _largest(*[np.moveaxis(each, 2, 0) for each in (*made, errors)])
+
+
+def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = X where the condition holds, else Y; the condition is known, or both are possible."""
+    condition, X, Y = inputs
+    assert condition is not None and X is not None and Y is not None  # noqa: S101  the count of inputs is checked before
+    shape = np.broadcast_shapes(condition.shape, X.shape, Y.shape)
+    sure, never = condition.low > 0, condition.high <= 0
+    steady = (sure | never) & (condition.error == 0)
+    holds = bool(steady.all())
+    if not context.require("condition", holds, "the condition is the same in every implementation"):
+        wide = np.full(shape, inf)
+        return [Transfer(-wide, wide, wide)]
+    first = np.broadcast_to(sure, shape)
+    low, high = np.where(first, X.low, Y.low), np.where(first, X.high, Y.high)
+    used = [(each, mask) for each, mask in ((X, first), (Y, ~first)) if not each.is_point]
+    pulls = tuple(unbroadcast(each.shape, mask.astype(np.float64)) for each, mask in used)
+    terms = max([prod(shape) // max(1, prod(each.shape)) for each, _ in used], default=1) + 1
+    return [
+        Transfer(low, high, nothing(shape), tuple(each for each, _ in used), pulls, terms,
+                 np.where(first, X.error, Y.error))
+    ]  # fmt: skip
+
+
+def comparison(decides: Callable[[Value, Value], tuple[Array, Array]]) -> TransferFunction:
+    """Less, Greater and Equal: 1 where the comparison surely holds, 0 where it surely does not, else open."""
+
+    def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+        A, B = inputs
+        assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+        sure, never = decides(A, B)
+        low, high = sure.astype(np.float64), (~never).astype(np.float64)
+        return [Transfer(low, high, high - low)]
+
+    return apply
+
+
+def less(A: Value, B: Value) -> tuple[Array, Array]:
+    """Whether A < B surely holds, and surely does not hold, for ideal and computed values."""
+    return (
+        np.asarray(above(A.high + A.error) < below(B.low - B.error)) | np.asarray((A.high < B.low) & _exact(A, B)),
+        np.asarray(below(A.low - A.error) >= above(B.high + B.error)) | np.asarray((A.low >= B.high) & _exact(A, B)),
+    )
+
+
+def greater(A: Value, B: Value) -> tuple[Array, Array]:
+    """As `less`, for A > B."""
+    return less(B, A)
+
+
+def equal(A: Value, B: Value) -> tuple[Array, Array]:
+    """As `less`, for A = B."""
+    same = (A.low == A.high) & (B.low == B.high) & (A.low == B.low) & _exact(A, B)
+    return np.asarray(same), np.asarray(less(A, B)[0] | less(B, A)[0])
+
+
+def _exact(A: Value, B: Value) -> Array:
+    return np.asarray((A.error == 0) & (B.error == 0))
+
+
+# ------------------------------------------------------------------ Softmax
+
+
+def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y_i = e^(X_i) / sum over j of e^(X_j), along an axis.
+
+    Y_i is least where X_i is least and all others are largest.  Its slopes are Y_i (1 - Y_i) for X_i and - Y_i Y_j.  An
+    implementation computes e_i = exp(X_i - m) for some m within the computed values (their largest), adds the e_j in
+    any order and divides: with t the relative error of the e_j, the quotient has (1 + t) (1 + g) (1 + u) / (1 - t)
+    of its value, and an absolute error of the function counts once, and once for each term of the sum, which is at
+    least 1 - t.
+    """
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    rank = len(X.shape)
+    axis = int(context.parameter("axis", -1 if context.application.version >= 13 else 1))
+    before = context.application.version < 13
+    axis %= max(1, rank)
+    X = context.refine(X, lambda value: value.error > 0)
+    rows = (prod(X.shape[:axis]), prod(X.shape[axis:])) if before else None
+
+    def there(array: Array, lead: int = 0) -> Array:
+        """Slices along the last axis."""
+        if rows is not None:
+            return array.reshape(*array.shape[:lead], *rows)
+        return np.moveaxis(array, lead + axis, -1)
+
+    def back(array: Array, lead: int = 0) -> Array:
+        if rows is not None:
+            return array.reshape(*array.shape[:lead], *X.shape)
+        return np.moveaxis(array, -1, lead + axis)
+
+    low, high, error = (there(each) for each in (X.low, X.high, X.error))
+    wide_low, wide_high = below(low - error), above(high + error)
+    y_low, y_high = _share(low, high)
+    s_low, s_high = _share(wide_low, wide_high)
+    centre = 0.5 * (s_low + s_high)
+    radius = above(np.maximum(s_high - centre, centre - s_low))
+    n = low.shape[-1]
+    linear = grown(centre * (error + (centre * error).sum(axis=-1, keepdims=True)), n + 4)
+    rest = grown(
+        radius * error + radius * (s_high * error).sum(axis=-1, keepdims=True)
+        + centre * (radius * error).sum(axis=-1, keepdims=True), n + 4,
+    )  # fmt: skip
+    largest = grown(magnitude(wide_low, wide_high), 1)
+    spread = above(wide_high.max(axis=-1, keepdims=True) - wide_low)
+    top = grown(s_high, 1)
+    introduced = _softmax_error(context, top, spread, n)
+    context.require(
+        "finite",
+        bool(np.isfinite(largest).all() and (introduced < 1e300).all()),
+        "exponentials are at most 1 after the largest argument is subtracted",
+    )
+
+    def pull(rows_in: Array) -> Array:
+        slices = there(rows_in, 1) * centre
+        return back(slices - centre * slices.sum(axis=-1, keepdims=True), 1)
+
+    return [Transfer(back(y_low), back(y_high), back(introduced), (X,), (pull,), n + 4, back(linear), back(rest))]
+
+
+def _share(low: Array, high: Array) -> tuple[Array, Array]:
+    """The range of e^(x_i) / sum of e^(x_j): 1 / (1 + sum over j != i of e^(x_j - x_i))."""
+    n = low.shape[-1]
+    off = 1.0 - np.eye(n)
+    if n > 2048:
+        return np.zeros(low.shape), np.ones(low.shape)
+    with np.errstate(over="ignore"):
+        most = np.exp(above(high[..., None, :] - low[..., :, None])) * off
+        least = np.exp(below(low[..., None, :] - high[..., :, None])) * off
+        slack = 2.0**-40 + accumulated(n)
+        s_low = 1 / (1 + most.sum(axis=-1)) * (1 - slack)
+        s_high = 1 / (1 + least.sum(axis=-1)) * (1 + slack)
+    return np.maximum(s_low, 0.0), np.minimum(s_high, 1.0)
+
+
+def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
+    hypotheses: Any = context.hypotheses
+    element = context.element
+    if hypotheses.once:
+        return np.asarray(hypotheses.rounding(element, y))
+    made = hypotheses.accumulator(element)
+    u = made.unit
+    accuracy = hypotheses.functions.get("Exp", hypotheses.functions["default"])
+    argument = u * spread * (1 + 2 * u) + hypotheses.least(made)
+    relative = np.expm1(argument) * (1 + 2.0**-40) + (2 * accuracy.ulp * u) * np.exp(np.minimum(argument, 700.0))
+    worst = relative.max(axis=-1, keepdims=True)
+    g = (n + 2) * u / (1 - (n + 2) * u) if (n + 2) * u < 1 else inf
+    absolute = accuracy.absolute + 2 * accuracy.ulp * made.tiny + hypotheses.least(made)
+    with np.errstate(all="ignore"):
+        below_one = 1 - worst - g - n * absolute * (1 + g)
+        ratio = (1 + relative) * (1 + 3 * u) / below_one - 1
+        bound = y * ratio + absolute * (1 + 3 * u) / below_one + hypotheses.least(made) * 2
+        # the sum is at least its largest term, which is at least 1 - worst - absolute of what it should be
+        bound = np.where(below_one > 0.01, bound, inf)
+    bound = grown(np.broadcast_to(bound, y.shape), 20)
+    return bound if made.name == element else bound + hypotheses.rounding(element, y + bound)

@@ -1,0 +1,234 @@
+"""Transfer functions of sums: Add, Sub, Sum, and the parts that products and averages share.
+
+An implementation computes each of them as a sum of terms (`sonnx.enclosures.arithmetic.sum_error`).  Under hypotheses
+with fusion, an operator whose input was itself a sum may be computed with it as one larger sum; its introduced error is
+then what the larger sum has more than the smaller ones, so that the errors along the nodes add up to that of the fused
+one (theorem bounds.fused-sums).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from sonnx.enclosures.arithmetic import FORMATS, above, below, centre, grown, magnitude
+from sonnx.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.formats import Array
+
+
+class Sum(NamedTuple):
+    """A sum in the making: the range of the ideal value, the parts it is added from, and how errors come through."""
+
+    low: Array
+    high: Array
+    parts: Sequence[SumRecord]
+    terms: int
+    scalings: int
+    depth: float
+    inputs: tuple[Value, ...]
+    pulls: tuple[Pull, ...]
+    pull_terms: int
+    propagated: Array
+    residual: Array | float
+    relaxed: Linear | None
+
+
+def as_sum(context: Context, value: Value) -> SumRecord:
+    """The value as the sum it was computed by, where the hypotheses admit fusion; else one term."""
+    made = value.transfer
+    if context.hypotheses.fused and value.readers == 1 and made is not None and made.sum is not None:
+        return made.sum
+    return term(value)
+
+
+def term(value: Value) -> SumRecord:
+    """A value as one term of a sum."""
+    return SumRecord(value.computed, 1, 0, 0, 1.0, 0.0, value.error, nothing(value.shape))
+
+
+def finished(context: Context, made: Sum) -> Transfer:
+    """The transfer of a sum: its introduced error, and the condition that no partial sum overflows."""
+    hypotheses, shape, parts = context.hypotheses, made.low.shape, made.parts
+    absolute = grown(total([part.absolute for part in parts], shape), len(parts))
+    propagated = grown(total([part.propagated for part in parts], shape), len(parts))
+    result = grown(magnitude(made.low, made.high) + propagated, 1)
+    factor, widest = max(part.factor for part in parts), max(part.operands for part in parts)
+    whole = hypotheses.sum(
+        context.element, made.terms, made.scalings, absolute, result, factor=factor, operands=widest, depth=made.depth
+    )
+    introduced = whole
+    if any(part.introduced.strides != (0,) * part.introduced.ndim for part in parts):  # a part that was a sum before
+        before = total([part.introduced for part in parts], shape)
+        own = hypotheses.rounding(context.element, grown(result + before + whole, 2))
+        introduced = np.maximum(grown(whole - before * (1 - 2.0**-50), 2), own)
+    finite(context, absolute, result, whole, made.terms + made.scalings)
+    record = SumRecord(absolute, made.terms, made.scalings, made.depth, factor, widest, propagated, whole)
+    return Transfer(
+        made.low, made.high, introduced, made.inputs, made.pulls, made.pull_terms, made.propagated, made.residual,
+        made.relaxed, record if hypotheses.fused else None, grown(absolute + propagated, 1),
+    )  # fmt: skip
+
+
+def finite(context: Context, absolute: Array, result: Array, error: Array, roundings: int) -> bool:
+    """Whether every partial sum is below the largest number of the format, in any order."""
+    made = context.hypotheses.accumulator(context.element)
+    largest = min(made.largest, FORMATS[context.element].largest)
+    g = 2 * roundings * made.unit
+    partial = np.minimum(absolute, 0.5 * absolute + 0.5 * result) + g * absolute + error
+    top = float(partial.max(initial=0.0))
+    holds = bool(top * (1 + 2.0**-40) < largest * (1 - made.unit))
+    return context.require("finite", holds, f"partial sums up to {top:.3g}, the format ends at {largest:.3g}")
+
+
+def centred(value: Value) -> tuple[Array, Array]:
+    """The centre and radius of the range."""
+    return (value.low, nothing(value.shape)) if value.is_point else centre(value.low, value.high)
+
+
+def total(arrays: Sequence[Array], shape: Sequence[int]) -> Array:
+    """The sum of arrays, broadcast to a shape."""
+    made = arrays[0]
+    for each in arrays[1:]:
+        made = made + each
+    return spread(made, shape)
+
+
+def depth_of(records: Sequence[SumRecord]) -> float:
+    return max(record.depth for record in records) + len(records) - 1
+
+
+# ------------------------------------------------------------------ broadcasting
+
+
+def unbroadcast(shape: Sequence[int], factor: Array | float | None = None) -> Pull:
+    """Rows over a broadcast shape to rows over the shape before: times a factor, summed along repeated axes."""
+    shape = tuple(shape)
+
+    def pull(rows: Array) -> Array:
+        if factor is not None:
+            rows = rows * factor
+        extra = rows.ndim - 1 - len(shape)
+        axes = tuple(range(1, 1 + extra)) + tuple(
+            1 + extra + axis for axis, extent in enumerate(shape) if extent == 1 and rows.shape[1 + extra + axis] != 1
+        )
+        made = rows.sum(axis=axes) if axes else rows
+        return made.reshape(rows.shape[0], *shape)
+
+    return pull
+
+
+def repeats(shape: Sequence[int], whole: Sequence[int]) -> int:
+    """How many elements of the broadcast shape an element stands for."""
+    return prod(whole) // max(1, prod(shape))
+
+
+# ------------------------------------------------------------------ sums
+
+
+def add(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = A + B; of Sum, of all inputs."""
+    return [_signed(context, [(each, 1.0) for each in inputs if each is not None])]
+
+
+def subtract(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = A - B."""
+    return [_signed(context, [(each, sign) for each, sign in zip(inputs, (1.0, -1.0), strict=True) if each])]
+
+
+def _signed(context: Context, parts: Sequence[tuple[Value, float]]) -> Transfer:
+    shape = np.broadcast_shapes(*[value.shape for value, _ in parts])
+    fixed = _ends([(value, sign) for value, sign in parts if value.is_point], shape)
+    used = [(value, sign) for value, sign in parts if not value.is_point]
+    low, high = _ends(parts, shape)
+    records = [as_sum(context, value) for value, _ in parts]
+    made = Sum(
+        low, high, records,
+        terms=sum(record.terms for record in records),
+        scalings=max(record.scalings for record in records),
+        depth=depth_of(records),
+        inputs=tuple(value for value, _ in used),
+        pulls=tuple(unbroadcast(value.shape, None if sign > 0 else sign) for value, sign in used),
+        pull_terms=max([repeats(value.shape, shape) for value, _ in used], default=1),
+        propagated=grown(total([value.error for value, _ in parts], shape), len(parts)),
+        residual=0.0,
+        relaxed=Linear(*fixed),
+    )  # fmt: skip
+    return finished(context, made)
+
+
+def _ends(parts: Sequence[tuple[Value, float]], shape: Sequence[int]) -> tuple[Array, Array]:
+    """The range of a sum of values with signs."""
+    low, high = nothing(shape), nothing(shape)
+    for index, (value, sign) in enumerate(parts):
+        least, most = (value.low, value.high) if sign > 0 else (-value.high, -value.low)
+        if index:
+            low, high = below(low + least), above(high + most)
+        else:
+            low, high = spread(least, shape), spread(most, shape)
+    return low, high
+
+
+def scaled(
+    context: Context,
+    X: Value,
+    factor_low: Array,
+    factor_high: Array,
+    *,
+    roundings: int,
+    added: tuple[Array, Array] | None = None,
+    added_terms: int = 0,
+    added_size: Array | None = None,
+) -> Transfer:
+    """Y = k X + c, for constants k and c in ranges; k is within a few roundings of what is multiplied.
+
+    Args:
+        context: of the call.
+        X: what varies.
+        factor_low: of k.
+        factor_high: of k.
+        roundings: of k and of the product, relative.
+        added: the range of c.
+        added_terms: the terms that make c.
+        added_size: a bound of the sum of their absolute values.
+    """
+    record = as_sum(context, X)
+    shape = np.broadcast_shapes(X.shape, factor_low.shape)
+    ck, rk = centre(factor_low, factor_high)
+    size = above(np.abs(ck) + rk)
+    corners = [each * k for each in (X.low, X.high) for k in (factor_low, factor_high)]
+    low, high = below(np.minimum.reduce(corners)), above(np.maximum.reduce(corners))
+    propagated = grown(spread(X.error * size, shape), 1)
+    residual = grown(spread(X.error * rk, shape), 1) if rk.any() else 0.0
+    widest = max(1.0, float(size.max(initial=0.0)))
+    part = SumRecord(
+        grown(record.absolute * size, 1), record.terms, record.scalings, record.depth,
+        record.factor * widest, max(record.operands, X.largest + widest),
+        grown(record.propagated * size, 1), record.introduced * size,
+    )  # fmt: skip
+    parts, terms = [part], record.terms
+    fixed_low, fixed_high = nothing(shape), nothing(shape)
+    if added is not None and added_size is not None:
+        low, high = below(low + added[0]), above(high + added[1])
+        fixed_low, fixed_high = spread(added[0], shape), spread(added[1], shape)
+        parts.append(SumRecord(added_size, 1, 0, 0, 1.0, 0.0, nothing(added_size.shape), nothing(added_size.shape)))
+        terms += added_terms
+    relaxed = None
+    if X.magnitude.size:
+        wide = grown(spread(X.magnitude * rk, shape), 1)
+        relaxed = (
+            Linear(below(fixed_low - wide), above(fixed_high + wide)) if rk.any() else Linear(fixed_low, fixed_high)
+        )
+    made = Sum(
+        low, high, parts, terms, record.scalings + roundings, depth_of(parts) + added_terms, (X,),
+        (unbroadcast(X.shape, ck),), repeats(X.shape, shape) + 1, propagated, residual, relaxed,
+    )  # fmt: skip
+    return finished(context, made)
+
+
+def not_known(shape: Sequence[int]) -> Transfer:
+    """The transfer of values of which nothing is known."""
+    wide = np.full(shape, inf)
+    return Transfer(-wide, wide, wide)

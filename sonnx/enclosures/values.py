@@ -1,0 +1,280 @@
+"""What the domain of ranges and errors knows of a tensor, and what the transfer function of an operator gives.
+
+Let x be the ideal value of an element and x^ the value an implementation computes.  A `Value` states
+
+    low <= x <= high   and   |x^ - x| <= error.
+
+A `Transfer` states how a call makes the value: for its inputs x_k with errors d_k = x^_k - x_k, linear maps C_k (exact,
+in float64 numbers) and a bound `noise`,
+
+    |(y^ - y) - Σ C_k d_k| <= noise   and   |Σ C_k d_k| <= propagated.
+
+The adjoint pass follows the C_k backwards.  Where the operator itself is linear, y = Σ C_k x_k + constant, or where two
+lines enclose it, the relaxation follows the same maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import count
+from math import inf
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from sonnx.base.errors import Stop
+from sonnx.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
+from sonnx.enclosures.hypotheses import Hypotheses
+from sonnx.graph.environment import LARGEST, RUN_TIME
+from sonnx.language.evaluator import TensorFacts, Unknown
+from sonnx.numerics.application import Application
+from sonnx.numerics.formats import NAMES, Array
+
+Pull = Callable[[Array], Array]
+"""Rows over the output, shape (m, *output), to rows over an input, (m, *input): the transposed linear map."""
+
+
+class NotBounded(Stop):
+    """The analysis has no transfer function for a part of the model; the message names the node."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SumRecord:
+    """A value as the sum it was computed by: what a fusion with the next operator needs.
+
+    `absolute` bounds the sum of the absolute values of its `terms` terms on computed operands, `scalings` the roundings
+    of a term beside additions, `depth` the additions a term passes; `factor` and `operands` are as in `Hypotheses.sum`.
+    `introduced` is the error of this sum; `propagated` the error of its operands in it.
+    """
+
+    absolute: Array
+    terms: int
+    scalings: int
+    depth: float
+    factor: float
+    operands: float
+    propagated: Array
+    introduced: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """An elementwise operator between two lines: lower_slope x + lower_offset <= f(x) <= upper_slope x + upper_offset
+    for each x in its range; slopes are exact, offsets rounded outward.
+    """
+
+    lower_slope: Array
+    lower_offset: Array
+    upper_slope: Array
+    upper_offset: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A linear operator: y = Σ C_k x_k + constant, with the maps of the transfer; constant is a range."""
+
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """What must hold for a node to have a finite value, and whether the ranges show it."""
+
+    node: str
+    name: str
+    holds: bool
+    detail: str
+
+
+_serials = count()
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """One tensor; see the module.  Values are different although their contents are equal.
+
+    `exact` are the elements of a constant.  `transfer` made the value, None for inputs and constants.  `unbounded` says
+    why nothing is known, "" where something is.
+    """
+
+    name: str
+    facts: TensorFacts
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
+    error: Array = field(repr=False)
+    introduced: Array = field(repr=False)
+    exact: Array | None = field(default=None, repr=False)
+    transfer: Transfer | None = field(default=None, repr=False)
+    unbounded: str = ""
+    node: str = ""
+    readers: int = 2
+    """How many nodes and graph outputs read the value."""
+    serial: int = field(default_factory=_serials.__next__)
+
+    @property
+    def element(self) -> str:
+        """The ONNX name of the element type."""
+        return str(self.facts.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        shape: tuple[int, ...] = self.low.shape
+        return shape
+
+    @cached_property
+    def magnitude(self) -> Array:
+        """The largest absolute ideal value."""
+        return magnitude(self.low, self.high)
+
+    @cached_property
+    def computed(self) -> Array:
+        """The largest absolute value an implementation can compute, rounded up."""
+        made: Array = (self.magnitude + self.error) * (1 + 2.0**-50)
+        return made
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest absolute value an implementation can compute in any element."""
+        return float(self.computed.max(initial=0.0))
+
+    @cached_property
+    def has_error(self) -> bool:
+        """Whether any element has an error."""
+        return bool(self.error.any())
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the value is known exactly and has no error."""
+        return self.exact is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """What a call does; see the module.
+
+    `inputs` and `pulls` are the values that vary and the transposed maps C_k.  `terms` bounds the float64 roundings in
+    an entry of a pulled row.  `residual` is the part of the noise that is not `introduced` by roundings of the
+    implementation.  `relaxed` says how the ideal value depends on the inputs: by the same maps, between lines (one
+    input), or None where the relaxation stops.
+    """
+
+    low: Array
+    high: Array
+    introduced: Array
+    inputs: tuple[Value, ...] = ()
+    pulls: tuple[Pull, ...] = ()
+    terms: int = 0
+    propagated: Array | float = 0.0
+    residual: Array | float = 0.0
+    relaxed: Linear | Lines | None = None
+    sum: SumRecord | None = None
+    absolute: Array | None = None
+    """Of a linear operator a bound of Σ |C_k| |x_k| and its constants; None where elements are moved only."""
+
+    @cached_property
+    def noise(self) -> Array:
+        """Introduced and residual errors with the slack for the roundings of the adjoint pass."""
+        slack = accumulated(self.terms + 2)
+        return grown(self.introduced + self.residual + slack * np.asarray(self.propagated), 4)
+
+    @cached_property
+    def slack(self) -> Array:
+        """What the roundings of a pulled row cost in the relaxation, for an entry 1 of the row over the output."""
+        if isinstance(self.relaxed, Lines):
+            lines = self.relaxed
+            slopes = np.maximum(np.abs(lines.upper_slope), np.abs(lines.lower_slope))
+            return 4 * UNIT * grown(slopes * self.inputs[0].magnitude, 1)
+        absolute = magnitude(self.low, self.high) if self.absolute is None else self.absolute
+        made: Array = accumulated(self.terms + 2) * absolute
+        return made
+
+
+class Refine(Protocol):
+    """Better bounds of a value where an operator depends on them."""
+
+    def __call__(self, value: Value, wanted: Callable[[Value], Array]) -> Value:
+        """The value with smaller ranges and errors of the elements that `wanted` marks, where these can be had."""
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a transfer function is given beside its inputs.
+
+    `application` has the parameters of the call, `element` the element type of its first output, `refine` gives better
+    bounds of an input, `require` records a condition and says whether it holds.
+    """
+
+    hypotheses: Hypotheses
+    application: Application
+    element: str
+    refine: Refine
+    require: Callable[[str, bool, str], bool]
+    outputs: int = 1
+    cache: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def flushed(self) -> float:
+        """What taking a subnormal number for zero changes at most; 0 where the hypotheses exclude that."""
+        return FORMATS[self.element].normal if self.hypotheses.flush else 0.0
+
+    def moved(self, shape: Sequence[int]) -> Array:
+        """The introduced error of an operator that chooses elements: a subnormal one may become zero."""
+        return np.full(shape, self.flushed) if self.flushed else nothing(shape)
+
+    def parameter(self, name: str, absent: Any = None) -> Any:
+        """A parameter of the node by its effective value."""
+        names: Mapping[str, Any] = self.application.names
+        if name in names and not isinstance(names[name], Unknown):
+            return names[name]
+        return self.application.attribute(name, absent)
+
+
+TransferFunction: TypeAlias = Callable[[Context, Sequence["Value | None"]], list[Transfer]]
+"""The field `bound` of an operator: one transfer for each output."""
+
+FEW = 128
+
+
+def facts_of(array: Array) -> TensorFacts:
+    """What rules know of an array: type, shape, and the elements where they are few numbers in a list."""
+    most = LARGEST if array.dtype.kind in "iu" else 0 if array.dtype == np.bool_ else FEW
+    few = array.size <= most and array.ndim <= 1
+    return TensorFacts(NAMES[array.dtype], array.shape, tuple(array.reshape(-1).tolist()) if few else RUN_TIME)
+
+
+def nothing(shape: Sequence[int]) -> Array:
+    """An error of 0 everywhere, without memory."""
+    return _nothing(tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _nothing(shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(np.float64(0), shape)
+
+
+def spread(array: Array | float, shape: Sequence[int]) -> Array:
+    """An array broadcast to a shape."""
+    made = np.asarray(array)
+    return made if made.shape == tuple(shape) else np.broadcast_to(made, shape)
+
+
+def constant(name: str, array: Array) -> Value:
+    """The value of a constant: exact."""
+    wide = array.astype(np.float64) if array.dtype != np.float64 else array
+    if array.dtype.kind in "iu" and array.size and (abs(int(array.max())) > 2**53 or abs(int(array.min())) > 2**53):
+        wide_low, wide_high = np.nextafter(wide, -inf), np.nextafter(wide, inf)
+    else:
+        wide_low = wide_high = wide
+    zero = nothing(array.shape)
+    return Value(name, facts_of(array), wide_low, wide_high, zero, zero, array)
+
+
+def varying(inputs: Sequence[Value | None]) -> list[Value]:
+    """The inputs that are not constants."""
+    return [each for each in inputs if each is not None and not each.is_point]

@@ -1,0 +1,171 @@
+"""Control flow and model-local functions, in models that are not checked.
+
+A branch whose condition is known before the run, and the body of a function, take the place of their node.  The graphs
+of other nodes run as programs of their own, once their values exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.executor.preparation import Preparation
+from sonnx.graph.call import Call
+from sonnx.graph.environment import constant_facts
+from sonnx.graph.interpreter import Place, Visit
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import NOT_STATED, Attribute, Function, Graph, Model, Node, Tensor, Value
+from sonnx.model.scopes import imports_of
+from sonnx.model.value_names import names_in, renamed, unused, with_subgraphs
+from sonnx.numerics.formats import ELEMENTS, Array
+
+MAX_INLINED_NODES = 20_000
+"""Nodes that take the place of calls and branches; functions that call themselves have no end."""
+
+RunGraph: TypeAlias = Callable[[Graph, Mapping[str, Array]], list[Array]]
+"""Runs a graph inside a node: its outputs for the values of its inputs."""
+
+BRANCHES = {True: "then_branch", False: "else_branch"}
+
+
+class Inlining:
+    """Puts branches and bodies of functions in the place of their nodes, while the nodes are visited.
+
+    `constants` are the initializers of the branches, by new names.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.imports, self.taken, self.nodes = imports_of(model.imports), names_in(model.graph), 0
+        self.constants: list[Tensor] = []
+
+    def before(self, node: Node) -> Node:
+        """The node itself."""
+        return node
+
+    def after(
+        self, visit: Visit[TensorFacts, Preparation], place: Place[TensorFacts, Preparation]
+    ) -> Sequence[Node] | None:
+        """The nodes of the branch that is taken, or of the function that is called."""
+        node, function = visit.node, visit.call.function
+        if function is not None and imports_of(function.imports).items() <= self.imports.items():
+            body, given = body_of(function, node), dict(zip(function.inputs, node.inputs, strict=False))
+            names = {**dict.fromkeys(function.inputs, ""), **given}
+        elif _is(visit.call, "If") and (condition := place.values(visit.inputs)[:1]) and condition[0] is not None:
+            values = condition[0].values
+            if not isinstance(values, tuple) or len(values) != 1:
+                return None
+            body, names = _graph(node.attributes, BRANCHES[bool(values[0])]), {}
+        else:
+            return None
+        self.nodes += 1 + len(body.nodes)
+        if self.nodes > MAX_INLINED_NODES:
+            raise NotExecutable(f"functions and branches have more than {MAX_INLINED_NODES} nodes, or no end")
+        own = [each.name for each in body.initializers] + [name for each in body.nodes for name in each.outputs if name]
+        names |= {name: unused(f"{name}@{self.nodes}", self.taken) for name in dict.fromkeys(own)}
+        for tensor in body.initializers:
+            self.constants.append(replace(tensor, name=names[tensor.name]))
+            place.define(names[tensor.name], constant_facts(tensor))
+        results = zip(body.outputs, node.outputs, strict=False)
+        return [
+            *(renamed(each, names, outputs=True) for each in body.nodes),
+            *(
+                Node(node.name, "Identity", "", "", (names.get(value.name, value.name),), (name,), ())
+                for value, name in results
+                if name
+            ),
+        ]
+
+
+def body_of(function: Function, node: Node) -> Graph:
+    """The body of a function with the attributes of a call."""
+    given = {each.name: each for each in (*function.defaults, *node.attributes)}
+    inputs, outputs = (
+        tuple(Value(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
+    )
+    nodes = tuple(_with_attributes(each, given) for each in function.nodes)
+    return Graph(function.name, inputs, outputs, (), (), (), nodes)
+
+
+def _with_attributes(node: Node, given: Mapping[str, Attribute]) -> Node:
+    """A node of a function; an attribute that the caller leaves out is left out."""
+    bound = []
+    for attribute in node.attributes:
+        if not attribute.reference:
+            bound.append(attribute)
+        elif attribute.reference in given:
+            bound.append(replace(given[attribute.reference], name=attribute.name))
+    made = replace(node, attributes=tuple(bound)) if node.attributes else node
+    return with_subgraphs(
+        made, lambda graph, _: replace(graph, nodes=tuple(_with_attributes(each, given) for each in graph.nodes))
+    )
+
+
+def run_body(
+    node: Node, call: Call, inputs: Sequence[Array | None], captured: Mapping[str, Array], run: RunGraph
+) -> list[Array]:
+    """The outputs of a node whose graphs run when its values exist; `captured` are the values around them."""
+    if call.function is not None:
+        formals = zip(call.function.inputs, inputs, strict=False)
+        return run(body_of(call.function, node), {name: each for name, each in formals if each is not None})
+    if _is(call, "If"):
+        return run(_graph(node.attributes, BRANCHES[_truth(inputs[0], "the condition")]), captured)
+    if _is(call, "Loop"):
+        return _loop(_graph(node.attributes, "body"), inputs, captured, run)
+    raise NotExecutable("the executor does not run graphs inside nodes, but for If and Loop")
+
+
+def _loop(body: Graph, inputs: Sequence[Array | None], captured: Mapping[str, Array], run: RunGraph) -> list[Array]:
+    """ONNX Loop: the body runs while its condition holds, at most as often as the first input says.
+
+    The outputs are the carried values after the last iteration, and for each further output of the body the values of
+    all iterations, stacked.
+    """
+    most, goes_on, *carried = inputs
+    names, count = [value.name for value in body.inputs], len(inputs) - 2
+    if len(names) != len(inputs) or len(body.outputs) <= count or any(each is None for each in carried):
+        raise NotExecutable("the body does not have the inputs and outputs of the loop")
+    limit = None if most is None else int(most.reshape(-1)[0])
+    going = True if goes_on is None else _truth(goes_on, "the condition")
+    stacked: list[list[Array]] = [[] for _ in body.outputs[count + 1 :]]
+    done = 0
+    while going and (limit is None or done < limit):
+        state: list[Any] = [np.array(done, np.int64), np.array(going), *carried]
+        going_array, *found = run(body, {**captured, **dict(zip(names, state, strict=True))})
+        going, carried, done = _truth(going_array, "the condition"), [*found[:count]], done + 1
+        for every, each in zip(stacked, found[count:], strict=True):
+            if every and (each.shape, each.dtype) != (every[0].shape, every[0].dtype):
+                raise NotExecutable("an output of the body has another shape in each iteration")
+            every.append(each)
+    results = [
+        np.stack(every) if every else _none(v) for every, v in zip(stacked, body.outputs[count + 1 :], strict=True)
+    ]
+    return [*[np.array(each) for each in carried if each is not None], *results]
+
+
+def _none(value: Value) -> Array:
+    """The values of no iteration: the declared shape, 0 where an extent is not stated."""
+    kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
+    if kind is None or shape is None:
+        raise NotExecutable("the loop ends before its first iteration, and its body does not declare what it gives")
+    return np.empty((0, *[each if isinstance(each, int) else 0 for each in shape]), kind)
+
+
+def _truth(values: Array | None, what: str) -> bool:
+    if values is None or values.size != 1 or values.dtype != np.bool_:
+        raise NotExecutable(f"{what} is not one element of type bool")
+    return bool(values.reshape(-1)[0])
+
+
+def _is(call: Call, operator: str) -> bool:
+    return not call.domain and call.function is None and call.operator == operator
+
+
+def _graph(attributes: Sequence[Attribute], name: str) -> Graph:
+    found: Any = next((each.value for each in attributes if each.name == name), None)
+    if not isinstance(found, Graph):
+        raise NotExecutable(f"there is no graph {name}")
+    return found

@@ -1,0 +1,89 @@
+"""Boxes: what is accepted, what is refused and in which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from sonnx.base.errors import BadInput
+from sonnx.bounds.box import box, parse
+from sonnx.model.reader import read
+
+
+def model(element: int = TensorProto.FLOAT, shape: Any = (2, 2), name: str = "x") -> Any:
+    inputs = [helper.make_tensor_value_info(name, element, shape)]
+    graph = helper.make_graph(
+        [helper.make_node("Relu", [name], ["y"])], "g", inputs, [helper.make_tensor_value_info("y", element, None)]
+    )
+    return read(helper.make_model(graph).SerializeToString())
+
+
+FILES = {
+    "a.npy": np.array([[0.5, 1.0], [2.0, 3.0]], np.float32),
+    "b.npy": np.array([[1.5, 1.0], [2.0, 4.0]], np.float32),
+    "wide.npy": np.zeros((2, 3), np.float32),
+    "nan.npy": np.array([[np.nan, 0], [0, 0]], np.float32),
+}
+
+
+def parsed(*texts: str, **more: Any) -> Any:
+    return parse(model(**more), texts, FILES.__getitem__)
+
+
+def test_an_interval_a_point_two_files_and_a_radius() -> None:
+    found = parsed("x=[-1, 0.5]")["x"]
+    assert found.low.tolist() == [[-1, -1], [-1, -1]]
+    assert found.high.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert parsed("x=a.npy")["x"].is_point
+    assert parsed("x=a.npy:b.npy")["x"].high[1, 1] == 4
+    around = parsed("x=a.npy+-0.25")["x"]
+    assert around.low[0, 0] == 0.25
+    assert around.high[1, 1] == 3.25
+    assert parsed("x=y=[0,1]", name="x=y")["x=y"].high[0, 0] == 1
+
+
+def test_ends_are_rounded_inward_to_numbers_of_the_type() -> None:
+    found = parsed("x=[0.1,0.2]")["x"]
+    assert found.low[0, 0] == np.nextafter(np.float32(0.1), np.float32(1)) or found.low[0, 0] == np.float32(0.1)
+    assert found.low[0, 0] >= 0.1
+    assert found.high[0, 0] <= 0.2
+    half = parsed("x=[0.1,0.2]", element=TensorProto.FLOAT16)["x"]
+    assert half.low[0, 0] >= 0.1
+    assert np.float16(half.low[0, 0]) == half.low[0, 0]
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("x=[1,0]", "the input 'x' has the reversed interval [1, 0]"),
+    ("x=b.npy:a.npy", "the input 'x' has the reversed interval [1.5, 0.5]"),
+    ("x=[nan,1]", "the input 'x' has NaN in its box"),
+    ("x=nan.npy", "the input 'x' has NaN in its box"),
+    ("x=[0,inf]", "the input 'x' has an infinite end in its box"),
+    ("x=[0.1,0.1]", "there is no number of type float"),
+    ("x=[0,1e]", "'1e' in the interval of the input 'x' is not a number"),
+    ("x=wide.npy", "the input 'x' has the shape [2, 3]; the model declares [2, 2]"),
+    ("x=a.npy:wide.npy", "has a low end of shape [2, 2] and a high end of shape [2, 3]"),
+    ("x=a.npy+--1", "the radius of the input 'x' is -1"),
+    ("z=[0,1]", "the model has no input 'z'; it has 'x'"),
+    ("x", "--input takes NAME=[LOW,HIGH] or NAME=FILE, not 'x'"),
+])  # fmt: skip
+def test_what_is_no_box_is_refused_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(BadInput) as error:
+        parsed(text)
+    assert sentence in str(error.value)
+    assert error.value.exit_code == 2
+
+
+def test_inputs_are_given_once_and_all() -> None:
+    with pytest.raises(BadInput, match="given twice"):
+        parsed("x=[0,1]", "x=[0,2]")
+    with pytest.raises(BadInput, match="lacks the input 'x'"):
+        parsed()
+    with pytest.raises(BadInput, match="no shape of numbers"):
+        parsed("x=[0,1]", shape=("N", 2))
+    with pytest.raises(BadInput, match="a box has floating-point inputs"):
+        parsed("x=[0,1]", element=TensorProto.INT64)
+    with pytest.raises(BadInput, match="names 'z', not an input"):
+        box(model(), {"x": FILES["a.npy"], "z": FILES["a.npy"]})

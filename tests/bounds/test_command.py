@@ -1,0 +1,121 @@
+"""`sonnx bound`: reports, exit codes, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from sonnx.base.resources import PACKAGE
+from sonnx.cli.main import run
+
+SCHEMA = json.loads((PACKAGE / "bounds" / "bounds.schema.json").read_text())
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    source = np.random.default_rng(0)
+    w, b = source.normal(size=(3, 4)).astype(np.float32), source.normal(size=(1, 4)).astype(np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["p"]),
+        helper.make_node("Add", ["p", "b"], ["s"]),
+        helper.make_node("Relu", ["s"], ["y"]),
+    ]
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 4)) for name in "psy"]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3))]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        inputs,
+        info[2:],
+        [numpy_helper.from_array(w, "w"), numpy_helper.from_array(b, "b")],
+        value_info=info[:2],
+    )
+    path = tmp_path / "m.onnx"
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8).SerializeToString()
+    )
+    return str(path)
+
+
+def test_json_follows_its_schema(model: str, capsys: Any) -> None:
+    code = run(["bound", model, "--input", "x=[-1,1]", "--every-node", "--format", "json", "--difference", "0-1"])
+    made = json.loads(capsys.readouterr().out)
+    jsonschema.validate(made, SCHEMA)
+    assert [each["name"] for each in made["tensors"]] == ["x", "p", "s", "y"]
+    assert made["tensors"][3]["elements"][0]["low"] >= 0
+    assert made["hypotheses"]["name"] == "ieee-any"
+    assert made["hypotheses"]["excludes"]
+    assert code == (0 if made["decisions"][0]["same"] else 3)
+
+
+def test_text_says_the_hypotheses_and_what_they_exclude(model: str, capsys: Any) -> None:
+    assert run(["bound", model, "--input", "x=[-1,1]"]) == 0
+    text = capsys.readouterr().out
+    assert "bounds under the hypotheses ieee-any" in text
+    assert "excluded: Winograd" in text
+    assert "conditions: 2, of which 2 hold" in text
+    assert "\n  y " in text
+    assert "\n  s " not in text
+
+
+def test_all_bounds_as_arrays(model: str, tmp_path: Path) -> None:
+    file = tmp_path / "bounds.npz"
+    assert run(["bound", model, "--input", "x=[-1,1]", "--format", "npz", "--output", str(file)]) == 0
+    with np.load(file) as made:
+        assert made["y.low"].shape == made["y.error"].shape == (1, 4)
+        assert (made["s.low"] <= made["s.high"]).all()
+
+
+def test_a_range_that_explodes_is_said_to_with_its_node(model: str, capsys: Any) -> None:
+    assert run(["bound", model, "--input", "x=[-3e38,3e38]"]) == 3
+    text = capsys.readouterr().out
+    assert "not bounded: node '' (MatMul, graph/node[0]): finite is not shown" in text
+    assert run(["bound", model, "--input", "x=[-3e38,3e38]", "--format", "json"]) == 3
+    jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)
+
+
+def test_a_bound_that_is_asked_for(model: str, capsys: Any) -> None:
+    assert run(["bound", model, "--input", "x=[-1,1]", "--max-error", "1e-5"]) == 0
+    assert run(["bound", model, "--input", "x=[-1,1]", "--max-error", "1e-9"]) == 3
+    assert run(["bound", model, "--input", "x=[-1,1]", "--max-error", "1e-9", "--split", "0.5"]) == 3
+    assert "bisection: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["--input", "x=[1,-1]"], "reversed interval"),
+    ([], "the box lacks the input 'x'"),
+    (["--input", "x=[-1,1]", "--hypotheses", "fast"], "there are no hypotheses 'fast'"),
+    (["--input", "x=[-1,1]", "--difference", "0-9"], "the output has elements 0 to 3"),
+    (["--input", "x=[-1,1]", "--difference", "a"], "takes I-J, two numbers of elements"),
+    (["--input", "x=[1,1]", "--split", "1"], "the inputs are points"),
+    (["--input", "x=[-1,1]", "--split", "-1"], "is not a positive number"),
+    (["--input", "x=[-1,1]", "--format", "npz"], "name it with --output"),
+    (["--input", "x=none.npy"], "there is no file 'none.npy'"),
+    (["--input", "x=[-1,1]", "--edition", "1999"], "there is no edition"),
+])  # fmt: skip
+def test_bad_requests_end_2_with_one_sentence(model: str, arguments: list[str], sentence: str, capsys: Any) -> None:
+    try:
+        code = run(["bound", model, *arguments])
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    said = capsys.readouterr().err
+    assert code == 2
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_a_model_outside_the_profile_needs_unchecked_and_transfer_functions(tmp_path: Path, capsys: Any) -> None:
+    nodes = [helper.make_node("Round", ["x"], ["y"], name="r")]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (2,)) for name in "xy"]
+    path = tmp_path / "m.onnx"
+    path.write_bytes(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:])).SerializeToString())
+    assert run(["bound", str(path), "--input", "x=[0,1]"]) == 1
+    assert "--unchecked bounds it all the same" in capsys.readouterr().err
+    assert run(["bound", str(path), "--input", "x=[0,1]", "--unchecked"]) == 3
+    assert "node 'r' (Round, graph/node[0]): the operator 'Round' has no bounds yet" in capsys.readouterr().err

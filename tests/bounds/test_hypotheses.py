@@ -1,0 +1,103 @@
+"""Hypotheses: the predefined ones, files of them, and what contradicts itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sonnx.base.errors import UsageError
+from sonnx.enclosures.arithmetic import FORMATS, SumOrder, sum_error
+from sonnx.enclosures.hypotheses import hypotheses, predefined
+
+
+def test_the_predefined_ones_say_what_they_exclude() -> None:
+    assert set(predefined()) == {"ieee-any", "executor", "onnxruntime-cpu"}
+    for each in predefined().values():
+        assert each.statement.endswith(".")
+        assert each.excludes
+        assert each.as_json()["name"] == each.name
+
+
+def write(folder: Path, text: str) -> str:
+    (folder / "own.toml").write_text(text)
+    return str(folder / "own.toml")
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    made = hypotheses(write(tmp_path, """
+        [mine]
+        statement = "Sums of eight lanes in float32."
+        order = "lanes"
+        lanes = 8
+        accumulator = { float16 = "float" }
+        [mine.functions]
+        Tanh = { ulp = 2.0 }
+    """))  # fmt: skip
+    assert made.order == SumOrder("lanes", 8)
+    assert made.accumulator("float16").name == "float"
+    assert made.functions["Tanh"].ulp == 2
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("[a]\norder = 'some'", "the order is none of any, pairwise, lanes, once"),
+    ("[a]\norder = 'lanes'", "lanes is a positive number exactly where the order is lanes"),
+    ("[a]\nlanes = 4", "lanes is a positive number exactly where the order is lanes"),
+    ("[a]\norder = 'once'\nfused = true", "fused must be false"),
+    ("[a]\nfused = 'yes'", "fused and flush are true or false"),
+    ("[a]\naccumulator = { float = 'float16' }", "is not a format at least as precise"),
+    ("[a]\nfunctions = { Exp = { ulp = -1 } }", "numbers of at least 0"),
+    ("[a]\nfuse = true", "there is no field 'fuse'"),
+    ("[a]\n[b]", "have 2 tables; one is used"),
+    ("a = 1", "a table is expected"),
+    ("[a", "is not a TOML file"),
+])  # fmt: skip
+def test_hypotheses_that_contradict_themselves_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as error:
+        hypotheses(write(tmp_path, text))
+    assert sentence in str(error.value)
+
+
+def test_unknown_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there are no hypotheses 'x'; there are ieee-any"):
+        hypotheses("x")
+    with pytest.raises(UsageError, match="cannot be read"):
+        hypotheses(str(tmp_path / "none.toml"))
+
+
+def test_narrower_orders_have_smaller_errors() -> None:
+    """Of 1000 terms: any order, 8 lanes, pairwise, once."""
+    size, result = np.array([1000.0]), np.array([1.0])
+    made = FORMATS["float"]
+    found = [
+        sum_error(made, order, 1000, 1, size, result, made.tiny, order.depth(1000)).item()
+        for order in (SumOrder("any"), SumOrder("lanes", 8), SumOrder("pairwise"))
+    ]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 3 * found[1] > 30 * found[2]
+
+
+def test_a_format_too_narrow_for_so_many_terms_has_no_bound() -> None:
+    made = FORMATS["float16"]
+    assert np.isinf(sum_error(made, SumOrder("any"), 4096, 1, np.ones(1), np.ones(1), made.tiny, np.inf)).all()
+    assert np.isfinite(sum_error(made, SumOrder("any"), 512, 1, np.ones(1), np.ones(1), made.tiny, np.inf)).all()
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("n", [2, 7, 50])
+def test_sums_in_narrow_formats_lie_within_the_bound(name: str, n: int) -> None:
+    import ml_dtypes
+
+    kind = np.dtype(np.float16 if name == "float16" else ml_dtypes.bfloat16)
+    source, made = np.random.default_rng(n), FORMATS[name]
+    for _ in range(200):
+        a, b = (source.normal(size=n).astype(kind) for _ in "ab")
+        terms = [kind.type(float(x) * float(y)) for x, y in zip(a, b, strict=True)]
+        exact = sum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+        absolute = np.array([sum(abs(float(x) * float(y)) for x, y in zip(a, b, strict=True))])
+        total = terms[0]
+        for each in terms[1:]:
+            total = kind.type(float(total) + float(each))
+        bound = sum_error(made, SumOrder("any"), n, 1, absolute, np.array([abs(exact)]), made.tiny, np.inf).item()
+        assert abs(float(total) - exact) <= bound

@@ -1,0 +1,252 @@
+"""Whole networks: every tensor, for points and boxes, against long double, onnxruntime and the executor."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import sonnx
+from sonnx.bounds.analysis import Analyser, bound, bound_model, tightened
+from sonnx.bounds.box import box as make_box
+from sonnx.bounds.split import Goal, bisect
+from sonnx.enclosures.hypotheses import hypotheses
+from sonnx.model.reader import read
+from tests.support.ideal import evaluate
+
+ort = pytest.importorskip("onnxruntime")
+CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
+
+
+def dense(seed: int, sizes: list[int], activation: str, *, split_bias: bool = True) -> Any:
+    """A network of dense layers with random weights."""
+    source, nodes, weights, value = np.random.default_rng(seed), [], [], "x"
+    for layer, (rows, columns) in enumerate(pairwise(sizes)):
+        w = (source.normal(size=(rows, columns)) * (1.6 / rows**0.5)).astype(np.float32)
+        b = (source.normal(size=(columns,)) * 0.2).astype(np.float32)
+        weights += [numpy_helper.from_array(w, f"w{layer}"), numpy_helper.from_array(b, f"b{layer}")]
+        if split_bias:
+            nodes.append(helper.make_node("MatMul", [value, f"w{layer}"], [f"p{layer}"]))
+            nodes.append(helper.make_node("Add", [f"p{layer}", f"b{layer}"], [f"s{layer}"]))
+        else:
+            nodes.append(helper.make_node("Gemm", [value, f"w{layer}", f"b{layer}"], [f"s{layer}"]))
+        value = f"s{layer}"
+        if layer < len(sizes) - 2:
+            nodes.append(helper.make_node(activation, [value], [f"a{layer}"]))
+            value = f"a{layer}"
+    return _model(nodes, weights, (1, sizes[0]), value, (1, sizes[-1]))
+
+
+def residual(seed: int) -> Any:
+    """Convolutions with BatchNormalization, a residual sum of two paths, pooling, and a division by a constant."""
+    source = np.random.default_rng(seed)
+
+    def weight(name: str, *shape: int, positive: bool = False) -> Any:
+        made = source.normal(size=shape) * 0.4
+        return numpy_helper.from_array((abs(made) + 0.05 if positive else made).astype(np.float32), name)
+
+    weights = [
+        weight("w0", 4, 2, 3, 3), weight("b0", 4), weight("w1", 4, 4, 3, 3), weight("w2", 4, 4, 1, 1),
+        weight("scale", 4), weight("shift", 4), weight("mean", 4), weight("var", 4, positive=True),
+        weight("w3", 36, 5), weight("b3", 5), numpy_helper.from_array(np.array([3.0], np.float32), "three"),
+        numpy_helper.from_array(np.array([1, 36], np.int64), "shape"),
+    ]  # fmt: skip
+    pads = {"pads": [1, 1, 1, 1]}
+    nodes = [
+        helper.make_node("Conv", ["x", "w0", "b0"], ["c0"], **pads),
+        helper.make_node("BatchNormalization", ["c0", "scale", "shift", "mean", "var"], ["n0"]),
+        helper.make_node("Relu", ["n0"], ["r0"]),
+        helper.make_node("Conv", ["r0", "w1"], ["c1"], **pads),
+        helper.make_node("Conv", ["r0", "w2"], ["c2"]),
+        helper.make_node("Add", ["c1", "c2"], ["sum"]),
+        helper.make_node("LeakyRelu", ["sum"], ["r1"], alpha=0.1),
+        helper.make_node("MaxPool", ["r1"], ["pool"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Reshape", ["pool", "shape"], ["flat"]),
+        helper.make_node("Div", ["flat", "three"], ["third"]),
+        helper.make_node("Gemm", ["third", "w3", "b3"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["y"], axis=1),
+    ]
+    return _model(nodes, weights, (1, 2, 6, 6), "y", (1, 5))
+
+
+def _model(nodes: Any, weights: Any, shape: tuple[int, ...], output: str, out_shape: tuple[int, ...]) -> Any:
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+    graph = helper.make_graph(
+        nodes, "g", inputs, [helper.make_tensor_value_info(output, TensorProto.FLOAT, out_shape)], weights
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+MODELS = {
+    "dense": lambda: dense(1, [5, 20, 20, 20, 4], "Relu"),
+    "gemm": lambda: dense(2, [6, 30, 30, 3], "Relu", split_bias=False),
+    "tanh": lambda: dense(3, [5, 20, 20, 4], "Tanh"),
+    "sigmoid": lambda: dense(4, [5, 20, 20, 4], "Sigmoid", split_bias=False),
+    "deep": lambda: dense(5, [4, *[12] * 8, 2], "LeakyRelu"),
+    "residual": lambda: residual(6),
+    "cnn": lambda: onnx.load(CNN),
+}
+
+
+def sessions(model: Any) -> list[tuple[Any, list[str]]]:
+    """onnxruntime at its levels: every value, which keeps fusions away, and the outputs only."""
+    every = onnx.ModelProto()
+    every.CopyFrom(model)
+    names = [name for node in model.graph.node for name in node.output]
+    outputs = {value.name for value in model.graph.output}
+    every.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in outputs)
+    made = []
+    levels = ort.GraphOptimizationLevel
+    for level in (levels.ORT_DISABLE_ALL, levels.ORT_ENABLE_BASIC, levels.ORT_ENABLE_ALL):
+        options = ort.SessionOptions()
+        options.graph_optimization_level, options.intra_op_num_threads, options.log_severity_level = level, 1, 3
+        for each, listed in ((every, names), (model, sorted(outputs))):
+            made.append((ort.InferenceSession(each.SerializeToString(), options), listed))
+    return made
+
+
+@pytest.mark.parametrize("radius", [0.0, 1e-3, 0.1])
+@pytest.mark.parametrize("name", MODELS)
+def test_every_value_of_every_implementation_is_within_its_bound(name: str, radius: float) -> None:
+    model, source = MODELS[name](), np.random.default_rng(11)
+    data, [declared] = model.SerializeToString(), model.graph.input[:1]
+    shape = [each.dim_value for each in declared.type.tensor_type.shape.dim]
+    if name == "cnn" and radius > 0.05:
+        pytest.skip("takes long")
+    analyser, runs = Analyser(read(data), hypotheses("onnxruntime-cpu")), sessions(model)
+    for scale in (0.3, 2.0):
+        centre = (source.normal(size=shape) * scale).astype(np.float32)
+        ends = (centre - np.float32(radius), centre + np.float32(radius)) if radius else centre
+        found = analyser.run(make_box(analyser.model, {declared.name: ends}))
+        values = {**found.values, **{each.name: tightened(found, each.name) for each in model.graph.output}}
+        executor = bound(data, {declared.name: ends}, "executor", unchecked=True)
+        for _ in range(6 if radius else 1):
+            x = (centre + np.float32(radius) * source.choice([-1, 1, 0.3], size=shape)).astype(np.float32)
+            x = np.clip(x, centre - np.float32(radius), centre + np.float32(radius))
+            ideal = evaluate(model, {declared.name: x})
+            for each, value in values.items():
+                assert (
+                    np.maximum(value.low - ideal[each], ideal[each] - value.high) <= 1e-17 * abs(ideal[each])
+                ).all(), each
+            for session, names in runs:
+                for each, computed in zip(names, session.run(names, {declared.name: x}), strict=True):
+                    assert _within(values[each], computed), each
+            ours = sonnx.run(data, {declared.name: x}, unchecked=True)
+            for each, computed in ours.items():
+                assert _within(executor[each], computed), each
+
+
+def _within(value: Any, computed: Any) -> bool:
+    if computed.dtype.kind != "f":
+        return True
+    outside = np.maximum(value.low - computed.astype(float), computed.astype(float) - value.high)
+    return bool((outside <= value.error).all())
+
+
+@pytest.mark.parametrize("name", ["dense", "residual", "tanh"])
+def test_the_adjoint_pass_and_the_relaxation_never_make_a_bound_larger(name: str) -> None:
+    model = MODELS[name]()
+    parsed, declared = read(model.SerializeToString()), model.graph.input[0]
+    shape = [each.dim_value for each in declared.type.tensor_type.shape.dim]
+    centre = np.random.default_rng(2).normal(size=shape).astype(np.float32)
+    box = make_box(parsed, {declared.name: (centre - np.float32(0.05), centre + np.float32(0.05))})
+    plain = Analyser(parsed, hypotheses("ieee-any"), tighten=False).run(box)
+    better = Analyser(parsed, hypotheses("ieee-any")).run(box)
+    output = model.graph.output[0].name
+    first, second = plain.values[output], tightened(better, output)
+    assert (second.error <= first.error * (1 + 1e-12)).all()
+    assert (second.high - second.low <= (first.high - first.low) * (1 + 1e-9)).all()
+    assert second.error.max() < 0.9 * first.error.max()
+
+
+def test_bisection_shows_a_smaller_error_and_keeps_every_value() -> None:
+    model = MODELS["dense"]()
+    parsed = read(model.SerializeToString())
+    box = make_box(parsed, {"x": (np.full((1, 5), -0.4), np.full((1, 5), 0.4))})
+    made = hypotheses("ieee-any")
+    whole = bound_model(parsed, box, made, unchecked=True)
+    goal = Goal(whole.outputs[0].largest_error / 3, (), False)
+    parts = bisect(Analyser(parsed, made), box, whole, goal, 60)
+    assert parts.split is not None and parts.split["finished"]
+    assert parts.outputs[0].largest_error <= whole.outputs[0].largest_error / 3
+    for _ in range(100):
+        x = np.random.default_rng(_).uniform(-0.4, 0.4, (1, 5)).astype(np.float32)
+        ideal = evaluate(model, {"x": x})[parts.outputs[0].name]
+        assert (ideal >= parts.outputs[0].low - 1e-18).all()
+        assert (ideal <= parts.outputs[0].high + 1e-18).all()
+
+
+def test_decisions_are_shown_where_they_hold_and_not_where_they_do_not() -> None:
+    model = MODELS["dense"]()
+    parsed, made = read(model.SerializeToString()), hypotheses("ieee-any")
+    x = np.random.default_rng(5).normal(size=(1, 5)).astype(np.float32)
+    ideal = evaluate(model, {"x": x})[model.graph.output[0].name].reshape(-1)
+    best, other = int(np.argmax(ideal)), int(np.argmin(ideal))
+    found = bound_model(
+        parsed, make_box(parsed, {"x": x}), made, unchecked=True, differences=[(other, best)], argmax=True
+    )
+    assert [each.same for each in found.decisions] == [True, True]
+    assert found.decisions[0].high < 0
+    assert found.decisions[1].what == f"argmax = {best}"
+    wide = make_box(parsed, {"x": (x - np.float32(3), x + np.float32(3))})
+    assert not bound_model(parsed, wide, made, unchecked=True, argmax=True).holds
+
+
+def test_equal_nodes_may_be_computed_differently() -> None:
+    """The difference of two equal nodes is 0, and may be computed as something else."""
+    nodes = [
+        helper.make_node("Tanh", ["x"], ["a"]),
+        helper.make_node("Tanh", ["x"], ["b"]),
+        helper.make_node("Sub", ["a", "b"], ["y"]),
+    ]
+    data = _model(nodes, [], (1, 3), "y", (1, 3)).SerializeToString()
+    found = bound(data, {"x": np.array([[0.1, 1.0, 2.0]], np.float32)}, unchecked=True)
+    assert (found["y"].error >= 2 * found["a"].error * 0.99).all()
+
+
+def test_shares_of_the_nodes_add_up() -> None:
+    found = bound(MODELS["residual"]().SerializeToString(), {"x": np.ones((1, 2, 6, 6), np.float32)}, unchecked=True)
+    assert sum(share for _, share in found.shares) == pytest.approx(1.0)
+    assert {"Conv", "Gemm"} <= {node.split("(")[1].split(",")[0] for node, _ in found.shares}
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float64])
+@pytest.mark.parametrize("radius", [0.0, 0.01])
+def test_other_element_types(kind: Any, radius: float) -> None:
+    """The same network in float16 and double, by the executor and by numpy, rounded at each step."""
+    model = dense(7, [4, 10, 10, 3], "Relu")
+    for each in model.graph.initializer:
+        each.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(each).astype(kind), each.name))
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = element
+    data, source = model.SerializeToString(), np.random.default_rng(3)
+    centre = source.normal(size=(1, 4)).astype(kind)
+    ends = (centre - kind(radius), centre + kind(radius)) if radius else centre
+    any_order, once = (bound(data, {"x": ends}, name, unchecked=True) for name in ("ieee-any", "executor"))
+    for _ in range(5):
+        x = centre if not radius else source.uniform(ends[0], ends[1]).astype(kind)
+        x = np.clip(x, *ends) if radius else x
+        ideal, ours = evaluate(model, {"x": x}), sonnx.run(data, {"x": x}, unchecked=True)
+        for name, exact in ideal.items():
+            if name in ("x", *(each.name for each in model.graph.initializer)):
+                continue
+            slack = 1e-17 * abs(exact)
+            assert (any_order[name].low - slack <= exact).all()
+            assert (exact <= any_order[name].high + slack).all()
+        for name, computed in ours.items():
+            assert _within(once[name], computed)
+        value = x
+        for layer in range(3):
+            w, b = (numpy_helper.to_array(each) for each in model.graph.initializer[2 * layer : 2 * layer + 2])
+            total = np.zeros((1, w.shape[1]), kind)
+            for k in source.permutation(w.shape[0]):
+                total = (total + value[:, k : k + 1] * w[k]).astype(kind)
+            value = (total + b).astype(kind)
+            assert _within(any_order[f"s{layer}"], value)
+            value = np.maximum(value, kind(0))

@@ -1,0 +1,70 @@
+"""`sonnx compare --bound`: a runtime within the hypotheses passes; one with rounded weights is found, with its node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from sonnx.cli.main import run
+from sonnx.enclosures.hypotheses import hypotheses
+from sonnx.executor.comparison import compare_source, source_of
+from sonnx.executor.runtimes import runtime
+from sonnx.model.reader import read
+
+pytest.importorskip("onnxruntime")
+CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
+
+
+def test_onnxruntime_is_within_its_hypotheses(capsys: Any) -> None:
+    assert run(["compare", str(CNN), "--unchecked", "--every-node", "--bound", "--random", "1"]) == 0
+    assert "outside" not in capsys.readouterr().out
+
+
+class Rounded:
+    """onnxruntime with weights of 16 digits."""
+
+    title = "rounded"
+
+    def load(self, model: bytes | Path, folder: Path | None) -> Any:
+        """See `Runtime.load`."""
+        made = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+        for each in made.graph.initializer:
+            array = numpy_helper.to_array(each)
+            if array.dtype == np.float32 and array.ndim > 1:
+                bits = array.view(np.uint32) & np.uint32(0xFFFFFF00)
+                each.CopyFrom(numpy_helper.from_array(bits.view(np.float32), each.name))
+        ready = runtime("onnxruntime").load(made.SerializeToString(), folder)
+
+        def computed(inputs: Any) -> Any:
+            cut = {
+                name: (each.view(np.uint32) & np.uint32(0xFFFFFF00)).view(np.float32) if ".weight" in name else each
+                for name, each in inputs.items()
+            }
+            return ready(cut)
+
+        return computed
+
+
+def test_weights_of_16_digits_are_found_with_their_node() -> None:
+    from sonnx.bounds.tolerance import BoundTolerance
+
+    source = source_of(read(CNN), CNN, changed=False)
+    tolerance = BoundTolerance(source.model, hypotheses("onnxruntime-cpu"), source.folder, None, every_node=True)
+    image = np.random.default_rng(0).uniform(size=(1, 1, 16, 16)).astype(np.float32)
+    found = compare_source(
+        source, Rounded(), [{"image": image}], unchecked=True, every_node=True, tolerance=tolerance
+    )  # fmt: skip
+    outside = [row for row in found.rows if row.exceeded and row.way == "on equal inputs"]
+    assert {row.operator for row in outside} <= {"Conv", "Gemm"}
+    assert any(row.operator == "Conv" for row in outside)
+    assert any("outside the ideal range" in each.sentence for each in found.violations(None, False))
+
+
+def test_inputs_that_are_not_finite_are_said_not_to_be_judged(capsys: Any) -> None:
+    run(["compare", str(CNN), "--unchecked", "--bound", "--random", "8"])
+    assert "sonnx: not judged by bounds: run " in capsys.readouterr().err
