@@ -110,6 +110,11 @@ def copies(f: SymbolicFormat, d: Definitions, function: Function = chosen) -> Ob
     yield Obligation("turned", f.hypotheses, of(z3.Not(c), y, x) == of(c, x, y))
 
 
+def _copies_of(function: Function) -> Callable[[], Obligations]:
+    """The claim in every format at once; a format collects hypotheses, so each call needs its own."""
+    return lambda: copies(all_formats(), Definitions(), function)
+
+
 def _chosen(function: Function, condition: z3.BoolRef, x: Term, y: Term) -> Term:
     """Both results of a function of a condition, as one term."""
     return z3.If(condition, function(True, x, y), function(False, x, y))
@@ -225,11 +230,10 @@ def _theorems() -> Iterator[Theorem]:
         replay=show_maximum, erratum="relu-sign-of-zero",
         because="The page of Relu keeps -0, which is not negative; Max orders +0 above it.",
     )  # fmt: skip
-    first, always = (partial(copies, all_formats(), Definitions(), function) for function in (chosen, FIRST))
     yield Theorem(
         "value.Where", "Where copies the chosen element with its bits, of any format.",
-        "Where(c, x, y) = x if c else y", first, (chosen,), mutants=(Mutant("always the first", always),),
-        erratum="where-copies-bits",
+        "Where(c, x, y) = x if c else y", _copies_of(chosen), (chosen,),
+        mutants=(Mutant("always the first", _copies_of(FIRST)),), erratum="where-copies-bits",
     )  # fmt: skip
     yield on_bits(
         "value.signs-ieee", "Neg, Abs and Relu are those of IEEE 754, NaN as a class.",

@@ -348,9 +348,6 @@ def read_built_in(tree: ast.FunctionDef, source: str, known: Mapping[str, BuiltI
     return BuiltIn(tree.name, function, parameters, source, body, tuple(parser.used))
 
 
-_read_word = read_built_in  # the name that sonnx.prover.word_terms imports
-
-
 def with_inner(used: Iterable[str]) -> set[str]:
     """The built-in functions with those they call, at any depth."""
     waiting, found = list(used), set[str]()

@@ -18,7 +18,7 @@ import z3
 
 from sonnx.language import builtins as module
 from sonnx.language.domain import BuiltIn, Thunk
-from sonnx.language.parser import _read_word, words
+from sonnx.language.parser import read_built_in, words
 from sonnx.prover.symbolic_execution import Term, Unsupported
 from sonnx.prover.terms import conjunction, disjunction
 
@@ -222,7 +222,7 @@ def mutated_builtins(old: str, new: str) -> Mapping[str, BuiltIn]:
     known: dict[str, BuiltIn] = {}
     for tree in ast.parse(text.replace(old, new)).body:
         if isinstance(tree, ast.FunctionDef):
-            known[tree.name] = _read_word(tree, ast.unparse(tree), known)
+            known[tree.name] = read_built_in(tree, ast.unparse(tree), known)
     return known
 
 

@@ -13,6 +13,7 @@ from sonnx.graph.call import Call
 from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, Stored, environment
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, demands, output_facts
+from sonnx.language.domain import written_key
 from sonnx.language.evaluator import Cause, Unknown
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Attribute
@@ -129,7 +130,7 @@ class CallProof:
         }
         for parameter in signature.parameters:
             absent = signature.absent[parameter.name]
-            if stated[f"written({parameter.name})"] is False and absent is not None:
+            if stated[written_key(parameter.name)] is False and absent is not None:
                 names[parameter.name] = self.interpretation.partial(absent, names, f"{parameter.name} has no value")
         for name, expression in signature.define.items():
             names[name] = self.interpretation.partial(expression, names, f"{name} is not defined")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import z3
 
 from sonnx.checker.rules import ActiveRules
-from sonnx.language.domain import Expression
+from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
 from sonnx.language.evaluator import Cause, Unknown
 from sonnx.language.structure import questions, reads
 from sonnx.model.ir import WIDTH
@@ -103,12 +103,10 @@ class CallVariables:
             if formal.variadic:
                 self._variadic(formal)
             else:
-                self._single(formal, f"{formal.name}_input" if formal.name in values else formal.name)
+                self._single(formal, input_key(formal.name) if formal.name in values else formal.name)
         for output in self.signature.outputs:
             self._single(output, output.name)
-        self.ranges.append(
-            bool_term(any_of([self.names[f"given({output.name})"] for output in self.signature.outputs]))
-        )
+        self.ranges.append(bool_term(any_of([self.names[given_key(output.name)] for output in self.signature.outputs])))
         for parameter in self.signature.values:
             self._constant(parameter)
         for parameter in self.signature.attributes:
@@ -156,27 +154,27 @@ class CallVariables:
 
     def _single(self, formal: Input | Output, called: str) -> None:
         record = self.tensor(called, 2 if called != formal.name else None)
-        there: Truth = z3.Bool(f"given({formal.name})") if formal.optional else True
-        self.names[f"given({formal.name})"] = there
+        there: Truth = z3.Bool(given_key(formal.name)) if formal.optional else True
+        self.names[given_key(formal.name)] = there
         self.names[called] = (
             PartialValue(record, there, f"{formal.name} is not connected") if formal.optional else record
         )
         self.tensors[called] = TensorVariables(formal.name, there, record)
         if formal.name in self.may_be_constant:
-            constant: Truth = z3.Bool(f"constant({formal.name})")
+            constant: Truth = z3.Bool(constant_key(formal.name))
             if formal.name in self.with_values:
                 constant = all_of([constant, readable(record.fields["type"].term)])
-            self.names[f"constant({formal.name})"] = constant
+            self.names[constant_key(formal.name)] = constant
 
     # Parameters
 
     def _constant(self, parameter: Parameter) -> None:
         """A constant input, with as many values as its shape has elements."""
         name = parameter.name
-        there = self.names[f"given({name})"]
+        there = self.names[given_key(name)]
         listed = self._listed(name)
-        shape = self.tensors[f"{name}_input"].record.fields["shape"]
-        element_type = self.tensors[f"{name}_input"].record.fields["type"]
+        shape = self.tensors[input_key(name)].record.fields["shape"]
+        element_type = self.tensors[input_key(name)].record.fields["type"]
         self.ranges.append(_has_elements(shape, listed.length or 0))
         self.ranges.append(
             bool_term(any_of([self.interpretation.equal(element_type, each) for each in PARAMETER_TYPES]))
@@ -185,7 +183,7 @@ class CallVariables:
             fits = [bool_term(less(value, 2**bits)) for _, value in listed.items]
             fits += [bool_term(at_most(-(2**bits), value)) for _, value in listed.items]
             self.ranges.append(bool_term(implies(self.interpretation.equal(element_type, each), all_of(fits))))
-        self.names[f"written({name})"] = self.names[f"constant({name})"] = there
+        self.names[written_key(name)] = self.names[constant_key(name)] = there
         single = not parameter.kind.endswith("s")
         one = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
         self.names[name] = one if single else listed
@@ -200,8 +198,8 @@ class CallVariables:
     def _attribute(self, parameter: Parameter) -> None:
         """An attribute of any value; floating-point values are whole numbers in the theorems."""
         name = parameter.name
-        written = z3.Bool(f"written({name})")
-        self.names[f"written({name})"] = written
+        written = z3.Bool(written_key(name))
+        self.names[written_key(name)] = written
         if parameter.required_at(self.signature.version):
             self.ranges.append(written)
         match parameter.kind:
@@ -234,7 +232,7 @@ class CallVariables:
     def _effective(self, parameter: Parameter) -> None:
         """A parameter that is not written has the value its absence means."""
         name = parameter.name
-        written, value = self.names[f"written({name})"], self.names[name]
+        written, value = self.names[written_key(name)], self.names[name]
         absent = self.signature.absent[name]
         if written is True:
             return
@@ -309,7 +307,7 @@ def general_rules(call: CallVariables, in_force: ActiveRules) -> Iterator[tuple[
     for rule, demand in in_force.about("parameter"):
         for parameter in signature.parameters:
             facts = {
-                "written": call.names[f"written({parameter.name})"],
+                "written": call.names[written_key(parameter.name)],
                 "value_when_absent": signature.absent[parameter.name] is not None,
             }
             yield rule.slug, interpretation.condition(demand, {"parameter": RecordValue(facts)}, rule.when).holds
@@ -317,7 +315,7 @@ def general_rules(call: CallVariables, in_force: ActiveRules) -> Iterator[tuple[
     for rule, demand in in_force.about("input"):
         for formal in signature.inputs:
             if formal.optional and not formal.exempt and formal.name not in values:
-                connected = RecordValue({"connected": call.names[f"given({formal.name})"]})
+                connected = RecordValue({"connected": call.names[given_key(formal.name)]})
                 yield rule.slug, interpretation.condition(demand, {"input": connected}, rule.when).holds
     for rule, demand in in_force.about("group"):
         for members in (*signature.groups.values(), *signature.one_type):

@@ -14,6 +14,7 @@ from typing import Any
 import z3
 
 from sonnx.checker.rules import evaluate_rule
+from sonnx.language.domain import given_key
 from sonnx.language.evaluator import Evaluator
 from sonnx.language.parser import parse
 from sonnx.profile import signature as signatures
@@ -63,7 +64,7 @@ class SymbolicCall:
 
     def with_facts(self, **facts: Value) -> SymbolicCall:
         """This call with these facts, and with the names its data file defines."""
-        self.names |= facts | {f"given({name})": True for name in facts}
+        self.names |= facts | {given_key(name): True for name in facts}
         for name, text in self.signature.define.items():
             self.names[name] = self.interpretation.partial(parse(self._changed(text.text)), self.names, name)
         return self

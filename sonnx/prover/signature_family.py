@@ -14,7 +14,7 @@ from typing import Any
 import z3
 
 from sonnx.checker.rules import ActiveRules
-from sonnx.language.domain import Expression
+from sonnx.language.domain import Expression, constant_key
 from sonnx.language.parser import with_inner, words
 from sonnx.language.structure import computes, fields, functions, reads, strings, without_listed_strings
 from sonnx.profile.catalogue import editions
@@ -146,7 +146,7 @@ class SignatureFamily:
         read = {name for name, field in reads(demand) if field == "values"} if demand else set[str]()
         for name in sorted(self.variables.with_values & read):
             known = readable(self.variables.tensors[name].record.fields["type"].term)
-            yield bool_term(self.variables.names.get(f"constant({name})", known))
+            yield bool_term(self.variables.names.get(constant_key(name), known))
 
     def holds(self, rule: Rule) -> Truth:
         """The rule holds."""

@@ -18,6 +18,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.environment import RUN_TIME, environment
+from sonnx.language.domain import constant_key, given_key, input_key, written_key
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, Value
@@ -119,13 +120,13 @@ class _Reader:
         return Facts(ELEMENT_TYPES[self.number(f"{name}.type")], shape, RUN_TIME)
 
     def constant(self, parameter: Parameter) -> Facts:
-        facts = self.tensor(f"{parameter.name}_input")
+        facts = self.tensor(input_key(parameter.name))
         return facts._replace(values=self.listed(parameter.name, self.number(f"{parameter.name}.length")))
 
     def formal(self, formal: Input | Output) -> list[Facts | None]:
         if isinstance(formal, Input) and formal.variadic:
             return [self.tensor(f"{formal.name}[{i}]") for i in range(self.number(f"{formal.name}.count"))]
-        if formal.optional and not self.number(f"given({formal.name})"):
+        if formal.optional and not self.number(given_key(formal.name)):
             return [None]
         for parameter in self.signature.values:
             if parameter.name == formal.name:
@@ -133,13 +134,13 @@ class _Reader:
         facts = self.tensor(formal.name)
         if formal.name in inputs_with_values(self.signature) and self.may_be_constant(formal.name):
             return [self.filled(facts, self.number(f"{formal.name}.value"))]
-        if self.number(f"constant({formal.name})") and facts.type in _CODES:
+        if self.number(constant_key(formal.name)) and facts.type in _CODES:
             return [facts._replace(values=(0,) * prod(_extents(facts)))]
         return [facts]
 
     def may_be_constant(self, name: str) -> bool:
         """Whether the variables allow a value to be a constant."""
-        return name not in inputs_asked_constant(self.signature) or bool(self.number(f"constant({name})"))
+        return name not in inputs_asked_constant(self.signature) or bool(self.number(constant_key(name)))
 
     def filled(self, facts: Facts, element: int) -> Facts:
         """A tensor of one repeated value, a constant where a check reads values of its type."""
@@ -177,7 +178,7 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
         inputs=tuple(each for formal in signature.inputs for each in reader.formal(formal)),
         outputs=tuple(each for formal in signature.outputs for each in reader.formal(formal)),
         attributes=tuple(
-            reader.attribute(each) for each in signature.attributes if reader.number(f"written({each.name})")
+            reader.attribute(each) for each in signature.attributes if reader.number(written_key(each.name))
         ),
     )
 
@@ -259,7 +260,7 @@ def _preferred(call: CallVariables) -> Iterator[z3.BoolRef]:
     for tensor in call.tensors.values():
         yield tensor.record.fields["type"].term == 0
     for parameter in call.signature.attributes:
-        yield z3.Bool(f"written({parameter.name})")
+        yield z3.Bool(written_key(parameter.name))
 
 
 # Confirmation by the checker

@@ -28,7 +28,7 @@ def derived_from_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:
     return [each for each in theorems if _operator(each) in names]
 
 
-def theorems_to_test(theorems: Iterable[Theorem]) -> list[Theorem]:
+def stated_and_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:
     """The theorems that are not derived, and those derived from the chosen operators."""
     names = {"", *(each.name for each in chosen_operators())}
     return [each for each in theorems if _operator(each) in names]
