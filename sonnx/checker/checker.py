@@ -169,12 +169,11 @@ class _Check:
             type_ = Type("sparse tensor", sparse.element, sparse.dims, True)
             value_of(scope, self._of_type(type_), "sparse_initializer", index, sparse.name, sparse=True)
             seen.add(sparse.name)
-        undeclared = self._of_type(NOT_STATED)
         for index, node in enumerate(graph.nodes):
             for name in node.outputs:
                 if name not in seen:
                     seen.add(name)
-                    value_of(scope, undeclared, "node", index, name)
+                    value_of(scope, self._undeclared, "node", index, name)
             for attribute in node.attributes:
                 self._attribute(attribute, scope.node_place(index))
         if scope.function is not None:
@@ -198,6 +197,10 @@ class _Check:
             listed = [evaluate_rule(rule, demand, names) for rule, demand in self.rules.about("value")]
             results = self.of_values[facts] = subject_results(listed)
         return results
+
+    @cached_property
+    def _undeclared(self) -> SubjectResults:
+        return self._of_type(NOT_STATED)
 
     @cached_property
     def of_sparse(self) -> SubjectResults:

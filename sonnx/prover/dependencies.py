@@ -56,7 +56,7 @@ def _expressions() -> Iterator[tuple[str, list[Expression], tuple[str, ...]]]:
     for rule in (*catalogue.general_rules(), *catalogue.graph_rules()):
         yield rule.slug, _demands(rule), rule.errata
     for described in catalogue.operators():
-        for rule in described.rules:
+        for rule in (each for each in described.rules if not each.inert):
             yield rule.slug, defined(described, _demands(rule)), rule.errata
         for output in described.outputs:
             shape = at(output.shape, described.versions[-1])
