@@ -92,7 +92,9 @@ def test_node(case, inputs, outputs):
         plain = run_by_definitions(case.model.SerializeToString(), given)
         assert all(same(ours, plain[name]) for name, ours in zip(plain, found, strict=True))
     if case.name in DISAGREES:
-        assert not all(numpy.array_equal(ours, numpy.asarray(theirs)) for ours, theirs in zip(found, outputs, strict=True))
+        assert not all(
+            numpy.array_equal(ours, numpy.asarray(theirs)) for ours, theirs in zip(found, outputs, strict=True)
+        )
         return
     differences = []
     for ours, theirs in zip(found, map(numpy.asarray, outputs), strict=True):

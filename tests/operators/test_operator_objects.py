@@ -86,7 +86,8 @@ def test_decides_the_error_conditions_on_elements(operator):
     of_values = {
         rule.slug
         for rule in described.rules
-        if rule.kind == "error-condition" and rule.withdrawn is None
+        if rule.kind == "error-condition"
+        and rule.withdrawn is None
         and rule.name not in relied
         and any(read.field == "values" for read in reads(rule.require))
     }
