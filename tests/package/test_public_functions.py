@@ -15,6 +15,7 @@ import pytest
 
 import sonnx
 from sonnx.cli.main import run as command
+from sonnx.report.formats import HASHED
 from tests.support.model_texts import TEXTS, model_of
 from tests.support.paths import ROOT
 
@@ -70,7 +71,7 @@ def test_a_check_is_that_of_the_command_line(fine: Path, capsys: pytest.CaptureF
 def test_a_proof_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     report = sonnx.prove(SYMBOLIC, name=str(SYMBOLIC), hashed=True)
     assert isinstance(report, sonnx.ProofReport)
-    for form in ("text", "json", "sarif", "junit", "github", "markdown", "html"):
+    for form in sorted(HASHED & {"json", "sarif", "markdown", "html"}):
         assert report.to_format(form) == printed(capsys, "prove", str(SYMBOLIC), "--format", form)
     assert (report.to_text(), report.to_json()) == (report.to_format("text"), report.to_format("json"))
 
