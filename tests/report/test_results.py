@@ -136,7 +136,7 @@ def test_a_proof_has_a_case_for_each_rule_that_was_asked_or_waits(proof: Documen
 
 def test_what_is_open_because_of_others_is_folded_and_counted(proof: Document) -> None:
     assert [(case.criterion, case.standing) for case in proof.cases if case.folded] == [("Max.Y-shape", "open")]
-    assert "1 answer is open only because of others, to 1 rule" in proof.notes
+    assert "1 result is open only because of others, for 1 rule" in proof.notes
     for name, said in ((each, render_document(each, proof)) for each in DOCUMENT_FORMATS):
         assert "Max.Y-shape" in said or name == "github"
         assert "1 answer is open only because of others" in said
