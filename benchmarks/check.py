@@ -19,7 +19,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from sonnx.checker.checker import judge_model
+from sonnx.checker.checker import evaluate_model
 from sonnx.model.reader import read
 from sonnx.profile.catalogue import editions
 
@@ -122,19 +122,19 @@ def main() -> None:
             model = read(path)
             line(
                 f"chain of {number}, check of a built Model",
-                *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds),
+                *paired(lambda: evaluate_model(model, "m", edition), lambda: full(path), rounds),
                 "1.50",
             )
             line(
                 f"chain of {number}, read and check",
-                *paired(lambda: judge_model(read(path), "m", edition), lambda: full(path), rounds),
+                *paired(lambda: evaluate_model(read(path), "m", edition), lambda: full(path), rounds),
                 "4.00",
             )
         path = saved("distinct.onnx", chain(10_000, distinct=True))
         model = read(path)
         line(
             "10000 nodes, distinct shapes, check",
-            *paired(lambda: judge_model(model, "m", edition), lambda: full(path), rounds),
+            *paired(lambda: evaluate_model(model, "m", edition), lambda: full(path), rounds),
             "4.00",
         )
         path = saved("weights.onnx", weights(1 << 30))

@@ -127,7 +127,7 @@ def broadcast_fold(s: BroadcastAxis) -> Fold:
     """The function `broadcast`: its rank is the widest, its extent on each axis a fold of join from 1."""
     result = s.terms.call("broadcast", SHAPES)
     fold = result.at(s.widest - 1 - s.k)
-    if not (isinstance(fold, Fold) and fold.word.name == "join" and z3.eq(z3.simplify(fold.start), z3.IntVal(1))):
+    if not (isinstance(fold, Fold) and fold.function.name == "join" and z3.eq(z3.simplify(fold.start), z3.IntVal(1))):
         raise Unsupported("broadcast is not a fold of join from 1")
     return fold
 

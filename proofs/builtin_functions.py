@@ -10,7 +10,7 @@ from typing import Any
 import z3
 
 from sonnx.language.domain import BuiltIn
-from sonnx.language.parser import words
+from sonnx.language.parser import built_ins
 from sonnx.prover.builtin_terms import BuiltinTerms, as_partial
 from sonnx.prover.symbolic_execution import execute
 from sonnx.prover.terms import uninterpreted
@@ -22,7 +22,7 @@ CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + 
 
 def scalar_functions() -> list[BuiltIn]:
     """The built-in functions whose parameters are all numbers."""
-    found = words().values()
+    found = built_ins().values()
     return [w for w in found if all(type_ in ("int", int) for type_ in _annotations(w.function))]
 
 
@@ -30,40 +30,40 @@ def _annotations(function: Callable[..., Any]) -> list[object]:
     return [parameter.annotation for parameter in inspect.signature(function).parameters.values()]
 
 
-def one_function(word: BuiltIn) -> Iterator[Obligation]:
+def one_function(function: BuiltIn) -> Iterator[Obligation]:
     """The claim for all functions in place of products and quotients, and so for these."""
-    for each in same_function(word, word.function):
+    for each in same_function(function, function.function):
         yield Obligation(each.name, tuple(map(uninterpreted, each.hypotheses)), uninterpreted(each.goal))
 
 
-def same_function(word: BuiltIn, code: Callable[..., Any]) -> Iterator[Obligation]:
+def same_function(function: BuiltIn, code: Callable[..., Any]) -> Iterator[Obligation]:
     """Defined together, and equal where defined, for all integers."""
-    arguments = [z3.Int(name) for name in word.parameters]
-    ran, source = execute(code, *arguments), as_partial(BuiltinTerms().call(word.name, *arguments))
+    arguments = [z3.Int(name) for name in function.parameters]
+    ran, source = execute(code, *arguments), as_partial(BuiltinTerms().call(function.name, *arguments))
     yield from ran.obligations()
     yield Obligation("defined together", (), ran.defined == source.defined)
     yield Obligation("equal", (ran.defined,), ran.value == source.value)
 
 
-def mutants(word: BuiltIn) -> Iterator[Mutant]:
+def mutants(function: BuiltIn) -> Iterator[Mutant]:
     """The code of the function, changed."""
-    body = inspect.getsource(word.function).rpartition('"""')[2]
+    body = inspect.getsource(function.function).rpartition('"""')[2]
     for old, new in CHANGES:
         if body.count(old):
             changed = body.replace(old, new, 1)
-            code = mutated(word.function, body, changed)
-            yield Mutant(f"{old.strip()} as {new.strip()}", partial(same_function, word, code))
+            code = mutated(function.function, body, changed)
+            yield Mutant(f"{old.strip()} as {new.strip()}", partial(same_function, function, code))
             return
 
 
 def theorems() -> Iterator[Theorem]:
     """One theorem for each built-in function of numbers."""
-    for word in scalar_functions():
+    for function in scalar_functions():
         yield Theorem(
-            f"word.{word.name.replace('_', '-')}",
-            f"The word {word.name} read from its source is the function that runs.",
-            f"source({word.name}) = code({word.name})",
-            partial(one_function, word),
-            sources=(word.function,),
-            mutants=tuple(mutants(word)),
+            f"word.{function.name.replace('_', '-')}",
+            f"The word {function.name} read from its source is the function that runs.",
+            f"source({function.name}) = code({function.name})",
+            partial(one_function, function),
+            sources=(function.function,),
+            mutants=tuple(mutants(function)),
         )

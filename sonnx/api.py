@@ -17,7 +17,7 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
-from sonnx.model.limits import DEFAULT, Allowed
+from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def check(
     deviations: str | os.PathLike[str] | None = None,
     date: date | None = None,
     hashed: bool = False,
-    limits: Allowed = DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> CheckReport:
     """Check a model against an edition of the profile.
@@ -134,7 +134,7 @@ def prove(
     edition: str | None = None,
     assume: Collection[str] = (),
     *,
-    limits: Allowed = DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
 ) -> ProofReport:
@@ -171,7 +171,7 @@ def run(
     bits: bool = False,
     unchecked: bool = False,
     all_values: bool = False,
-    limits: Allowed = DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     progress: Progress | None = None,
 ) -> RunReport:
@@ -285,7 +285,7 @@ def compare(
     from sonnx.executor.comparison import BoundViolation, compare_source, recorded_runtime, source_of
     from sonnx.executor.input_files import outputs_from_files
     from sonnx.executor.runtimes import runtime as load_runtime
-    from sonnx.model.symbols import bind as bind_symbols
+    from sonnx.model.symbols import bind_symbols
     from sonnx.report.comparison import ComparisonReport
 
     found = encoded(source)
@@ -433,7 +433,7 @@ def audit(
     deviations: str | os.PathLike[str] | None = None,
     date: date | None = None,
     rewrites: str | os.PathLike[str] | None = None,
-    limits: Allowed = DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
     """Check a model and collect the evidence: reports, traceability, theorems, identities (docs/audit.md).

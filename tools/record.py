@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
-from sonnx.base.progress import Line
+from sonnx.base.progress import StatusLine
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.solver_cache import SolverCache, usual_folder
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = registry.theorems()
     found = driver.select(known, wanted)
     cache = SolverCache(None if options.no_cache else usual_folder())
-    with Line() as line:
+    with StatusLine() as line:
         results, _ = prove_theorems(found, SOLVER, cache.folder, jobs=options.jobs, progress=line)
     lacking = sum(each.unanswered is not None for each in results)
     if lacking:

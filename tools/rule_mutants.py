@@ -24,7 +24,7 @@ from sonnx.checker import rules
 from sonnx.evidence.mutation import MutationRecord, Survivor, mutation_record
 from sonnx.evidence.verification import model_bytes
 from sonnx.language.domain import Expression, RuleError
-from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, Unknown
+from sonnx.language.evaluator import Evaluator, OutOfFuel, Unknown, UnknownCause
 from sonnx.language.parser import parse
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Rule
@@ -177,13 +177,13 @@ def _value(condition: Expression, names: Mapping[str, Any]) -> Any:
     try:
         return condition.evaluate(Evaluator(), names)
     except OutOfFuel:
-        return Unknown(Cause.NOT_STATED, "the lists are too long")
+        return Unknown(UnknownCause.NOT_STATED, "the lists are too long")
 
 
 def _open(value: Unknown) -> str:
     if value.because:
         return "not-applicable"  # a case does not state folded results
-    return "assumed" if value.cause is Cause.RUN_TIME else "undecided"
+    return "assumed" if value.cause is UnknownCause.RUN_TIME else "undecided"
 
 
 # ------------------------------------------------------------------ the test

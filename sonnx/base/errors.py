@@ -20,7 +20,7 @@ EXIT_CODES = {
 """What the exit code of a check means."""
 
 
-def worst(codes: Collection[int]) -> int:
+def worst_exit_code(codes: Collection[int]) -> int:
     """The exit code of several files: the first of 4, 2, 1, 3, 0 that one of them has."""
     return next(each for each in (TOOL_FAILED, USAGE, 1, 3, 0) if each in codes)
 

@@ -15,7 +15,7 @@ def escape(text: str) -> str:
     return "".join(map(_escaped, text))
 
 
-def printable(text: str) -> str:
+def escape_once(text: str) -> str:
     """The text escaped, unless it is printable: names in it may have been escaped before."""
     return text if text.isprintable() else escape(text)
 
@@ -37,7 +37,7 @@ def quote(text: str, longest: int = 120) -> str:
     return "'" + escape(shown).replace("'", r"\'") + "'"
 
 
-def number(value: float | Fraction) -> str:
+def number_text(value: float | Fraction) -> str:
     """A number in decimal digits, or its length in bits: a product of extents can be longer than Python prints."""
     if isinstance(value, float):
         return str(value)

@@ -13,12 +13,12 @@ SECONDS_BETWEEN_UPDATES = 0.01
 """Updates that come earlier are dropped: writing costs time."""
 
 
-def bar(done: int, of: int, width: int = 20) -> str:
+def progress_bar(done: int, of: int, width: int = 20) -> str:
     """A progress bar in text: `[#####     ]`."""
     return f"[{'#' * (width * done // max(1, of)):{width}}]"
 
 
-class Line:
+class StatusLine:
     """The status line; nothing is written where standard error is not a terminal.
 
     `delay` is the number of seconds before the first update is shown.
@@ -36,7 +36,7 @@ class Line:
         self.next_update, self.shown = monotonic() + SECONDS_BETWEEN_UPDATES, True
         self._write(escape(text)[:LINE_WIDTH])
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> StatusLine:
         return self
 
     def __exit__(

@@ -16,7 +16,7 @@ from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.box import box as make_box
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.checker.checker import judge_model
+from sonnx.checker.checker import evaluate_model
 from sonnx.enclosures.hypotheses import DEFAULT, Hypotheses
 from sonnx.enclosures.hypotheses import hypotheses as named_hypotheses
 from sonnx.enclosures.values import Condition, NotBounded, Value, nothing
@@ -204,7 +204,7 @@ def bound_model(
     name = PurePath(path).name if path else "model"
     analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
     if not unchecked:
-        require_conforming(judge_model(model, name, edition or known.default))
+        require_conforming(evaluate_model(model, name, edition or known.default))
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {each: tightened(run, each) for each in outputs if each in run.values}

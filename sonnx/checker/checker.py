@@ -21,7 +21,7 @@ from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
-from sonnx.model.scopes import Scope, nested
+from sonnx.model.scopes import Scope, nested_scopes
 from sonnx.profile import catalogue
 from sonnx.profile.signature import Signature
 
@@ -34,7 +34,7 @@ Facts = Interpretation[TensorFacts, SubjectResults]
 SPARSE = Type("sparse tensor", None, None, True)
 
 
-def judge_model(
+def evaluate_model(
     model: Model,
     name: str,
     edition: str | None = None,
@@ -89,14 +89,14 @@ class _Check:
         self.of_numbers: dict[int, SubjectResults] = {}
 
     def run(self, about: Subject) -> Report:
-        for rule in self.rules.deciding("model"):
+        for rule in self.rules.graph_rules_about("model"):
             self._decide(rule, Where("", "model"), self.model, self.rules.editions)
         for index, function in enumerate(self.model.functions):
             self._function(function, f"function[{index}]")
         for found in self.facts.scopes:
             self._scope(found)
         for place, graph in self.model.training:
-            for scope in nested(Scope(escape(place), graph, {})):
+            for scope in nested_scopes(Scope(escape(place), graph, {})):
                 self._values(scope, {})
         nodes = [visit for found in self.facts.scopes for visit in found.visits]
         domains = {visit.node.domain for visit in nodes}
@@ -123,7 +123,7 @@ class _Check:
 
     def _function(self, function: Function, place: str) -> None:
         where = Where(place, "function", function.name)
-        for rule in self.rules.deciding("function"):
+        for rule in self.rules.graph_rules_about("function"):
             self._decide(rule, where, function)
         for attribute in function.defaults:
             self._attribute(attribute, place)
@@ -131,7 +131,7 @@ class _Check:
     def _scope(self, found: ScopeResult[TensorFacts, SubjectResults]) -> None:
         scope = found.scope
         where = Where(scope.place, "graph", scope.graph.name)
-        for rule in self.rules.deciding("graph"):
+        for rule in self.rules.graph_rules_about("graph"):
             self._decide(rule, where, scope)
         self._values(scope, found.declared)
         self._default_inputs(scope)
@@ -194,7 +194,7 @@ class _Check:
         results = self.of_values.get(facts)
         if results is None:
             names = {"value": facts, "element_types": self.rules.edition.element_types}
-            listed = [evaluate_rule(rule, demand, names) for rule, demand in self.rules.about("value")]
+            listed = [evaluate_rule(rule, demand, names) for rule, demand in self.rules.general_rules_about("value")]
             results = self.of_values[facts] = subject_results(listed)
         return results
 
@@ -237,7 +237,7 @@ class _Check:
                 self._tensor(value, here.place)
 
     def _tensor(self, tensor: Tensor, place: str) -> None:
-        for rule in self.rules.deciding("tensor"):
+        for rule in self.rules.graph_rules_about("tensor"):
             self._decide(rule, Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
             self.builder.add_note("external data are not read; their descriptions are checked")
@@ -249,7 +249,7 @@ class _Check:
             self.builder.add_note("graph inputs with an initializer are constants, because the IR version is below 4")
             return
         for name in both:
-            for rule, demand in self.rules.about("parameter"):
+            for rule, demand in self.rules.general_rules_about("parameter"):
                 result = evaluate_rule(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
                 if result.verdict is Verdict.FAIL:
                     text = f"the graph input {quote(name)} has an initializer as its default"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from sonnx.profile.definitions import Rule
-from sonnx.profile.index import every
+from sonnx.profile.index import rules_by_slug
 from sonnx.profile.toml_files import CatalogueError, Table, sentence
-from sonnx.profile.toml_files import read as read_project_file
+from sonnx.profile.toml_files import read_file as read_project_file
 
 PROJECT = "project"
 """The class of rules about files of the project."""
@@ -94,7 +94,7 @@ def _record(table: Table) -> Deviation:
         raise CatalogueError(f"{table.place}.model is not a SHA-256 in 64 lower-case hexadecimal digits")
     if rule.partition(".")[0] in PROJECT_PREFIXES:
         raise CatalogueError(f"{table.place}.rule is {rule!r}, a rule of the project; change that rule instead")
-    if rule not in every():
+    if rule not in rules_by_slug():
         raise CatalogueError(
             f"{table.place}.rule is {rule!r}, which is not the slug of a rule; `sonnx rules` lists them"
         )

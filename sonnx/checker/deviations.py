@@ -17,7 +17,7 @@ from sonnx.checker.deviation_records import Applied, Deviation, Deviations, _rul
 from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule
-from sonnx.profile.index import every
+from sonnx.profile.index import rules_by_slug
 
 CURRENT = _rule(
     "current",
@@ -125,7 +125,7 @@ def _evaluate(
 
 
 def _forbidden(record: Deviation, report: Report, matches: Iterable[Sequence[int]]) -> str:
-    rule = report.rules.get(record.rule) or every()[record.rule]
+    rule = report.rules.get(record.rule) or rules_by_slug()[record.rule]
     if rule.kind != "restriction":
         return f"{record.rule} is {FORBIDDEN[rule.kind]}"
     broken = [index for found in matches for index in found if report.findings[index].breaks_onnx]

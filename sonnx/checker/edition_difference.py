@@ -11,7 +11,7 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.model.ir import Model
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule
-from sonnx.profile.signature import demanded, signature
+from sonnx.profile.signature import active_condition, signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Profiles:
+class EditionDifference:
     """The difference between two editions, called before and after."""
 
     before: str
@@ -38,7 +38,7 @@ class Profiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class ModelDifference:
     """One model under both editions: the reports, and the findings that only one of them has."""
 
     name: str
@@ -53,7 +53,7 @@ class Verdicts:
         return self.before.verdict is not self.after.verdict
 
 
-def compare(before: str, after: str) -> Profiles:
+def compare_editions(before: str, after: str) -> EditionDifference:
     """The difference between two editions.
 
     Raises:
@@ -64,7 +64,7 @@ def compare(before: str, after: str) -> Profiles:
     changed = [*_general(old, new), *_operators(old, new)]
     for slug in sorted(rules_old.keys() & rules_new.keys()):
         changed += _changes(slug, rules_old[slug], rules_new[slug])
-    return Profiles(
+    return EditionDifference(
         before=before,
         after=after,
         operators_gone=tuple(sorted(old.operators.keys() - new.operators.keys())),
@@ -90,7 +90,7 @@ def _rules(edition: Edition) -> dict[str, Conditions]:
         for version in definition.versions if definition else ():
             resolved = signature(name, version, edition.name)
             for rule in resolved.rules if resolved else ():
-                demand = demanded(rule, resolved.text, active.editions) if resolved else None
+                demand = active_condition(rule, resolved.text, active.editions) if resolved else None
                 condition = _condition(rule, demand.text if demand else rule.statement)
                 found.setdefault(rule.slug, {})[version] = (rule.kind, condition)
     return dict(found)
@@ -135,11 +135,11 @@ def _operators(old: Edition, new: Edition) -> list[Changed]:
     return found
 
 
-def judged(model: Model, request: CheckRequest, name: str, before: str, after: str) -> Verdicts:
+def compare_verdicts(model: Model, request: CheckRequest, name: str, before: str, after: str) -> ModelDifference:
     """The difference between the reports on a model under two editions."""
     old, new = (check_model(model, "", replace(request, edition=edition), name) for edition in (before, after))
     keys_old, keys_new = ({_key(each) for each in report.findings} for report in (old, new))
-    return Verdicts(
+    return ModelDifference(
         name=name,
         before=old,
         after=new,

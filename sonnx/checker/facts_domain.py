@@ -77,9 +77,9 @@ class FactsDomain:
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
     """The results that need no facts of the tensors: profile, version, attributes, counts."""
-    results = [_graph_result(rule, call, rules) for rule in rules.deciding("node")]
+    results = [_graph_result(rule, call, rules) for rule in rules.graph_rules_about("node")]
     if call.status == "planned":
-        about_calls = (*rules.about("parameter"), *rules.about("input"))
+        about_calls = (*rules.general_rules_about("parameter"), *rules.general_rules_about("input"))
         return results + [RuleResult(rule, Verdict.NOT_APPLICABLE, PLANNED) for rule, _ in about_calls]
     if call.signature is not None:
         results += _parameter_results(call, call.signature, rules, None)
@@ -121,7 +121,7 @@ def _parameter_results(
 ) -> Iterator[RuleResult]:
     """The rules about parameters; with names those whose absence means an expression on facts, else all others."""
     written = {attribute.name for attribute in call.attributes}
-    for rule, demand in rules.about("parameter"):
+    for rule, demand in rules.general_rules_about("parameter"):
         for parameter in made.attributes:
             absent = made.absent[parameter.name]
             depends_on_facts = absent is not None and parameter.name not in written and bool(absent.names)
@@ -143,7 +143,7 @@ def _meaning(absent: Expression | None, names: Mapping[str, Any]) -> str:
 
 
 def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[RuleResult]:
-    for rule, demand in rules.about("input"):
+    for rule, demand in rules.general_rules_about("input"):
         for index, formal in enumerate(made.inputs):
             if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
@@ -156,7 +156,7 @@ def group_results(
     made: Signature, names: Mapping[str, Any], rules: ActiveRules, *, onnx_only: bool = False
 ) -> Iterator[RuleResult]:
     """The rules about tensors of one type, for each group of them."""
-    for rule, demand in rules.about("group"):
+    for rule, demand in rules.general_rules_about("group"):
         for group in _groups(made, names, () if onnx_only else made.one_type):
             tensors = members(group, names)
             result = _naming(evaluate_rule(rule, demand, {"group": tuple(tensors.values())}), list(tensors))

@@ -13,7 +13,7 @@ from itertools import chain
 from sonnx.base.resources import folder
 from sonnx.checker.graph_rules import DECISIONS
 from sonnx.language.domain import BuiltIn, Expression, RuleError, constant_key, given_key, input_key, written_key
-from sonnx.language.parser import words
+from sonnx.language.parser import built_ins
 from sonnx.language.type_checker import (
     INPUT,
     PARAMETER,
@@ -31,8 +31,8 @@ from sonnx.model.ir import WIDTH
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Edition, Editions, Formal, Operator, Rule, Tag, at, expand, is_slug
-from sonnx.profile.index import every
-from sonnx.profile.signature import Signature, demanded, every_rule, resolve
+from sonnx.profile.index import rules_by_slug
+from sonnx.profile.signature import Signature, active_condition, every_rule, resolve
 
 CLASSES = ("validity", "restriction", "error-condition")
 GENERAL: Mapping[str, Mapping[str, RuleType]] = {
@@ -68,7 +68,7 @@ def problems() -> Iterator[str]:
 
 
 def _built_ins() -> Iterator[str]:
-    for function in words().values():
+    for function in built_ins().values():
         yield from _built_in(function)
 
 
@@ -316,7 +316,7 @@ def _signature(signature: Signature, known: Editions) -> Iterator[str]:
         if element is not None:
             yield from _typed(f"{who}, element type of {output.name}", element, "string", names)
     for rule in signature.rules:
-        yield from _conditions(rule, (demanded(rule, signature.text, known), rule.onnx, rule.when), names)
+        yield from _conditions(rule, (active_condition(rule, signature.text, known), rule.onnx, rule.when), names)
 
 
 def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
@@ -337,8 +337,8 @@ def selfcheck() -> tuple[list[str], bool]:
     known = catalogue.editions()
     lines = [
         f"editions {len(known.editions)}, texts {len(known.texts)}, errata {len(catalogue.errata())}",
-        f"rules {len(every())}, operators with rules {len(catalogue.operators())}",
-        f"built-in functions {len(words())}, cases {len(cases())}",
+        f"rules {len(rules_by_slug())}, operators with rules {len(catalogue.operators())}",
+        f"built-in functions {len(built_ins())}, cases {len(cases())}",
         *(f"problem: {problem}" for problem in found),
         "this installation is sound" if not found else f"{len(found)} problems",
     ]

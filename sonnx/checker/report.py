@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst
+from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst_exit_code
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, Tag
 
@@ -131,11 +131,11 @@ def overall(verdicts: set[Verdict]) -> Verdict:
     return next((verdict for verdict in _WORST if verdict in verdicts), Verdict.PASS)
 
 
-FEW = 3
+MAX_NAMED_FILES = 3
 """Files that a sentence about several files names."""
 
 
-class Why(IntEnum):
+class NoVerdict(IntEnum):
     """Why a file has no verdict; the number is its exit code."""
 
     UNREADABLE = USAGE
@@ -148,23 +148,23 @@ class Why(IntEnum):
         return self.name.lower()
 
 
-class Unjudged(str):
+class NoVerdictSentence(str):
     """The sentence about a file that has no verdict."""
 
     __slots__ = ("why",)
 
-    def __new__(cls, sentence: str, why: Why = Why.UNREADABLE) -> Unjudged:
+    def __new__(cls, sentence: str, why: NoVerdict = NoVerdict.UNREADABLE) -> NoVerdictSentence:
         """The sentence, with the reason."""
         unjudged = super().__new__(cls, sentence)
         unjudged.why = why
         return unjudged
 
-    why: Why
+    why: NoVerdict
 
 
-def why(sentence: str) -> Why:
+def reason_without_verdict(sentence: str) -> NoVerdict:
     """Why a file has no verdict; a plain string says why it is not a readable model."""
-    return sentence.why if isinstance(sentence, Unjudged) else Why.UNREADABLE
+    return sentence.why if isinstance(sentence, NoVerdictSentence) else NoVerdict.UNREADABLE
 
 
 @dataclass
@@ -172,7 +172,7 @@ class BatchResult:
     """The result of a run, in the order of the models: reports, and sentences about models without a verdict."""
 
     reports: list[Report] = field(default_factory=list)
-    unjudged: dict[str, Unjudged] = field(default_factory=dict)
+    unjudged: dict[str, NoVerdictSentence] = field(default_factory=dict)
     interrupted: bool = False
 
     def sentences(self) -> Iterator[str]:
@@ -180,19 +180,19 @@ class BatchResult:
         ended: dict[str, list[str]] = {}
         for name, sentence in self.unjudged.items():
             reason = sentence.removeprefix(f"{name!r} was not judged: ")
-            if sentence.why is Why.STOPPED and reason != sentence:
+            if sentence.why is NoVerdict.STOPPED and reason != sentence:
                 ended.setdefault(reason, []).append(name)
             else:
                 yield sentence
         for reason, names in ended.items():
-            more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+            more = f" and {len(names) - MAX_NAMED_FILES} more" if len(names) > MAX_NAMED_FILES else ""
             verb = "was" if len(names) == 1 else "were"
-            yield f"{', '.join(map(repr, names[:FEW]))}{more} {verb} not judged: {reason}"
+            yield f"{', '.join(map(repr, names[:MAX_NAMED_FILES]))}{more} {verb} not judged: {reason}"
 
     def exit_code(self, accept_assumptions: bool) -> int:
         """The worst exit code of all models."""
         codes = {report.exit_code(accept_assumptions) for report in self.reports}
-        return worst(codes | {int(sentence.why) for sentence in self.unjudged.values()})
+        return worst_exit_code(codes | {int(sentence.why) for sentence in self.unjudged.values()})
 
 
 class NotConforming(Stop):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
-from sonnx.checker.checker import judge_model
+from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.selection import select
 from sonnx.model.ir import Model
-from sonnx.model.limits import DEFAULT, Allowed
-from sonnx.model.reader import contents, read
-from sonnx.model.symbols import bind
+from sonnx.model.limits import DEFAULT_LIMITS, Limits
+from sonnx.model.reader import file_bytes, read
+from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class CheckRequest:
     ignore: tuple[str, ...] = ()
     strict_versions: bool = False
     tailoring: Tailoring | None = None
-    limits: Allowed = field(default_factory=lambda: DEFAULT)
+    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
 
     def __post_init__(self) -> None:
         tailored = self.tailoring.edition if self.tailoring else None
@@ -54,7 +54,9 @@ class CheckRequest:
         object.__setattr__(self, "edition", edition)
 
 
-def open_model(source: str | os.PathLike[str] | bytes, hashed: bool, limits: Allowed = DEFAULT) -> tuple[Model, str]:
+def open_model(
+    source: str | os.PathLike[str] | bytes, hashed: bool, limits: Limits = DEFAULT_LIMITS
+) -> tuple[Model, str]:
     """The model, and the SHA-256 of the bytes it was read from, "" unless `hashed`.
 
     Raises:
@@ -65,7 +67,7 @@ def open_model(source: str | os.PathLike[str] | bytes, hashed: bool, limits: All
     if not hashed:
         return read(source, limits=limits), ""
     name = repr(os.fspath(source))
-    data = contents(source, name)
+    data = file_bytes(source, name)
     return read(data, name, limits), sha256(data)
 
 
@@ -76,8 +78,8 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
         UsageError: a symbol that the model does not have, or an unknown rule.
     """
     if request.bind:
-        model = bind(model, request.bind)
-    report = judge_model(
+        model = bind_symbols(model, request.bind)
+    report = evaluate_model(
         model,
         name,
         request.edition,

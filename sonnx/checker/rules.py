@@ -15,11 +15,11 @@ from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.domain import Expression
-from sonnx.language.evaluator import TOO_LONG, Cause, Evaluator, OutOfFuel, Unknown
+from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, Unknown, UnknownCause
 from sonnx.language.explainer import explain
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule
-from sonnx.profile.signature import demanded
+from sonnx.profile.signature import active_condition
 
 if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
@@ -46,7 +46,7 @@ class ActiveRules:
         return (*((rule, demand) for rule, demand in rules if demand is not None), *own)
 
     def _demand(self, rule: Rule) -> Expression | None:
-        return demanded(rule, self.edition.general, self.editions)
+        return active_condition(rule, self.edition.general, self.editions)
 
     @cached_property
     def graph(self) -> tuple[Rule, ...]:
@@ -60,11 +60,11 @@ class ActiveRules:
         """The slugs of the active rules, those of operators excepted."""
         return frozenset({rule.slug for rule, _ in self.general} | {rule.slug for rule in self.graph})
 
-    def about(self, subject: str) -> tuple[tuple[Rule, Expression], ...]:
+    def general_rules_about(self, subject: str) -> tuple[tuple[Rule, Expression], ...]:
         """The active general rules about a subject, each with its condition."""
         return tuple((rule, demand) for rule, demand in self.general if rule.subject == subject)
 
-    def deciding(self, subject: str) -> tuple[Rule, ...]:
+    def graph_rules_about(self, subject: str) -> tuple[Rule, ...]:
         """The active rules about a subject that a function decides."""
         return tuple(rule for rule in self.graph if rule.subject == subject)
 
@@ -97,7 +97,7 @@ class SubjectResults:
 
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _NAME = re.compile(r"\b[A-Za-z_]\w*(?:\[\d+\])?")
-_TOO_LONG = Unknown(Cause.NOT_STATED, TOO_LONG)
+_TOO_LONG = Unknown(UnknownCause.NOT_STATED, TOO_LONG)
 
 
 def subject_results(results: Iterable[RuleResult]) -> SubjectResults:
@@ -157,7 +157,7 @@ def verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verd
 
 
 def _of_unknown(value: Unknown) -> Verdict:
-    return Verdict.ASSUMED if value.cause is Cause.RUN_TIME else Verdict.UNDECIDED
+    return Verdict.ASSUMED if value.cause is UnknownCause.RUN_TIME else Verdict.UNDECIDED
 
 
 def _value(expression: Expression, names: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sonnx.checker.report import Count, Coverage, Report, applicable_and_evaluated, overall
-from sonnx.profile.index import every, named
+from sonnx.profile.index import rules_by_slug, slugs_named
 
 
 def select(report: Report, chosen: Collection[str], ignored: Collection[str]) -> Report:
@@ -15,8 +15,8 @@ def select(report: Report, chosen: Collection[str], ignored: Collection[str]) ->
     Raises:
         UnknownRule: a name has no rule.
     """
-    keep = named(chosen) if chosen else frozenset(every())
-    keep -= named(ignored) if ignored else frozenset()
+    keep = slugs_named(chosen) if chosen else frozenset(rules_by_slug())
+    keep -= slugs_named(ignored) if ignored else frozenset()
     counts = tuple(count for count in report.counts if count.rule in keep)
     selection = [f"only {', '.join(sorted(chosen))}"] if chosen else []
     selection += [f"without {', '.join(sorted(ignored))}"] if ignored else []

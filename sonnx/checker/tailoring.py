@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import number as shown
+from sonnx.base.escaping import number_text as shown
 from sonnx.base.escaping import quote
 from sonnx.checker.graph_rules import Decision, Violation
 from sonnx.graph.call import Call
@@ -24,7 +24,7 @@ from sonnx.model.scopes import STANDARD, constants, scopes
 from sonnx.profile.catalogue import edition_named, editions
 from sonnx.profile.definitions import Edition, Rule, is_slug
 from sonnx.profile.toml_files import CatalogueError, Table, sentence
-from sonnx.profile.toml_files import read as read_project_file
+from sonnx.profile.toml_files import read_file as read_project_file
 
 PROJECT = "project"
 """The class of rules of a project."""

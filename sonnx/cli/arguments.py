@@ -12,7 +12,7 @@ from sonnx.api import read_tailoring
 from sonnx.base.errors import UsageError
 from sonnx.checker.request import CheckRequest
 from sonnx.model import limits
-from sonnx.model.symbols import bindings
+from sonnx.model.symbols import parse_bindings
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def check_request(options: argparse.Namespace, select: Sequence[str] = (), ignor
     """
     return CheckRequest(
         options.edition,
-        bindings(options.bind),
+        parse_bindings(options.bind),
         tuple(select),
         tuple(ignore),
         options.strict_versions,
         read_tailoring(options.tailoring),
-        limits.limits_of(options.limit),
+        limits.parse_limits(options.limit),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sonnx.base.errors import USAGE, Stop, UsageError
-from sonnx.base.escaping import escape, printable
+from sonnx.base.escaping import escape, escape_once
 from sonnx.cli import commands
 from sonnx.model.reader import Unreadable
 
@@ -50,7 +50,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence and exit with the code for wrong use."""
-        self.exit(USAGE, f"sonnx: {printable(message)}; try '{self.prog} --help'\n")
+        self.exit(USAGE, f"sonnx: {escape_once(message)}; try '{self.prog} --help'\n")
 
 
 class _Version(argparse.Action):

@@ -27,7 +27,7 @@ import numpy as np
 from sonnx.base.errors import Stop
 from sonnx.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
 from sonnx.enclosures.hypotheses import Hypotheses
-from sonnx.graph.environment import LARGEST, RUN_TIME
+from sonnx.graph.environment import MAX_PARAMETER_ELEMENTS, RUN_TIME
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import NAMES, Array
@@ -243,7 +243,7 @@ FEW = 128
 
 def facts_of(array: Array) -> TensorFacts:
     """What rules know of an array: type, shape, and the elements where they are few numbers in a list."""
-    most = LARGEST if array.dtype.kind in "iu" else 0 if array.dtype == np.bool_ else FEW
+    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else 0 if array.dtype == np.bool_ else FEW
     few = array.size <= most and array.ndim <= 1
     return TensorFacts(NAMES[array.dtype], array.shape, tuple(array.reshape(-1).tolist()) if few else RUN_TIME)
 

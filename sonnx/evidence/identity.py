@@ -12,9 +12,9 @@ from sonnx.base.files import sha256
 from sonnx.base.resources import folder as data_folder
 from sonnx.base.resources import own_files, own_hash, tool_version
 from sonnx.evidence.canonical_form import canonical
-from sonnx.model.external_data import Elsewhere, inside, values
+from sonnx.model.external_data import OutsideFolder, external_bytes, resolve_location
 from sonnx.model.ir import Model
-from sonnx.model.scopes import scopes, standard, stored
+from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 
@@ -24,7 +24,9 @@ PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "fast-sugiyam
 
 def about_model(model: Model, name: str, digest: str, size: int, folder: Path | None) -> dict[str, Any]:
     """The model file, its files of external data in `folder`, and the hash of its canonical form."""
-    form = canonical(model, lambda tensor: values(folder, tensor.external) if folder and tensor.external else None)
+    form = canonical(
+        model, lambda tensor: external_bytes(folder, tensor.external) if folder and tensor.external else None
+    )
     return {
         "file": name,
         "sha256": digest,
@@ -40,16 +42,16 @@ def about_model(model: Model, name: str, digest: str, size: int, folder: Path | 
 
 def _external(model: Model, folder: Path | None) -> Iterator[dict[str, Any]]:
     """Each file of external data, once; with the reason if it cannot be read."""
-    found = {each.external.location for each in stored(model) if each.external}
+    found = {each.external.location for each in stored_tensors(model) if each.external}
     for location in sorted(found):
         if folder is None:
             yield {"file": location, "sha256": None, "bytes": None, "not_read": "the model was given as bytes"}
             continue
         try:
-            path = inside(folder, location)
+            path = resolve_location(folder, location)
             yield {"file": location, "sha256": sha256(path), "bytes": path.stat().st_size, "not_read": None}
-        except (Elsewhere, OSError) as reason:
-            why = str(reason) if isinstance(reason, Elsewhere) else reason.strerror
+        except (OutsideFolder, OSError) as reason:
+            why = str(reason) if isinstance(reason, OutsideFolder) else reason.strerror
             yield {"file": location, "sha256": None, "bytes": None, "not_read": why}
 
 
@@ -59,7 +61,7 @@ def operators_used(model: Model) -> tuple[tuple[str, int], ...]:
         (node.operator, _version(node.operator, scope.imports.get("")))
         for scope in scopes(model)
         for node in scope.graph.nodes
-        if not standard(node.domain)
+        if not canonical_domain(node.domain)
     }
     return tuple(sorted(found))
 

@@ -23,7 +23,7 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence import identity, pack_page, pack_parts
 from sonnx.evidence.traceability import Trace, traces
-from sonnx.model.reader import Unreadable, contents, read
+from sonnx.model.reader import Unreadable, file_bytes, read
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.report.formats import render
@@ -93,7 +93,7 @@ def pack(request: PackRequest) -> EvidencePack:
             read.
     """
     shown = repr(request.name if isinstance(request.model, bytes) else str(request.model))
-    data = request.model if isinstance(request.model, bytes) else contents(request.model, shown)
+    data = request.model if isinstance(request.model, bytes) else file_bytes(request.model, shown)
     model = read(data, shown, request.check.limits)
     digest = hashlib.sha256(data).hexdigest()
     record = None if request.rewrites is None else fix_record.read(request.rewrites)
@@ -212,8 +212,8 @@ def _command(request: PackRequest, report: Report, record: fix_record.Record | N
 
 def _known(report: Report, used: Iterable[str]) -> list[Rule]:
     """Every rule that was evaluated, and every rule in force that had no subject."""
-    in_force = ActiveRules(catalogue.editions().editions[report.edition], False, report.tailoring)
-    rules = {rule.slug: rule for rule in (*(rule for rule, _ in in_force.general), *in_force.graph)}
+    active = ActiveRules(catalogue.editions().editions[report.edition], False, report.tailoring)
+    rules = {rule.slug: rule for rule in (*(rule for rule, _ in active.general), *active.graph)}
     rules |= {rule.slug: rule for rule in report.rules.values()}
     return [rules[slug] for slug in sorted(rules)]
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sonnx.checker.graph_rules import decide
+from sonnx.language.parser import with_called
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Operator, Output, Parameter, Rule
-from sonnx.profile.index import every
-from sonnx.prover.dependencies import bears_on, builtins_with_inner, defined
+from sonnx.profile.index import rules_by_slug
+from sonnx.prover.dependencies import bears_on, defined
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
@@ -35,7 +36,7 @@ class Trace:
 
 def traces(theorems: Iterable[Theorem] = (), rules: Mapping[str, Rule] | None = None) -> Mapping[str, Trace]:
     """Every rule (or those given) by slug, with its code, its cases, and those of the theorems that concern it."""
-    rules = every() if rules is None else rules
+    rules = rules_by_slug() if rules is None else rules
     concerning: dict[str, list[str]] = {slug: [] for slug in rules}
     for theorem in theorems:
         for slug in concerned(theorem, rules):
@@ -73,7 +74,9 @@ def code(rule: Rule) -> tuple[str, ...]:
         return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
     texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
-    used = dict.fromkeys(word for text in (defined(described, texts) if described else texts) for word in text.words)
+    used = dict.fromkeys(
+        name for text in (defined(described, texts) if described else texts) for name in text.built_ins
+    )
     return tuple(f"language.builtins.{name}" for name in used)
 
 
@@ -95,7 +98,7 @@ def of_operator(theorem: Theorem) -> str:
 
 def errata_named() -> set[str]:
     """The errata that a rule, a parameter, an output or an operator names."""
-    named = {erratum for rule in every().values() for erratum in rule.errata}
+    named = {erratum for rule in rules_by_slug().values() for erratum in rule.errata}
     for described in catalogue.operators():
         parts: tuple[Operator | Output | Parameter, ...] = (described, *described.outputs, *described.parameters)
         named |= {erratum for each in parts for erratum in each.errata}
@@ -104,9 +107,9 @@ def errata_named() -> set[str]:
 
 def words_used() -> set[str]:
     """The built-in functions that a rule, a shape, a definition or another built-in function uses."""
-    texts = [text for rule in every().values() for text in (rule.require, rule.onnx, rule.when)]
+    texts = [text for rule in rules_by_slug().values() for text in (rule.require, rule.onnx, rule.when)]
     for described in catalogue.operators():
         texts += [text for versions in described.define.values() for text in versions.values()]
         texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
         texts += [text for each in described.parameters for text in each.absent.values()]
-    return builtins_with_inner(word for text in texts if text is not None for word in text.words)
+    return with_called(name for text in texts if text is not None for name in text.built_ins)

@@ -23,7 +23,7 @@ from sonnx.executor.runtimes import Failure, Loaded, Runtime
 from sonnx.executor.runtimes import runtime as load_runtime
 from sonnx.model.ir import Graph, Model, Node, Type, Value
 from sonnx.model.reader import read
-from sonnx.model.symbols import bind as bind_symbols
+from sonnx.model.symbols import bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import NAMES, Array

@@ -21,7 +21,7 @@ from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, verdict_
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
-    LARGEST,
+    MAX_PARAMETER_ELEMENTS,
     MAX_RULE_ELEMENTS,
     NOTHING_STATED,
     RUN_TIME,
@@ -32,7 +32,7 @@ from sonnx.graph.environment import (
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, members, output_facts
 from sonnx.language.domain import Expression, given_key, written_key
-from sonnx.language.evaluator import Cause, Evaluator, TensorFacts, Unknown, first_unknown
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, Definition, ExactPathCounts, Kernel, NoValue
 from sonnx.numerics.constant_data import decode
@@ -41,7 +41,7 @@ from sonnx.operators import Operator, operator_of
 from sonnx.operators.stated_signature import StatedSignature
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, at, expand
-from sonnx.profile.signature import Signature, demanded
+from sonnx.profile.signature import Signature, active_condition
 
 UNKNOWN_UNTIL_RUN = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
 
@@ -93,9 +93,9 @@ class ActualValues:
     def read(self) -> tuple[Any, ...] | Unknown:
         """The elements in row-major order; unknown where they are too many, or not numbers."""
         if self.array.dtype == np.bool_:
-            return Unknown(Cause.NOT_STATED, "the value is not a list of numbers")
+            return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
         if self.array.size > MAX_RULE_ELEMENTS:
-            return Unknown(Cause.NOT_STATED, "the value is too large to read")
+            return Unknown(UnknownCause.NOT_STATED, "the value is too large to read")
         return tuple(self.array.reshape(-1).tolist())
 
 
@@ -105,7 +105,7 @@ def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
     So rules about few floating-point numbers (a scale, a bound) are decided by them; the operator decides those about
     whole tensors (`Operator.error_conditions`).
     """
-    most = LARGEST if array.dtype.kind in "iu" else 1 if array.dtype == np.bool_ else MAX_LISTED_FLOATS
+    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else 1 if array.dtype == np.bool_ else MAX_LISTED_FLOATS
     if array.size <= most and (all_values or array.ndim <= 1):
         values: Any = tuple(array.reshape(-1).tolist())
     else:
@@ -216,7 +216,7 @@ class RunDomain:
             unknown = first_unknown(
                 (names[made.inputs[0].name].shape, *[names[parameter.name] for parameter in made.parameters])
             )
-            if unknown is not None and unknown.cause is Cause.RUN_TIME:
+            if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
                 return None, None
             explicit = operator.explicit_attributes(names) if unknown is None else ()
             if explicit:
@@ -226,7 +226,7 @@ class RunDomain:
             return None, None
         shapes = {name: evaluate(shape, Evaluator(), names) for name, shape in made.shapes.items()}
         unknown = first_unknown(tuple(shapes.values()))
-        if unknown is not None and unknown.cause is Cause.RUN_TIME:
+        if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
             return None, None
         complete_types(made, names)
         require_types(made, call, names)
@@ -278,7 +278,7 @@ class RunDomain:
         for parameter in made.parameters:
             unknown = first_unknown(names[parameter.name])
             if unknown is not None and (names[written_key(parameter.name)] or made.absent[parameter.name] is not None):
-                if unknown.cause is Cause.RUN_TIME and self.conforming:
+                if unknown.cause is UnknownCause.RUN_TIME and self.conforming:
                     return None
                 raise NotExecutable(unknown.reason)
         application = self._application(call, made.version, made.text, names, attributes)
@@ -336,7 +336,7 @@ class RunDomain:
             found = self._demands[key] = []
             for rule in made.rules:
                 needed = _values_rest_on(rule, made)
-                own = demanded(rule, made.text, self.rules.editions)
+                own = active_condition(rule, made.text, self.rules.editions)
                 demand = own if needed or rule.kind == "validity" else rule.onnx
                 if demand is not None:
                     found.append((rule, demand, needed))

@@ -18,7 +18,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.model.reader import Unreadable, mapped, read_tensor
+from sonnx.model.reader import Unreadable, map_file, read_tensor
 from sonnx.model.writer import Unwritable, write_tensor
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array
@@ -79,7 +79,7 @@ def _npz(path: Path) -> dict[str, Array]:
 
 
 def _pb(path: Path) -> dict[str, Array]:
-    tensor = read_tensor(mapped(path, quote(str(path))))
+    tensor = read_tensor(map_file(path, quote(str(path))))
     return {tensor.name: decode(tensor, None)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonnx.model.ir import Attribute, Function, Model, Node
-from sonnx.model.scopes import Scope, function_key, standard
+from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Operator
 from sonnx.profile.signature import Signature, resolve, signature
@@ -71,7 +71,7 @@ class Calls:
         return found
 
     def _made(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
-        domain = standard(node.domain)
+        domain = canonical_domain(node.domain)
         function = self.functions.get((domain, node.operator, node.overload))
         status = "" if domain or function else self.edition.status(node.operator)
         known = catalogue.operator(node.operator) if status or self._of_onnx(domain, function) else None

@@ -8,25 +8,25 @@ from typing import Any
 
 from sonnx.base.escaping import quote
 from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
-from sonnx.language.evaluator import TOO_LONG, Cause, Evaluator, OutOfFuel, TensorFacts, Unknown
+from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause
 from sonnx.model.ir import Attribute, Dimension, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Formal, Parameter
 from sonnx.profile.signature import Signature
 
-LARGEST = 4096
+MAX_PARAMETER_ELEMENTS = 4096
 """Elements of the largest constant that a parameter is read from."""
 
 MAX_RULE_ELEMENTS = 1 << 18
 """Elements of the largest constant whose values a rule reads."""
 
-RUN_TIME = Unknown(Cause.RUN_TIME, "the value is known at run time only")
-NO_TYPE = Unknown(Cause.NOT_STATED, "the element type is not declared", because="explicit-type")
-NO_SHAPE = Unknown(Cause.NOT_STATED, "the shape is not declared", because="explicit-shape")
-NO_TENSOR = Unknown(Cause.NOT_STATED, "the value is not a tensor", because="tensor-values-only")
-NO_INPUT = Unknown(Cause.UNDEFINED, "the input is not connected", because="input-count")
-NO_WHOLE_NUMBERS = Unknown(Cause.NOT_STATED, "the values are not integers")
+RUN_TIME = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
+NO_TYPE = Unknown(UnknownCause.NOT_STATED, "the element type is not declared", because="explicit-type")
+NO_SHAPE = Unknown(UnknownCause.NOT_STATED, "the shape is not declared", because="explicit-shape")
+NO_TENSOR = Unknown(UnknownCause.NOT_STATED, "the value is not a tensor", because="tensor-values-only")
+NO_INPUT = Unknown(UnknownCause.UNDEFINED, "the input is not connected", because="input-count")
+NO_WHOLE_NUMBERS = Unknown(UnknownCause.NOT_STATED, "the values are not integers")
 NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
-SPARSE = Unknown(Cause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
+SPARSE = Unknown(UnknownCause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
 NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
 
 
@@ -35,9 +35,9 @@ def dimension(value: Dimension, index: int) -> int | Unknown:
     if isinstance(value, int):
         if value >= 0:
             return value
-        return Unknown(Cause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
+        return Unknown(UnknownCause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
     stated = "is not stated" if value is None else f"is the symbol {quote(value)}"
-    return Unknown(Cause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
+    return Unknown(UnknownCause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
 
 
 def declared_facts(type_: Type) -> TensorFacts:
@@ -69,7 +69,7 @@ def sparse_facts(tensor: SparseTensor) -> TensorFacts:
 
 def _values(tensor: Tensor) -> Any:
     """Short lists of integers by value, so that calls with equal ones are evaluated once; others are read on demand."""
-    short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= LARGEST * 8
+    short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= MAX_PARAMETER_ELEMENTS * 8
     return whole_numbers(tensor) if short or tensor.external is not None else Stored(tensor)
 
 
@@ -104,26 +104,28 @@ class Stored:
 def numbers(tensor: Tensor) -> tuple[int | float, ...] | Unknown:
     """The values of a constant of integers, or of floating-point numbers that Python represents exactly."""
     if tensor.element == "bool":
-        return Unknown(Cause.NOT_STATED, "the value is not a list of numbers")
+        return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
     return _unpacked(tensor, {**_CODES, **_FLOATS}, MAX_RULE_ELEMENTS)
 
 
 def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
     """The values of an integer constant that is small enough for a parameter."""
-    return _unpacked(tensor, _CODES, LARGEST)
+    return _unpacked(tensor, _CODES, MAX_PARAMETER_ELEMENTS)
 
 
 def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any, ...] | Unknown:
     code = codes.get(tensor.element or "")
     if tensor.external is not None:
-        return Unknown(Cause.NOT_STATED, "the value is in another file, which is not read")
+        return Unknown(UnknownCause.NOT_STATED, "the value is in another file, which is not read")
     if code is None or tensor.data is None:
         empty = code is not None and 0 in tensor.dims
-        return () if empty else Unknown(Cause.NOT_STATED, "the value is not a list of numbers that rules can read")
+        return (
+            () if empty else Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers that rules can read")
+        )
     count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
     if rest or count > most:
         return Unknown(
-            Cause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read"
+            UnknownCause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read"
         )
     return struct.unpack(f"<{count}{code}", tensor.data)
 
@@ -131,7 +133,7 @@ def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any,
 def attribute_fact(attribute: Attribute) -> Any:
     """The value of an attribute as a fact."""
     if attribute.reference:
-        return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} is given by the caller")
+        return Unknown(UnknownCause.NOT_STATED, f"the attribute {attribute.name} is given by the caller")
     value = attribute.value
     if isinstance(value, Tensor):
         return constant_facts(value)
@@ -141,7 +143,7 @@ def attribute_fact(attribute: Attribute) -> Any:
         isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)
     ):
         return value
-    return Unknown(Cause.NOT_STATED, f"the attribute {attribute.name} has no value", because="attribute-kind")
+    return Unknown(UnknownCause.NOT_STATED, f"the attribute {attribute.name} has no value", because="attribute-kind")
 
 
 def environment(
@@ -153,7 +155,7 @@ def environment(
     """Every name that the rules of a signature may use; None stands for an omitted input or output."""
     names = written_names(signature, attributes, inputs, outputs)
     facts = Evaluator()
-    for name, expression in following(signature, names):
+    for name, expression in derived_names(signature, names):
         names[name] = evaluate(expression, facts, names)
     return names
 
@@ -172,7 +174,7 @@ def written_names(
     return names
 
 
-def following(signature: Signature, names: Mapping[str, Any]) -> list[tuple[str, Expression]]:
+def derived_names(signature: Signature, names: Mapping[str, Any]) -> list[tuple[str, Expression]]:
     """The derived names in order: parameters whose absence means a value, then the definitions of the operator."""
     absent = [
         (parameter.name, expression)
@@ -200,7 +202,7 @@ def _without_elements(tensor: TensorFacts) -> TensorFacts:
 
 
 def _at_run_time(values: Any) -> bool:
-    return isinstance(values, Unknown) and values.cause is Cause.RUN_TIME
+    return isinstance(values, Unknown) and values.cause is UnknownCause.RUN_TIME
 
 
 def evaluate(expression: Any, facts: Evaluator, names: Mapping[str, Any]) -> Any:
@@ -208,7 +210,7 @@ def evaluate(expression: Any, facts: Evaluator, names: Mapping[str, Any]) -> Any
     try:
         return expression.evaluate(facts, names)
     except OutOfFuel:
-        return Unknown(Cause.NOT_STATED, TOO_LONG)
+        return Unknown(UnknownCause.NOT_STATED, TOO_LONG)
 
 
 def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequence[Attribute]) -> None:
@@ -229,7 +231,7 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
     for parameter in signature.parameters:
         if not names[written_key(parameter.name)] and signature.absent[parameter.name] is None:
             reason, because = f"{parameter.name} is not written", _rule_demanding(parameter, signature)
-            names[parameter.name] = Unknown(Cause.UNDEFINED, reason, because=because)
+            names[parameter.name] = Unknown(UnknownCause.UNDEFINED, reason, because=because)
 
 
 def _rule_demanding(parameter: Parameter, signature: Signature) -> str:
@@ -244,7 +246,7 @@ def _of_kind(attribute: Attribute, kind: str) -> Any:
     if attribute.reference or attribute.kind == kind:
         return attribute_fact(attribute)
     return Unknown(
-        Cause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind"
+        UnknownCause.NOT_STATED, f"the attribute {attribute.name} is of kind {attribute.kind}", because="attribute-kind"
     )
 
 
@@ -255,12 +257,16 @@ def _read_value(tensor: TensorFacts, kind: str) -> Any:
         return NO_WHOLE_NUMBERS
     if kind.endswith("s"):
         known_length = isinstance(tensor.shape, tuple) and len(tensor.shape) == 1 and isinstance(tensor.shape[0], int)
-        if isinstance(values, Unknown) and known_length and tensor.shape[0] <= LARGEST:  # type: ignore[index, operator]
+        if isinstance(values, Unknown) and known_length and tensor.shape[0] <= MAX_PARAMETER_ELEMENTS:  # type: ignore[index, operator]
             return (values,) * tensor.shape[0]  # type: ignore[index, operator]
         return values
     if isinstance(values, Unknown):
         return values
-    return values[0] if len(values) == 1 else Unknown(Cause.UNDEFINED, f"there are {len(values)} values instead of one")
+    return (
+        values[0]
+        if len(values) == 1
+        else Unknown(UnknownCause.UNDEFINED, f"there are {len(values)} values instead of one")
+    )
 
 
 def is_sparse(attribute: Attribute) -> bool:

@@ -13,7 +13,7 @@ from sonnx.graph.environment import NOTHING_STATED, evaluate
 from sonnx.language.domain import Expression, given_key, input_key
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown
 from sonnx.profile.definitions import Editions, Output, Rule, at
-from sonnx.profile.signature import Signature, demanded
+from sonnx.profile.signature import Signature, active_condition
 
 ShapeOf = Callable[[Output], Any]
 """The computed shape of an output: a tuple of extents (of a repeated output a tuple of shapes), or Unknown."""
@@ -22,7 +22,7 @@ ShapeOf = Callable[[Output], Any]
 def demands(made: Signature, editions: Editions) -> Iterator[tuple[Rule, Expression | None]]:
     """The operator's own rules in order, each with its condition under the text in force, None where it has none."""
     for rule in made.rules:
-        yield rule, demanded(rule, made.text, editions)
+        yield rule, active_condition(rule, made.text, editions)
 
 
 def complete_types(made: Signature, names: dict[str, Any]) -> None:

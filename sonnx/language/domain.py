@@ -44,8 +44,8 @@ class Domain(Protocol):
     ) -> Value: ...
     def flatten(self, lists: Value) -> Value: ...
     def function(self, name: str, arguments: Sequence[Value]) -> Value: ...
-    def word(self, word: BuiltIn, arguments: Sequence[Value]) -> Value: ...
-    def fold(self, word: BuiltIn, sequence: Value, start: Value) -> Value: ...
+    def built_in(self, function: BuiltIn, arguments: Sequence[Value]) -> Value: ...
+    def reduce(self, function: BuiltIn, sequence: Value, start: Value) -> Value: ...
     def undefined(self, reason: str) -> Value: ...
 
 
@@ -58,7 +58,7 @@ class Expression:
     run: Run = field(compare=False, repr=False)
     tree: ast.expr = field(compare=False, repr=False)
     """The syntax tree, from which `structure.py` answers what the expression reads and demands."""
-    words: tuple[str, ...] = field(default=(), compare=False)
+    built_ins: tuple[str, ...] = field(default=(), compare=False)
     """The built-in functions the expression calls directly."""
     variables: frozenset[str] = field(default=frozenset(), compare=False)
     """The variables of its loops."""
@@ -84,7 +84,7 @@ class BuiltIn:
     parameters: tuple[str, ...]
     source: str
     body: Run = field(compare=False, repr=False)
-    words: tuple[str, ...] = field(default=(), compare=False)
+    built_ins: tuple[str, ...] = field(default=(), compare=False)
     """The built-in functions it calls directly."""
 
     def interpret(self, domain: Domain, arguments: Sequence[Value]) -> Value:

@@ -16,12 +16,12 @@ from math import isfinite, prod
 from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 from typing import Any, NamedTuple
 
-from sonnx.base.escaping import number
+from sonnx.base.escaping import number_text
 from sonnx.language.builtins import Undefined
 from sonnx.language.domain import BuiltIn, Thunk
 
 
-class Cause(IntEnum):
+class UnknownCause(IntEnum):
     """Why a fact is not known; the larger cause is the stronger one."""
 
     RUN_TIME = 1
@@ -36,7 +36,7 @@ class Unknown:
     `symbol` is the name of a symbolic dimension, `because` the slug of the rule that fails where the fact is missing.
     """
 
-    cause: Cause
+    cause: UnknownCause
     reason: str
     symbol: str = ""
     because: str = ""
@@ -47,7 +47,7 @@ class TensorFacts(NamedTuple):
 
     type: str | Unknown
     shape: tuple[int | Unknown, ...] | Unknown
-    values: Any = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+    values: Any = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
     kind: str = "tensor"
     holds_sparse: bool = False
 
@@ -92,7 +92,7 @@ def strongest(values: Sequence[Any]) -> Unknown | None:
 
 def undefined(reason: str) -> Unknown:
     """The unknown of a value that no text defines."""
-    return Unknown(Cause.UNDEFINED, reason)
+    return Unknown(UnknownCause.UNDEFINED, reason)
 
 
 def first_unknown(value: Any) -> Unknown | None:
@@ -139,7 +139,7 @@ class Evaluator:
             return unknown
         if type(index) is int and 0 <= index < len(sequence):
             return sequence[index]
-        return undefined(f"there is no item {number(index)} among {len(sequence)}")
+        return undefined(f"there is no item {number_text(index)} among {len(sequence)}")
 
     def part(self, sequence: Any, start: Any | None, stop: Any | None) -> Any:
         unknown = strongest((sequence, start, stop))
@@ -148,7 +148,7 @@ class Evaluator:
         first, last = 0 if start is None else start, len(sequence) if stop is None else stop
         if type(first) is type(last) is int and 0 <= first <= last <= len(sequence):
             return sequence[first:last]
-        return undefined(f"items {number(first)} to {number(last)} do not lie within {len(sequence)}")
+        return undefined(f"items {number_text(first)} to {number_text(last)} do not lie within {len(sequence)}")
 
     def arithmetic(self, sign: str, left: Any, right: Any) -> Any:
         unknown = strongest((left, right))
@@ -156,10 +156,10 @@ class Evaluator:
             return unknown
         if type(left) is float or type(right) is float:
             if any(type(side) is float and not isfinite(side) for side in (left, right)):
-                return undefined(f"{number(left)} {sign} {number(right)} is not defined on real numbers")
+                return undefined(f"{number_text(left)} {sign} {number_text(right)} is not defined on real numbers")
             left, right = Fraction(left), Fraction(right)
         if sign in ("//", "%") and right <= 0:
-            return undefined(f"the divisor {number(right)} is not positive")
+            return undefined(f"the divisor {number_text(right)} is not positive")
         return _ARITHMETIC[sign](left, right)
 
     def negative(self, value: Any) -> Any:
@@ -310,20 +310,20 @@ class Evaluator:
         unknown = strongest(sequence)
         return function(sequence) if unknown is None else unknown
 
-    def word(self, word: BuiltIn, arguments: Sequence[Any]) -> Any:
+    def built_in(self, function: BuiltIn, arguments: Sequence[Any]) -> Any:
         """Call the function where all arguments are known; else interpret its source, which may not need them all."""
         self.spend(1 + _size(arguments) // 16)  # a Python loop: an item costs a fraction of an interpreted visit
         if first_unknown(tuple(arguments)) is not None:
-            return word.interpret(self, arguments)
+            return function.interpret(self, arguments)
         try:
-            return frozen(word.function(*arguments))
+            return as_fact(function.function(*arguments))
         except _UNDEFINED as reason:
             return undefined(str(reason))
 
-    def fold(self, word: BuiltIn, sequence: Any, start: Any) -> Any:
+    def reduce(self, function: BuiltIn, sequence: Any, start: Any) -> Any:
         if isinstance(sequence, Unknown):
             return sequence
-        return reduce(lambda total, item: self.word(word, (total, item)), sequence, start)
+        return reduce(lambda total, item: self.built_in(function, (total, item)), sequence, start)
 
     def undefined(self, reason: str) -> Unknown:
         return undefined(reason)
@@ -346,9 +346,9 @@ def _call(body: Callable[[Any], Any], item: Any) -> Thunk:
     return lambda: body(item)
 
 
-def frozen(value: Any) -> Any:
+def as_fact(value: Any) -> Any:
     """The value with lists at any depth replaced by tuples: the result of a built-in function as a fact."""
-    return tuple([frozen(item) for item in value]) if isinstance(value, list) else value
+    return tuple([as_fact(item) for item in value]) if isinstance(value, list) else value
 
 
 def _size(arguments: Sequence[Any]) -> int:

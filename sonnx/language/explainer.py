@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from sonnx.base.escaping import escape, number, quote
+from sonnx.base.escaping import escape, number_text, quote
 from sonnx.language.domain import BuiltIn, Expression, Thunk
-from sonnx.language.evaluator import TOO_LONG, Cause, Evaluator, OutOfFuel, TensorFacts, Unknown
+from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause
 
 MAX_SHOWN_ITEMS = 8
 """Items of a list shown in a message."""
@@ -60,7 +60,7 @@ def show(value: Any) -> str:
         return f"[{', '.join(items)}{more}]"
     if isinstance(value, str):
         return f'"{escape(value)}"'
-    return number(value) if isinstance(value, int | Fraction) and type(value) is not bool else str(value)
+    return number_text(value) if isinstance(value, int | Fraction) and type(value) is not bool else str(value)
 
 
 def _with_value(part: Explained) -> str:
@@ -172,7 +172,7 @@ class Explainer:
             lambda item: body(Explained(item, variable)).value,
             where and (lambda item: where(Explained(item, variable)).value),
         )
-        shown, text = body(Explained(Unknown(Cause.NOT_STATED, ""), variable)).text, show(value)
+        shown, text = body(Explained(Unknown(UnknownCause.NOT_STATED, ""), variable)).text, show(value)
         if where is None and shown.startswith(f"{variable}.") and shown[len(variable) + 1 :].isidentifier():
             text = f"{sequence.text}.{shown[len(variable) + 1 :]}"
         return Explained(value, text)
@@ -187,16 +187,16 @@ class Explainer:
             return Explained(value, text, arguments[0].value.reason)
         return Explained(value, text, f"{_with_value(arguments[0])}" if name == "distinct" else f"{text} does not hold")
 
-    def word(self, word: BuiltIn, arguments: Sequence[Explained]) -> Explained:
-        value = self.evaluator.word(word, [argument.value for argument in arguments])
-        text = f"{word.name}({', '.join(argument.text for argument in arguments)})"
+    def built_in(self, function: BuiltIn, arguments: Sequence[Explained]) -> Explained:
+        value = self.evaluator.built_in(function, [argument.value for argument in arguments])
+        text = f"{function.name}({', '.join(argument.text for argument in arguments)})"
         if value is not False:
             return Explained(value, text)
         return Explained(value, text, "; ".join(_with_value(argument) for argument in arguments))
 
-    def fold(self, word: BuiltIn, sequence: Explained, start: Explained) -> Explained:
-        value = self.evaluator.fold(word, sequence.value, start.value)
-        return Explained(value, f"reduce({word.name}, {sequence.text}, {start.text})")
+    def reduce(self, function: BuiltIn, sequence: Explained, start: Explained) -> Explained:
+        value = self.evaluator.reduce(function, sequence.value, start.value)
+        return Explained(value, f"reduce({function.name}, {sequence.text}, {start.text})")
 
     def undefined(self, reason: str) -> Explained:
         return Explained(self.evaluator.undefined(reason), "undefined")

@@ -20,7 +20,7 @@ from sonnx.language.domain import BuiltIn, Domain, Environment, Expression, Rule
 FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "all": 1, "any": 1, "distinct": 1,
              "stated": 1}  # fmt: skip
 """The functions of every domain, with their largest number of arguments."""
-ASKED = frozenset({"written", "given", "constant"})
+QUESTIONS = frozenset({"written", "given", "constant"})
 """Questions about a name, not about its value: the environment has the answer under the source text of the call."""
 FIELDS = frozenset(
     {"shape", "rank", "type", "values", "kind", "holds_sparse", "written", "value_when_absent", "connected"}
@@ -42,7 +42,7 @@ def parse(text: str) -> Expression:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RuleError(f"{text!r} is not an expression: {getattr(error, 'msg', None) or error}") from error
-    parser = _Parser(text, words())
+    parser = _Parser(text, built_ins())
     try:
         run = parser.expression(tree.body, frozenset())
         over = _ranged_over(parser, tree.body)
@@ -98,7 +98,7 @@ class _Parser:
 
     def _name(self, tree: ast.Name, bound: frozenset[str]) -> Run:
         name = tree.id
-        if name in FUNCTIONS or name in ASKED or name in self.known:
+        if name in FUNCTIONS or name in QUESTIONS or name in self.known:
             raise self.refuse(f"function as a value ({name})")
         if name not in bound:
             self.free.add(name)
@@ -234,7 +234,7 @@ class _Parser:
         name = tree.func.id
         if tree.keywords or any(isinstance(argument, ast.Starred) for argument in tree.args):
             raise self.refuse(f"keyword or starred argument ({ast.unparse(tree)})")
-        if name in ASKED:
+        if name in QUESTIONS:
             return self._question(tree)
         if name == "reduce":
             return self._reduce(tree, bound)
@@ -248,7 +248,7 @@ class _Parser:
         built_in = self._built_in(name, tree)
         if len(arguments) != len(built_in.parameters):
             raise RuleError(f"{name} takes {len(built_in.parameters)} argument(s), not {len(arguments)}: {self.text!r}")
-        return lambda domain, environment: domain.word(built_in, [a(domain, environment) for a in arguments])
+        return lambda domain, environment: domain.built_in(built_in, [a(domain, environment) for a in arguments])
 
     def _question(self, tree: ast.Call) -> Run:
         if len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):
@@ -262,7 +262,7 @@ class _Parser:
             raise self.refuse(f"{ast.unparse(tree)}; write reduce(function, list, start)")
         built_in = self._built_in(tree.args[0].id, tree)
         sequence, start = self.expression(tree.args[1], bound), self.expression(tree.args[2], bound)
-        return lambda domain, environment: domain.fold(
+        return lambda domain, environment: domain.reduce(
             built_in, sequence(domain, environment), start(domain, environment)
         )
 
@@ -322,7 +322,7 @@ def choose(condition: Run, then: Run, otherwise: Run) -> Run:
 
 
 @cache
-def words() -> Mapping[str, BuiltIn]:
+def built_ins() -> Mapping[str, BuiltIn]:
     """The built-in functions of `builtins.py`, in the order of the file; each may call those above it."""
     text = Path(builtins.__file__).read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -348,14 +348,14 @@ def read_built_in(tree: ast.FunctionDef, source: str, known: Mapping[str, BuiltI
     return BuiltIn(tree.name, function, parameters, source, body, tuple(parser.used))
 
 
-def with_inner(used: Iterable[str]) -> set[str]:
+def with_called(used: Iterable[str]) -> set[str]:
     """The built-in functions with those they call, at any depth."""
     waiting, found = list(used), set[str]()
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += words()[name].words
+            waiting += built_ins()[name].built_ins
     return found
 
 

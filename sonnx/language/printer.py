@@ -161,14 +161,14 @@ class Printer:
             return _row(arguments[0], Mark("mtext", " is stated"), strength=COMPARE)
         return self._call(name, arguments)
 
-    def word(self, word: BuiltIn, arguments: Sequence[Mark]) -> Mark:
-        return self._call(word.name, arguments)
+    def built_in(self, function: BuiltIn, arguments: Sequence[Mark]) -> Mark:
+        return self._call(function.name, arguments)
 
     def _call(self, name: str, arguments: Sequence[Mark]) -> Mark:
         return _row(Mark("mi", name), _listed(arguments, "(", ")"))
 
-    def fold(self, word: BuiltIn, sequence: Mark, start: Mark) -> Mark:
-        return self._call(f"fold {word.name}", [sequence, start])
+    def reduce(self, function: BuiltIn, sequence: Mark, start: Mark) -> Mark:
+        return self._call(f"fold {function.name}", [sequence, start])
 
     def undefined(self, reason: str) -> Mark:
         return Mark("mtext", f"undefined ({reason})")

@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sonnx.language.domain import Expression
-from sonnx.language.parser import ASKED, parse
+from sonnx.language.parser import QUESTIONS, parse
 
 
 class Read(NamedTuple):
@@ -71,7 +71,7 @@ def questions(expression: Expression) -> frozenset[Question]:
     return frozenset(
         Question(name, arguments[0].id)
         for name, arguments in _calls(expression)
-        if name in ASKED and isinstance(arguments[0], ast.Name)
+        if name in QUESTIONS and isinstance(arguments[0], ast.Name)
     )
 
 

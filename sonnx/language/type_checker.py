@@ -207,26 +207,26 @@ class TypeChecker:
             _expect(element, "int", f"an item of {name}")
         return "bool" if name == "distinct" else "int"
 
-    def word(self, word: BuiltIn, arguments: Sequence[RuleType]) -> RuleType:
-        wanted, result = built_in_types(word)
-        for parameter, found, want in zip(word.parameters, arguments, wanted, strict=True):
+    def built_in(self, function: BuiltIn, arguments: Sequence[RuleType]) -> RuleType:
+        wanted, result = built_in_types(function)
+        for parameter, found, want in zip(function.parameters, arguments, wanted, strict=True):
             if _same(found, want) != want:
-                _expect(found, want, f"{parameter} of {word.name}")
+                _expect(found, want, f"{parameter} of {function.name}")
         return result
 
-    def fold(self, word: BuiltIn, sequence: RuleType, start: RuleType) -> RuleType:
-        result = self.word(word, [start, _element(sequence, "what reduce ranges over")])
+    def reduce(self, function: BuiltIn, sequence: RuleType, start: RuleType) -> RuleType:
+        result = self.built_in(function, [start, _element(sequence, "what reduce ranges over")])
         return _same(result, start)
 
     def undefined(self, reason: str) -> RuleType:
         return "undefined"
 
 
-def built_in_types(word: BuiltIn) -> tuple[list[RuleType], RuleType]:
+def built_in_types(function: BuiltIn) -> tuple[list[RuleType], RuleType]:
     """The types of the parameters of a built-in function and of its value, from its annotations."""
-    hints = get_type_hints(inspect.unwrap(word.function))
+    hints = get_type_hints(inspect.unwrap(function.function))
     result = hints.pop("return")
-    return [_from_annotation(hints[name]) for name in word.parameters], _from_annotation(result)
+    return [_from_annotation(hints[name]) for name in function.parameters], _from_annotation(result)
 
 
 def _from_annotation(annotation: object) -> RuleType:

@@ -23,9 +23,9 @@ from sonnx.model.ir import (
     Node,
     SparseTensor,
     UnknownField,
-    maker,
+    fast_constructor,
 )
-from sonnx.model.limits import DEFAULT, Allowed, enforce
+from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.tensor_reader import Reader
 from sonnx.model.type_reader import Types, decoded, is_text
 from sonnx.model.wire_format import Message
@@ -38,7 +38,7 @@ NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
 
 _NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
 
-_make_node = maker(Node)
+_make_node = fast_constructor(Node)
 
 _OWN_STRINGS = attrgetter("name", "operator", "domain", "overload")
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
@@ -75,7 +75,7 @@ class Builder:
     kinds: Mapping[int, str]
     reader: Reader
     types: Types
-    limits: Allowed = field(default_factory=lambda: DEFAULT)
+    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     attributes: dict[bytes, Attribute] = field(default_factory=dict)
     sizes: _Sizes = field(default_factory=_Sizes)
 

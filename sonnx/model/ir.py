@@ -245,7 +245,7 @@ def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
 Frozen = TypeVar("Frozen")
 
 
-def maker(kind: type[Frozen]) -> Callable[..., Frozen]:
+def fast_constructor(kind: type[Frozen]) -> Callable[..., Frozen]:
     """A fast constructor of a frozen dataclass with slots; it takes every field by position.
 
     The constructor of a frozen dataclass calls `object.__setattr__` for each field, which takes most of the time of

@@ -45,11 +45,11 @@ LIMITS = (
           "open files: a run maps each of them"),
 )  # fmt: skip
 
-Allowed = Mapping[str, int]
+Limits = Mapping[str, int]
 """The largest numbers allowed, by the names of the limits."""
 
 BY_NAME: Mapping[str, Limit] = MappingProxyType({limit.name: limit for limit in LIMITS})
-DEFAULT: Allowed = MappingProxyType({limit.name: limit.default for limit in LIMITS})
+DEFAULT_LIMITS: Limits = MappingProxyType({limit.name: limit.default for limit in LIMITS})
 
 SHORTEST_NAME = 512
 """Shorter names are not measured (`sonnx.model.wire_format.TOKEN_LENGTH`), so a smaller limit cannot be set."""
@@ -59,7 +59,7 @@ class Exceeded(Exception):
     """A number in a file exceeds its limit; the message is half a sentence that says how to raise the limit."""
 
 
-def enforce(allowed: Allowed, name: str, number: int) -> None:
+def enforce(allowed: Limits, name: str, number: int) -> None:
     """Compare a number with its limit.
 
     Raises:
@@ -69,20 +69,20 @@ def enforce(allowed: Allowed, name: str, number: int) -> None:
         raise Exceeded(exceeded(allowed, name, number))
 
 
-def exceeded(allowed: Allowed, name: str, number: int) -> str:
+def exceeded(allowed: Limits, name: str, number: int) -> str:
     """The message for a number that exceeds its limit."""
     limit = BY_NAME[name]
     more = f"; --limit {name}={number} allows them" if number <= limit.largest else ""
     return f"has {number} {limit.what}, more than the {allowed[name]} allowed{more}"
 
 
-def limits_of(texts: Sequence[str]) -> Allowed:
+def parse_limits(texts: Sequence[str]) -> Limits:
     """The limits after the settings of `--limit`, such as `nodes=1000000`, separated by commas.
 
     Raises:
         UsageError: a setting has an unknown name, or a number out of range.
     """
-    chosen = dict(DEFAULT)
+    chosen = dict(DEFAULT_LIMITS)
     for item in (item for text in texts for item in text.split(",") if item):
         name, equals, number = item.partition("=")
         if not equals or name not in BY_NAME:

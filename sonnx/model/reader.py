@@ -25,12 +25,12 @@ from google.protobuf.message import DecodeError
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder
 from sonnx.model.ir import Model, Tensor, UnknownField
-from sonnx.model.limits import DEFAULT, Allowed, Exceeded
+from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits
 from sonnx.model.tensor_reader import Reader
 from sonnx.model.type_reader import Types
 from sonnx.model.wire_format import Message
 
-WHOLE = 1 << 24
+MAX_BYTES_READ_AT_ONCE = 1 << 24
 """Bytes up to which a file is read at once, so that later changes of the file do not matter; larger ones are mapped."""
 
 _GENERATED = "onnx.onnx_ml_pb2"
@@ -41,7 +41,7 @@ class Unreadable(Exception):
 
 
 def read(
-    source: str | os.PathLike[str] | bytes | memoryview, name: str = "the model", limits: Allowed = DEFAULT
+    source: str | os.PathLike[str] | bytes | memoryview, name: str = "the model", limits: Limits = DEFAULT_LIMITS
 ) -> Model:
     """The model in a file or in bytes; messages call it `name`.
 
@@ -55,14 +55,14 @@ def read(
         content = memoryview(source)
     else:
         name = repr(os.fspath(source))
-        content = mapped(source, name)
+        content = map_file(source, name)
     try:
         return _read(content, name, limits)
     except Exceeded as error:
         raise Unreadable(f"{name} {error}") from None
 
 
-def _read(source: memoryview, name: str, limits: Allowed) -> Model:
+def _read(source: memoryview, name: str, limits: Limits) -> Model:
     if not source:
         raise Unreadable(f"{name} is empty")
     short = _cut(source, name, limits)
@@ -74,21 +74,21 @@ def _read(source: memoryview, name: str, limits: Allowed) -> Model:
         return _builder(source, limits).model(message, unknown)
 
 
-def _builder(source: memoryview, limits: Allowed) -> Builder:
+def _builder(source: memoryview, limits: Limits) -> Builder:
     elements = element_names()
     return Builder(attribute_kinds(), Reader(source, elements, limits), Types(elements, limits), limits)
 
 
-def mapped(path: str | os.PathLike[str], name: str) -> memoryview:
+def map_file(path: str | os.PathLike[str], name: str) -> memoryview:
     """The bytes of a file; of a large one they are read on access."""
     with _opened(path, name) as descriptor:
-        if os.fstat(descriptor).st_size <= WHOLE:
+        if os.fstat(descriptor).st_size <= MAX_BYTES_READ_AT_ONCE:
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 return memoryview(file.read())
         return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
 
 
-def contents(path: str | os.PathLike[str], name: str) -> bytes:
+def file_bytes(path: str | os.PathLike[str], name: str) -> bytes:
     """The bytes of a file, read once, so that the bytes that are hashed are those that are checked."""
     with _opened(path, name) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
         return file.read()
@@ -136,7 +136,7 @@ def _no_collection() -> Iterator[None]:
 
 
 @cache
-def generated() -> ModuleType:
+def message_classes() -> ModuleType:
     """The module of message classes of the installed onnx package, without importing the package.
 
     `import onnx` takes most of the time of a check and loads numpy.  The module gets its usual name, so that an import
@@ -157,24 +157,24 @@ def generated() -> ModuleType:
 
 @cache
 def _layout() -> wire_format.Layout:
-    return wire_format.layout(generated().ModelProto.DESCRIPTOR)
+    return wire_format.layout(message_classes().ModelProto.DESCRIPTOR)
 
 
 @cache
 def element_names() -> MappingProxyType[int, str | None]:
     """Element types by number, named as in `sonnx.model.ir.WIDTH`; UNDEFINED is None."""
-    names = {number: name.lower() for name, number in generated().TensorProto.DataType.items()}
+    names = {number: name.lower() for name, number in message_classes().TensorProto.DataType.items()}
     return MappingProxyType(names | {0: None})
 
 
 @cache
 def attribute_kinds() -> MappingProxyType[int, str]:
     """Attribute kinds by number, in lower case."""
-    kinds = generated().AttributeProto.AttributeType.items()
+    kinds = message_classes().AttributeProto.AttributeType.items()
     return MappingProxyType({number: name.lower() for name, number in kinds})
 
 
-def _cut(source: memoryview, name: str, limits: Allowed) -> bytes:
+def _cut(source: memoryview, name: str, limits: Limits) -> bytes:
     try:
         return wire_format.cut(source, _layout(), limits)
     except wire_format.Malformed as error:
@@ -183,7 +183,7 @@ def _cut(source: memoryview, name: str, limits: Allowed) -> bytes:
 
 def _parsed(short: bytes, source: memoryview, name: str) -> Message:
     try:
-        return generated().ModelProto.FromString(short)
+        return message_classes().ModelProto.FromString(short)
     except DecodeError as error:
         raise Unreadable(f"{name} {_described(source) or _reason(source, error)}") from None
 
@@ -206,7 +206,7 @@ def _described(source: memoryview) -> str:
 
 
 def _reads_as(source: memoryview, kind: str) -> bool:
-    message_class = getattr(generated(), kind)
+    message_class = getattr(message_classes(), kind)
     try:
         message = message_class.FromString(wire_format.cut(source, wire_format.layout(message_class.DESCRIPTOR)))
     except (wire_format.Malformed, DecodeError):
@@ -225,7 +225,7 @@ def _unknown(message: Message, short: bytes) -> tuple[UnknownField, ...]:
     """Unknown fields, each once per place; the message is parsed again, because the fast test discards them."""
     if not _has_unknown(message):
         return ()
-    return tuple(dict.fromkeys(_located(generated().ModelProto.FromString(short), "")))
+    return tuple(dict.fromkeys(_located(message_classes().ModelProto.FromString(short), "")))
 
 
 def _located(message: Message, place: str) -> Iterator[UnknownField]:
@@ -284,7 +284,7 @@ def read_tensor(source: memoryview) -> Tensor:
     Raises:
         Unreadable: the bytes are not a TensorProto.
     """
-    kind = generated().TensorProto
+    kind = message_classes().TensorProto
     try:
         message = kind.FromString(wire_format.cut(source, wire_format.layout(kind.DESCRIPTOR)))
     except (DecodeError, wire_format.Malformed) as error:

@@ -26,7 +26,7 @@ STANDARD = ("", "ai.onnx")
 """The two names of the standard domain."""
 
 
-def standard(domain: str) -> str:
+def canonical_domain(domain: str) -> str:
     """The domain, with "" for the standard one."""
     return "" if domain == STANDARD[1] else domain
 
@@ -103,25 +103,25 @@ def imports_of(entries: Iterable[Import]) -> dict[str, int | None]:
     """The version of each domain; the first of a domain imported twice, which fails operator-set-imported-once."""
     found: dict[str, int | None] = {}
     for entry in entries:
-        found.setdefault(standard(entry.domain), entry.version)
+        found.setdefault(canonical_domain(entry.domain), entry.version)
     return found
 
 
 def function_key(function: Function) -> tuple[str, str, str]:
     """Domain, operator and overload of the nodes that call the function."""
-    return standard(function.domain), function.name, function.overload
+    return canonical_domain(function.domain), function.name, function.overload
 
 
 def scopes(model: Model) -> Iterator[Scope]:
     """Every scope of a model, a graph before those nested in it, functions after the main graph."""
     imports = imports_of(model.imports)
-    yield from nested(Scope("graph", model.graph, imports))
+    yield from nested_scopes(Scope("graph", model.graph, imports))
     for index, function in enumerate(model.functions):
         body = Scope(f"function[{index}]", _as_graph(function), imports_of(function.imports), function=function)
-        yield from nested(body)
+        yield from nested_scopes(body)
 
 
-def nested(root: Scope) -> Iterator[Scope]:
+def nested_scopes(root: Scope) -> Iterator[Scope]:
     """A scope, and those of the graphs nested in its nodes, at any depth."""
     waiting = [root]
     while waiting:
@@ -160,7 +160,7 @@ def captured(node: Node) -> set[str]:
 
 def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
     """Every constant of a file: initializers and tensors of attributes, in all graphs and functions."""
-    training = (each for place, graph in model.training for each in nested(Scope(place, graph, {})))
+    training = (each for place, graph in model.training for each in nested_scopes(Scope(place, graph, {})))
     for scope in (*scopes(model), *training):
         yield from scope.graph.initializers
         yield from scope.graph.sparse_initializers
@@ -170,7 +170,7 @@ def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
         yield from _tensors(function.defaults)
 
 
-def stored(model: Model) -> Iterator[Tensor]:
+def stored_tensors(model: Model) -> Iterator[Tensor]:
     """Every tensor with values of constants; of a sparse constant its values and its indices."""
     for each in constants(model):
         yield from (each,) if isinstance(each, Tensor) else filter(None, (each.values, each.indices))

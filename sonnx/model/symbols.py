@@ -13,7 +13,7 @@ class UnknownSymbol(UsageError):
     """A bound symbol is not a dimension of the model."""
 
 
-def bindings(values: Sequence[str]) -> dict[str, int]:
+def parse_bindings(values: Sequence[str]) -> dict[str, int]:
     """The numbers of symbols in arguments of `--bind`, such as `N=1,H=224`.
 
     Raises:
@@ -30,7 +30,7 @@ def bindings(values: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def bind(model: Model, numbers: Mapping[str, int]) -> Model:
+def bind_symbols(model: Model, numbers: Mapping[str, int]) -> Model:
     """The model with each bound symbol replaced by its number in all graphs and functions.
 
     Raises:

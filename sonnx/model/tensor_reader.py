@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from sonnx.model import wire_format
 from sonnx.model.ir import DATA_FIELD, WIDTH, External, Tensor
-from sonnx.model.limits import DEFAULT, Allowed, enforce
+from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.type_reader import decoded, element_name
 from sonnx.model.wire_format import Message
 
@@ -38,7 +38,7 @@ class Reader:
 
     source: memoryview
     elements: Mapping[int, str | None]
-    limits: Allowed = field(default_factory=lambda: DEFAULT)
+    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     locations: set[str] = field(default_factory=set)
     """The locations of external data so far."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sonnx.model.ir import NOT_STATED, Dimension, Shape, Type, Value, maker
-from sonnx.model.limits import DEFAULT, Allowed, enforce
+from sonnx.model.ir import NOT_STATED, Dimension, Shape, Type, Value, fast_constructor
+from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.wire_format import Message
 
 _TYPE_KIND = {
@@ -24,7 +24,7 @@ _TYPE_KIND = {
 _INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
 
-_make_type, _make_value = maker(Type), maker(Value)
+_make_type, _make_value = fast_constructor(Type), fast_constructor(Value)
 
 _NAME_TAG = 1 << 3 | 2
 """The tag of ValueInfoProto.name, which comes first: protobuf writes fields in the order of their numbers."""
@@ -57,7 +57,7 @@ def dimension(message: Message) -> Dimension:
     return decoded(message.dim_param) or None if which else None
 
 
-def _shape(message: Message, limits: Allowed) -> Shape | None:
+def _shape(message: Message, limits: Limits) -> Shape | None:
     if not message.HasField("shape"):
         return None
     enforce(limits, "dimensions", len(message.shape.dim))
@@ -77,7 +77,7 @@ class Types:
     """Reads the types of one file, equal ones once; `elements` are the names of element types by number."""
 
     elements: Mapping[int, str | None]
-    limits: Allowed = field(default_factory=lambda: DEFAULT)
+    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     known: dict[bytes, Type] = field(default_factory=lambda: {b"": NOT_STATED})
     same: dict[Type, Type] = field(default_factory=dict)
     rests: dict[bytes, Type] = field(default_factory=dict)

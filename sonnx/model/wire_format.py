@@ -17,7 +17,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from sonnx.model.limits import Allowed, Exceeded, enforce, exceeded
+from sonnx.model.limits import Exceeded, Limits, enforce, exceeded
 
 Message: TypeAlias = Any
 """A protobuf message or descriptor; their classes are made at run time, so type checkers do not know them."""
@@ -80,7 +80,7 @@ def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layou
     return known[descriptor.full_name]
 
 
-def cut(buffer: memoryview, message: Layout, allowed: Allowed | None = None) -> bytes:
+def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> bytes:
     """A copy of the message with a token in place of each long payload.
 
     Raises:

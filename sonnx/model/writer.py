@@ -29,7 +29,7 @@ from sonnx.model.ir import (
     Type,
     Value,
 )
-from sonnx.model.reader import attribute_kinds, element_names, generated
+from sonnx.model.reader import attribute_kinds, element_names, message_classes
 from sonnx.model.wire_format import Message
 
 
@@ -45,7 +45,7 @@ def write(model: Model) -> bytes:
     """
     if model.training_count or model.unknown:
         raise Unwritable("the model has training information or unknown content, which cannot be written")
-    message = generated().ModelProto()
+    message = message_classes().ModelProto()
     if model.ir_version is not None:
         message.ir_version = model.ir_version
     message.producer_name = model.producer
@@ -222,7 +222,9 @@ def write_tensor(name: str, element: str, dims: Sequence[int], values: bytes) ->
         Unwritable: protobuf refuses the name or the size.
     """
     try:
-        message = generated().TensorProto(name=name, data_type=element_number(element), dims=dims, raw_data=values)
+        message = message_classes().TensorProto(
+            name=name, data_type=element_number(element), dims=dims, raw_data=values
+        )
         written: bytes = message.SerializeToString()
     except (EncodeError, ValueError) as error:
         raise Unwritable(str(error)) from None

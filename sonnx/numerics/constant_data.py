@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.base.escaping import number, quote
-from sonnx.model.external_data import Elsewhere, inside
+from sonnx.base.escaping import number_text, quote
+from sonnx.model.external_data import OutsideFolder, resolve_location
 from sonnx.model.ir import External, Tensor
-from sonnx.model.reader import Unreadable, mapped
+from sonnx.model.reader import Unreadable, map_file
 from sonnx.numerics.formats import ELEMENTS, Array, has_array
 
 
@@ -41,7 +41,7 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
     if data is None and wanted:
         raise NotExecutable(f"{called} has no values where its element type has them")
     if data is not None and len(data) != wanted:
-        raise NotExecutable(f"{called} has {len(data)} bytes of values; its type and shape take {number(wanted)}")
+        raise NotExecutable(f"{called} has {len(data)} bytes of values; its type and shape take {number_text(wanted)}")
     if not has_array(tensor.dims, kind):
         raise NotExecutable(f"{called} has more dimensions, or larger ones, than an array can have")
     values = np.frombuffer(data or b"", np.uint8)
@@ -59,11 +59,11 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
     if folder is None:
         raise NotExecutable(f"{called} stands in another file, and there is no folder to look for it in")
     try:
-        path = inside(folder, external.location)
-    except Elsewhere as reason:
+        path = resolve_location(folder, external.location)
+    except OutsideFolder as reason:
         raise NotExecutable(f"the file {quote(external.location)} of {called} {reason}") from None
     try:
-        data = mapped(path, quote(external.location)) if wanted else memoryview(b"")
+        data = map_file(path, quote(external.location)) if wanted else memoryview(b"")
     except Unreadable as error:
         raise NotExecutable(f"the file of {called}: {error}") from None
     entries = dict(external.entries)
@@ -72,6 +72,6 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
         raise NotExecutable(f"{called} states an offset or a length that is not a number")
     length = len(data) - offset if length is None else length
     if length != wanted or offset + length > len(data):
-        text = f"{called} takes {number(wanted)} bytes; the file states {length} from byte {offset} of {len(data)}"
+        text = f"{called} takes {number_text(wanted)} bytes; the file states {length} from byte {offset} of {len(data)}"
         raise NotExecutable(text)
     return data[offset : offset + length]

@@ -14,7 +14,7 @@ from pathlib import Path
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Node
-from sonnx.model.scopes import standard
+from sonnx.model.scopes import canonical_domain
 from sonnx.operators.operator import Operator
 
 OTHER_MODULES = frozenset({"__init__", "operator", "recurrent_cells", "registry", "stated_signature"})
@@ -43,9 +43,9 @@ def operator_of(name: str, domain: str) -> Operator:
     Raises:
         NotExecutable: the executor does not know it.
     """
-    found = None if standard(domain) else find_operator(name)
+    found = None if canonical_domain(domain) else find_operator(name)
     if found is None:
-        of_domain = f" of the domain {quote(domain)}" if standard(domain) else ""
+        of_domain = f" of the domain {quote(domain)}" if canonical_domain(domain) else ""
         raise NotExecutable(f"the executor does not know the operator {quote(name)}{of_domain}")
     return found
 

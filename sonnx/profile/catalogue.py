@@ -37,8 +37,8 @@ from sonnx.profile.toml_files import (
     by_version,
     numbers,
     parsed,
+    read_record,
     reasons,
-    simple,
     strings,
 )
 
@@ -52,7 +52,7 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
     table.place = slug
     for key in () if operator else _OPERATOR_RULE_KEYS & table.data.keys():
         raise CatalogueError(f"{slug} is not a rule of an operator, so it cannot have {key}")
-    return simple(
+    return read_record(
         Rule,
         table,
         slug=slug,
@@ -67,14 +67,14 @@ def _rule(data: Mapping[str, Any], place: str, operator: str) -> Rule:
 
 def _inputs(name: str, table: Table) -> Iterator[Input]:
     for span in _spans(name, table):
-        yield simple(Input, Table(table.data, table.place), name=name, **span)
+        yield read_record(Input, Table(table.data, table.place), name=name, **span)
 
 
 def _outputs(name: str, table: Table) -> Iterator[Output]:
     texts = {key: table.expressions(key) for key in ("shape", "element")}
     given = {**texts, "implied_by": table.implied_by()}
     for span in _spans(name, table):
-        yield simple(Output, Table(table.data, table.place), name=name, **given, **span)
+        yield read_record(Output, Table(table.data, table.place), name=name, **given, **span)
 
 
 def _spans(name: str, table: Table) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ def _parameters(name: str, table: Table) -> Iterator[Parameter]:
     starts = sorted({max(since, min(kinds)), *(start for start in kinds if start > since)})
     for start, end in zip(starts, [*starts[1:], before], strict=True):
         span = {"kind": at(kinds, start), "since": start, "before": end}
-        yield simple(Parameter, Table(table.data, table.place), name=name, absent=absent, **span)
+        yield read_record(Parameter, Table(table.data, table.place), name=name, absent=absent, **span)
 
 
 def _operator(data: Mapping[str, Any], place: str) -> Operator:
@@ -157,7 +157,7 @@ def _operator(data: Mapping[str, Any], place: str) -> Operator:
 
 def _rounding(table: Table) -> Iterator[RoundingPoint]:
     for number, data in enumerate(table.take("rounding", list, [])):
-        yield simple(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
+        yield read_record(RoundingPoint, Table(data, f"{table.place}.rounding[{number}]"))
 
 
 def _versions_by_text(versions: Table) -> dict[str, int]:
@@ -189,8 +189,8 @@ def editions() -> Editions:
     """The texts and editions of editions.toml."""
     table = Table(_read("editions.toml"), "editions.toml")
     known = Table(table.take("onnx", dict), "editions.toml.onnx")
-    texts = [simple(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
-    limits = [simple(Uncheckable, Table(data, "editions.toml.limit")) for data in table.take("limit", list, [])]
+    texts = [read_record(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
+    limits = [read_record(Uncheckable, Table(data, "editions.toml.limit")) for data in table.take("limit", list, [])]
     families = {name: strings(names, f"families.{name}") for name, names in table.take("families", dict).items()}
     by_name: dict[str, Edition] = {}
     for data in table.take("edition", list):
@@ -268,7 +268,7 @@ def graph_rules() -> tuple[Rule, ...]:
 def errata() -> Mapping[str, Erratum]:
     """The errata of the texts, by id."""
     table = Table(_read("errata.toml"), "errata.toml")
-    entries = [simple(Erratum, Table(data, f"erratum {data.get('id')}")) for data in table.take("erratum", list)]
+    entries = [read_record(Erratum, Table(data, f"erratum {data.get('id')}")) for data in table.take("erratum", list)]
     table.end()
     return {entry.id: entry for entry in entries}
 

@@ -16,7 +16,7 @@ class UnknownRule(UsageError):
     """No rule has a slug, label or operator of this name."""
 
 
-def every() -> dict[str, Rule]:
+def rules_by_slug() -> dict[str, Rule]:
     """Every rule of the catalogue by slug, derived ones included; reads all operator files."""
     rules = [*general_rules(), *graph_rules(), *(rule for each in operators() for rule in every_rule(each))]
     return {rule.slug: rule for rule in rules}
@@ -35,9 +35,9 @@ class Label(NamedTuple):
 
 
 @cache
-def labels() -> tuple[Label, ...]:
+def all_labels() -> tuple[Label, ...]:
     """Every label of every text: on rules, and on the parts of operator files that a general rule is about."""
-    found = [Label(tag, rule.slug) for rule in every().values() for tag in rule.tags]
+    found = [Label(tag, rule.slug) for rule in rules_by_slug().values() for tag in rule.tags]
     return tuple(dict.fromkeys([*found, *(label for each in operators() for label in _of_parts(each))]))
 
 
@@ -56,17 +56,17 @@ def _of_parts(operator: Operator) -> Iterator[Label]:
             yield Label(tag, "no-implicit-conversion", f"{operator.name}.{formal.name}")
 
 
-def named(names: Iterable[str]) -> frozenset[str]:
+def slugs_named(names: Iterable[str]) -> frozenset[str]:
     """The slugs of the rules that slugs, labels (`R1`, `R1@2025-10`) and operators (`Max`) name.
 
     Raises:
         UnknownRule: a name has no rule.
     """
-    known = every()
+    known = rules_by_slug()
     found: set[str] = set()
     for name in names:
         matches = {slug for slug, rule in known.items() if matches_rule(name, rule)}
-        matches |= {label.rule for label in labels() if label.rule and matches_tag(name, label.tag)}
+        matches |= {label.rule for label in all_labels() if label.rule and matches_tag(name, label.tag)}
         if not matches:
             raise UnknownRule(f"no rule, tag or operator is called {name!r}; `sonnx rules` lists them")
         found |= matches

@@ -113,10 +113,10 @@ def _covers(each: Input | Output | Parameter | Rule, version: int) -> bool:
 
 
 def _in_force(rule: Rule, text: str, known: Editions) -> bool:
-    return demanded(rule, text, known) is not None
+    return active_condition(rule, text, known) is not None
 
 
-def demanded(rule: Rule, text: str, known: Editions) -> Expression | None:
+def active_condition(rule: Rule, text: str, known: Editions) -> Expression | None:
     """The condition of a rule under a text: the profile's, before its introduction that of ONNX; None for neither."""
     return rule.require if known.in_force(rule, text) else rule.onnx
 

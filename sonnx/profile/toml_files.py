@@ -58,7 +58,7 @@ class Table:
 
     def tags(self, key: str = "tags") -> tuple[Tag, ...]:
         """A list of tags, empty where the key is absent."""
-        return tuple(simple(Tag, Table(tag, f"{self.place}.{key}")) for tag in self.take(key, list, []))
+        return tuple(read_record(Tag, Table(tag, f"{self.place}.{key}")) for tag in self.take(key, list, []))
 
     def tables(self, key: str) -> Iterator[tuple[str, Table]]:
         """The named tables below a key, in the order of the file."""
@@ -125,7 +125,7 @@ def by_version(data: Mapping[str, T], place: str) -> dict[int, T]:
     return {int(key): data[key] for key in sorted(data, key=int)}
 
 
-def simple(record: type[T], table: Table, **given: Any) -> T:
+def read_record(record: type[T], table: Table, **given: Any) -> T:
     """A dataclass whose fields are read from the keys of the same names; `given` are the values of other fields.
 
     Fields may be strings, integers, booleans, lists of strings and lists of tags.
@@ -164,7 +164,7 @@ TOML = FileFormat("TOML", tomllib.loads, tomllib.TOMLDecodeError, 1 << 24)
 JSON = FileFormat("JSON", json.loads, json.JSONDecodeError, 1 << 28)
 
 
-def read(path: str | os.PathLike[str], make: Callable[[Table, str, str], T], file_format: FileFormat = TOML) -> T:
+def read_file(path: str | os.PathLike[str], make: Callable[[Table, str, str], T], file_format: FileFormat = TOML) -> T:
     """The result of `make` for the table, the base name and the SHA-256 of a file; every key must be taken.
 
     Raises:

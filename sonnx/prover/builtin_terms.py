@@ -18,7 +18,7 @@ import z3
 
 from sonnx.language import builtins as module
 from sonnx.language.domain import BuiltIn, Thunk
-from sonnx.language.parser import read_built_in, words
+from sonnx.language.parser import built_ins, read_built_in
 from sonnx.prover.symbolic_execution import Term, Unsupported
 from sonnx.prover.terms import conjunction, disjunction
 
@@ -70,9 +70,9 @@ class PartialTerm:
 
 @dataclass(frozen=True)
 class Fold:
-    """`reduce(word, items, start)`: a theorem about it consists of base, step and invariant."""
+    """`reduce(function, items, start)`: a theorem about it consists of base, step and invariant."""
 
-    word: BuiltIn
+    function: BuiltIn
     items: Items
     start: Term
 
@@ -81,7 +81,7 @@ class BuiltinTerms:
     """The interpretation; one object for each claim, because it keeps the new numbers and their facts."""
 
     def __init__(self, known: Mapping[str, BuiltIn] | None = None) -> None:
-        self.known = words() if known is None else known
+        self.known = built_ins() if known is None else known
         self.maxima: dict[str, tuple[Term, Items, Term]] = {}
         self.first_items: dict[str, tuple[Items, Term]] = {}
 
@@ -182,11 +182,11 @@ class BuiltinTerms:
                 return self._largest(items)
         raise Unsupported(f"{name} has no interpretation here")
 
-    def word(self, word: BuiltIn, arguments: Sequence[Term]) -> Term:
-        return word.interpret(self, arguments)
+    def built_in(self, function: BuiltIn, arguments: Sequence[Term]) -> Term:
+        return function.interpret(self, arguments)
 
-    def fold(self, word: BuiltIn, sequence: Items, start: Term) -> Fold:
-        return Fold(word, sequence, start)
+    def reduce(self, function: BuiltIn, sequence: Items, start: Term) -> Fold:
+        return Fold(function, sequence, start)
 
     def undefined(self, reason: str) -> PartialTerm:
         return PartialTerm(z3.BoolVal(False), None)

@@ -14,8 +14,8 @@ from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, Stored, environmen
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, demands, output_facts
 from sonnx.language.domain import written_key
-from sonnx.language.evaluator import Cause, Unknown
 from sonnx.language.evaluator import TensorFacts as Facts
+from sonnx.language.evaluator import Unknown, UnknownCause
 from sonnx.model.ir import Attribute
 from sonnx.profile.definitions import Editions, Output, Rule
 from sonnx.profile.signature import Signature
@@ -41,7 +41,7 @@ from sonnx.prover.terms import constants_in, names_in
 
 UNSTATED_PREFIX = "u"
 """Prefix of the variables of dimensions that the model does not state; those of symbols begin with d."""
-NOT_COMPUTED = Unknown(Cause.NOT_STATED, "its input comes from a node whose rules do not hold for all values")
+NOT_COMPUTED = Unknown(UnknownCause.NOT_STATED, "its input comes from a node whose rules do not hold for all values")
 """The shape of an output that is not declared and, for some values of the symbols, not defined."""
 
 
@@ -149,7 +149,7 @@ class CallProof:
             unknown = next((each for each in value if isinstance(each, Unknown) and not each.symbol), None)
             return listing([self._value(each) for each in value]) if unknown is None else unknown
         if isinstance(value, float):
-            return real(value) if isfinite(value) else Unknown(Cause.NOT_STATED, f"{value} is not a real number")
+            return real(value) if isfinite(value) else Unknown(UnknownCause.NOT_STATED, f"{value} is not a real number")
         return value
 
     def _shape(self, shape: tuple[int | Unknown, ...] | Unknown) -> Value:
@@ -245,7 +245,7 @@ class CallProof:
             return extent
         involved = names_in(extent.term)
         if any(name.startswith(UNSTATED_PREFIX) for name in involved):
-            return Unknown(Cause.NOT_STATED, "it depends on a dimension the model does not state")
+            return Unknown(UnknownCause.NOT_STATED, "it depends on a dimension the model does not state")
         known = self.symbols.known
         name = next((name for name, number in known.items() if same(number, extent)), "")
         if not name:
@@ -256,7 +256,7 @@ class CallProof:
             name = next((name for name in over_same if self.symbols.always(extent.term == known[name].term)), "")
         if not name:
             name = self.symbols.name_dimension(extent)
-        return Unknown(Cause.NOT_STATED, f"the dimension is {name!r}", name)
+        return Unknown(UnknownCause.NOT_STATED, f"the dimension is {name!r}", name)
 
 
 def _fixed(known: SymbolicList) -> bool:

@@ -14,7 +14,7 @@ import z3
 
 from sonnx.checker.rules import ActiveRules
 from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
-from sonnx.language.evaluator import Cause, Unknown
+from sonnx.language.evaluator import Unknown, UnknownCause
 from sonnx.language.structure import questions, reads
 from sonnx.model.ir import WIDTH
 from sonnx.profile.definitions import Input, Output, Parameter, Rule
@@ -129,7 +129,7 @@ class CallVariables:
         for extent in extents:
             self.ranges += interval_constraints(extent)
         shape = of_length(length, extents)
-        values: Value = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+        values: Value = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
         if name in self.with_values:
             value = element(name)
             self.ranges += ranges(value, type_code)
@@ -296,15 +296,15 @@ def _inputs_among(signature: Signature, names: set[str]) -> frozenset[str]:
     return frozenset(formal.name for formal in signature.inputs if formal.name in names)
 
 
-def general_rules(call: CallVariables, in_force: ActiveRules) -> Iterator[tuple[str, Truth]]:
+def general_rules(call: CallVariables, active_rules: ActiveRules) -> Iterator[tuple[str, Truth]]:
     """The general rules about the values, parameters, inputs and groups of one call, each with its slug."""
     signature, interpretation = call.signature, call.interpretation
-    types = SymbolicList(tuple((True, name) for name in in_force.edition.element_types), packed=True)
-    for rule, demand in in_force.about("value"):
+    types = SymbolicList(tuple((True, name) for name in active_rules.edition.element_types), packed=True)
+    for rule, demand in active_rules.general_rules_about("value"):
         for tensor in call.tensors.values():
             names = {"value": tensor.record, "element_types": types}
             yield rule.slug, implies(tensor.present, interpretation.condition(demand, names, rule.when).holds)
-    for rule, demand in in_force.about("parameter"):
+    for rule, demand in active_rules.general_rules_about("parameter"):
         for parameter in signature.parameters:
             facts = {
                 "written": call.names[written_key(parameter.name)],
@@ -312,12 +312,12 @@ def general_rules(call: CallVariables, in_force: ActiveRules) -> Iterator[tuple[
             }
             yield rule.slug, interpretation.condition(demand, {"parameter": RecordValue(facts)}, rule.when).holds
     values = {parameter.name for parameter in signature.values}
-    for rule, demand in in_force.about("input"):
+    for rule, demand in active_rules.general_rules_about("input"):
         for formal in signature.inputs:
             if formal.optional and not formal.exempt and formal.name not in values:
                 connected = RecordValue({"connected": call.names[given_key(formal.name)]})
                 yield rule.slug, interpretation.condition(demand, {"input": connected}, rule.when).holds
-    for rule, demand in in_force.about("group"):
+    for rule, demand in active_rules.general_rules_about("group"):
         for members in (*signature.groups.values(), *signature.one_type):
             group = _group(call, members)
             if len(group.items) > 1:

@@ -6,23 +6,18 @@ their data file; the rules that name its erratum; and those the theorem names it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sonnx.language import builtins
 from sonnx.language.domain import Expression
-from sonnx.language.parser import with_inner
+from sonnx.language.parser import with_called
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Operator, Rule, at
 
 if TYPE_CHECKING:  # it loads z3, which reports do not need
     from sonnx.prover.theorem import Theorem
-
-
-def builtins_with_inner(names: Iterable[str]) -> set[str]:
-    """The built-in functions of these names, and those their sources use."""
-    return with_inner(names)
 
 
 def functions(theorem: Theorem) -> tuple[str, ...]:
@@ -45,7 +40,7 @@ def _by_key() -> Mapping[str, tuple[str, ...]]:
     """Rules by the built-in functions they use and by the errata they name."""
     found: dict[str, list[str]] = {}
     for slug, expressions, errata in _expressions():
-        used = with_inner(word for each in expressions for word in each.words)
+        used = with_called(name for each in expressions for name in each.built_ins)
         for key in (*used, *errata):
             found.setdefault(key, []).append(slug)
     return {key: tuple(slugs) for key, slugs in found.items()}

@@ -19,7 +19,7 @@ from sonnx.language.evaluator import Evaluator
 from sonnx.language.parser import parse
 from sonnx.profile import signature as signatures
 from sonnx.profile.catalogue import editions, operator
-from sonnx.profile.signature import Signature, demanded
+from sonnx.profile.signature import Signature, active_condition
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import listing
 from sonnx.prover.smt_values import RecordValue, Value, bool_term, interval_constraints, variable
@@ -82,7 +82,7 @@ class SymbolicCall:
                 continue
             rule = known[name]
             wanted += rule.relies
-            text = demanded(rule, self.signature.text, editions())
+            text = active_condition(rule, self.signature.text, editions())
             assert text is not None  # noqa: S101  a rule in force demands something
             condition = self.interpretation.condition(parse(self._changed(text.text)), self.names, rule.when)
             found[name] = bool_term(condition.holds)
@@ -131,6 +131,6 @@ def checker_verdict(operator: str, version: int, edition: str, rule: str, **fact
     for name, text in found.define.items():
         names[name] = text.evaluate(Evaluator(), names)
     (stated,) = [each for each in found.rules if each.name == rule]
-    demand = demanded(stated, found.text, editions())
+    demand = active_condition(stated, found.text, editions())
     assert demand is not None  # noqa: S101
     return str(evaluate_rule(stated, demand, names).verdict)

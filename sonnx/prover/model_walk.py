@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from sonnx.base.escaping import plural
-from sonnx.checker.checker import judge_model
+from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.request import open_model
 from sonnx.checker.rules import ActiveRules
@@ -22,8 +22,8 @@ from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import Interpretation, interpret
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Model
-from sonnx.model.limits import DEFAULT, Allowed
-from sonnx.model.symbols import bind
+from sonnx.model.limits import DEFAULT_LIMITS, Limits
+from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.prover.call_proof import NOT_COMPUTED, CallProofs, RuleProof, SymbolicDomain
 from sonnx.prover.model_proof import ModelProof, Open, ProofCounts, Refuted
@@ -143,8 +143,8 @@ class _Results:
         if report is None:
             if len(self.reports) >= MAX_CONFIRMING_CHECKS:
                 return "not confirmed by a check: only the first counterexamples are"
-            bound = bind(self.found.model, dict(numbers)) if numbers else self.found.model
-            report = self.reports[numbers] = judge_model(bound, self.name, self.rules.edition.name)
+            bound = bind_symbols(self.found.model, dict(numbers)) if numbers else self.found.model
+            report = self.reports[numbers] = evaluate_model(bound, self.name, self.rules.edition.name)
         for finding in report.findings:
             if (finding.rule, finding.where.place) == (proof.rule.slug, where.place):
                 return finding.actual if finding.verdict is Verdict.FAIL else None
@@ -182,7 +182,7 @@ def prove_model(
     edition: str | None = None,
     assume: Collection[str] = (),
     *,
-    limits: Allowed = DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
 ) -> ModelProof:

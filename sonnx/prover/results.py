@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from sonnx.checker.report import Unjudged
+from sonnx.checker.report import NoVerdictSentence
 
 if TYPE_CHECKING:  # theorem.py loads z3
     from sonnx.prover.theorem import Theorem
@@ -67,7 +67,7 @@ class TheoremResult:
     """What the real code shows for the counterexample."""
     unconfirmed: str = ""
     """How the real code differs from the counterexample, "" if it does not."""
-    unanswered: Unjudged | None = None
+    unanswered: NoVerdictSentence | None = None
     """Why there is no result, if the process that should give it gave none."""
 
     @property

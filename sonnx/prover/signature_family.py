@@ -15,11 +15,11 @@ import z3
 
 from sonnx.checker.rules import ActiveRules
 from sonnx.language.domain import Expression, constant_key
-from sonnx.language.parser import with_inner, words
+from sonnx.language.parser import built_ins, with_called
 from sonnx.language.structure import computes, fields, functions, reads, strings, without_listed_strings
 from sonnx.profile.catalogue import editions
 from sonnx.profile.definitions import Operator, Rule, at
-from sonnx.profile.signature import Signature, demanded, resolve
+from sonnx.profile.signature import Signature, active_condition, resolve
 from sonnx.prover.call_variables import CallBounds, CallVariables, general_rules, readable
 from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import Truth, bool_term
@@ -38,7 +38,7 @@ _MEMBERS: dict[tuple[int, int, str], SignatureFamily] = {}
 
 
 @cache
-def in_force(edition: str) -> ActiveRules:
+def active_rules(edition: str) -> ActiveRules:
     """An edition with its rules by subject."""
     return ActiveRules(editions().editions[edition])
 
@@ -80,11 +80,11 @@ class SignatureFamily:
     @cached_property
     def general(self) -> tuple[tuple[str, Truth], ...]:
         """The general rules about the call."""
-        return tuple(general_rules(self.variables, in_force(self.edition)))
+        return tuple(general_rules(self.variables, active_rules(self.edition)))
 
     def demand(self, rule: Rule) -> Expression | None:
         """The condition of a rule in this edition."""
-        return demanded(rule, self.signature.text, editions())
+        return active_condition(rule, self.signature.text, editions())
 
     def text(self, rule: Rule) -> str:
         """The source text of that condition, "" without one."""
@@ -100,7 +100,7 @@ class SignatureFamily:
         stated = self._in_force(at(rule.implied_by, self.signature.version) or ())
         if stated or not rule.name.endswith(ALLOWED):
             return stated
-        if self._types_of(rule) >= set(in_force(self.edition).edition.element_types):
+        if self._types_of(rule) >= set(active_rules(self.edition).edition.element_types):
             return ("element-type",)
         return self._never_there(rule) or self._of_one_type(rule)
 
@@ -124,7 +124,7 @@ class SignatureFamily:
             others = set(self._members(other))
             joined = any(members <= set(names) and others & set(names) for names in self.signature.one_type)
             if joined and self._types_of(other) <= self._types_of(rule):
-                return other.name, *(slug.slug for slug, _ in in_force(self.edition).about("group"))
+                return other.name, *(slug.slug for slug, _ in active_rules(self.edition).general_rules_about("group"))
         return ()
 
     def following(self, rule: Rule) -> frozenset[str]:
@@ -133,7 +133,7 @@ class SignatureFamily:
 
     def _in_force(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The names, if all these rules, of the operator or general, are in force here; else none."""
-        known = {rule.name for rule in self.rules} | {rule.slug for rule, _ in in_force(self.edition).general}
+        known = {rule.name for rule in self.rules} | {rule.slug for rule, _ in active_rules(self.edition).general}
         return names if known.issuperset(names) else ()
 
     def condition(self, rule: Rule) -> SmtCondition:
@@ -174,8 +174,8 @@ class SignatureFamily:
         expressions = [*self._demands(), *self.signature.define.values(), *self.signature.shapes.values()]
         texts = [self.text(rule) for rule in self.rules]
         texts += [each.text for each in (*self.signature.define.values(), *self.signature.shapes.values())]
-        used = sorted(with_inner(name for each in expressions for name in each.words))
-        return (*dict.fromkeys(texts), *(words()[name].function for name in used))
+        used = sorted(with_called(name for each in expressions for name in each.built_ins))
+        return (*dict.fromkeys(texts), *(built_ins()[name].function for name in used))
 
     def _demands(self) -> Iterator[Expression]:
         yield from (demand for rule in self.rules if (demand := self.demand(rule)))
@@ -205,7 +205,7 @@ class SignatureFamily:
     def conformance_without_types(self) -> Hashable:
         """What decides which calls conform, apart from element types."""
         rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
-        general = in_force(self.edition).general
+        general = active_rules(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
         return self._parts(), rules, about, self._implied(types=False)
 
@@ -218,8 +218,8 @@ class SignatureFamily:
         inputs = tuple((each.name, each.type) for each in self.signature.inputs)
         outputs = tuple((each.name, each.type) for each in self.signature.outputs)
         parts = (self._parts(), inputs, outputs, self.signature.one_type)
-        about = tuple((rule.slug, demand.text) for rule, demand in in_force(self.edition).general)
-        return parts, rules, about, in_force(self.edition).edition.element_types, self._implied(types=True)
+        about = tuple((rule.slug, demand.text) for rule, demand in active_rules(self.edition).general)
+        return parts, rules, about, active_rules(self.edition).edition.element_types, self._implied(types=True)
 
     def about_types(self, rule: Rule) -> bool:
         """Whether a rule is about element types only."""
@@ -233,10 +233,10 @@ class SignatureFamily:
 
     def conformance(self) -> Hashable:
         """Everything that decides which calls conform."""
-        rules, general = self._texts(), in_force(self.edition).general
+        rules, general = self._texts(), active_rules(self.edition).general
         about = tuple((rule.slug, demand.text, _text(rule.when)) for rule, demand in general)
         types = (tuple(self.signature.groups.items()), self.signature.one_type)
-        return self._parts(), rules, about, types, in_force(self.edition).edition.element_types
+        return self._parts(), rules, about, types, active_rules(self.edition).edition.element_types
 
     def definedness(self) -> Hashable:
         """What decides where rules are defined; the strings in a list do not."""
@@ -245,7 +245,7 @@ class SignatureFamily:
             for (name, _, when, relies), demand in zip(self._texts(), map(self.demand, self.rules), strict=True)
         ]
         implied = tuple(self.implied_by(rule) for rule in self.rules)
-        types = in_force(self.edition).edition.element_types if ("element-type",) in implied else ()
+        types = active_rules(self.edition).edition.element_types if ("element-type",) in implied else ()
         return self._parts(), tuple(rules), implied, types
 
     def output_shapes(self) -> Hashable:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sonnx.language.domain import BuiltIn, Expression, Thunk
-from sonnx.language.evaluator import Cause, Unknown
+from sonnx.language.evaluator import Unknown, UnknownCause
 from sonnx.prover import smt_values as values
 from sonnx.prover.smt_functions import FactNotStated, Functions
 from sonnx.prover.smt_lists import concatenate, filtered, item_at, length, listing, merge, pack
@@ -90,7 +90,7 @@ class SmtInterpretation(Functions):
         try:
             defined, value = self.interpret(expression, names)
         except FactNotStated as unknown:
-            return Unknown(Cause.NOT_STATED, str(unknown))
+            return Unknown(UnknownCause.NOT_STATED, str(unknown))
         return value if defined is True else PartialValue(value, defined, reason)
 
     # Parts of an expression
@@ -250,16 +250,16 @@ class SmtInterpretation(Functions):
             ]
         )
 
-    def word(self, word: BuiltIn, arguments: Sequence[Value]) -> Value:
-        return self.use(word.interpret(self, [self.use(argument) for argument in arguments]))
+    def built_in(self, function: BuiltIn, arguments: Sequence[Value]) -> Value:
+        return self.use(function.interpret(self, [self.use(argument) for argument in arguments]))
 
-    def fold(self, word: BuiltIn, sequence: Value, start: Value) -> Value:
+    def reduce(self, function: BuiltIn, sequence: Value, start: Value) -> Value:
         known, total = self.use(sequence), self.use(start)
         if isinstance(known, UndefinedValue):
             return known
         for present, item in known.items:
             with self.under(present):
-                step = self.word(word, (total, item))
+                step = self.built_in(function, (total, item))
             total = merge(present, step, total)
         return total
 

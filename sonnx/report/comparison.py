@@ -9,7 +9,7 @@ from itertools import groupby
 from math import log2
 from typing import Any
 
-from sonnx.base.escaping import escape, plural, printable
+from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
@@ -356,14 +356,14 @@ def _broken_of(broken: Sequence[BoundViolation], row: Row | None) -> list[str]:
 def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
     if found.sha256:
         yield "SHA-256", found.sha256
-    yield "runtime", printable(found.runtime)
-    yield "inputs", f"{plural(found.runs, 'run')}, {printable(found.inputs)}"
+    yield "runtime", escape_once(found.runtime)
+    yield "inputs", f"{plural(found.runs, 'run')}, {escape_once(found.inputs)}"
     if found.first_diverging is not None:
         yield "first node that differs on equal inputs", found.first_diverging.place
 
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
-    messages = [*map(printable, broken)] or list(_case_texts(row))
+    messages = [*map(escape_once, broken)] or list(_case_texts(row))
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:
@@ -380,7 +380,7 @@ def _case(row: Row, broken: Sequence[str]) -> CaseResult:
 
 def _case_texts(row: Row) -> Iterator[str]:
     if row.failures:
-        yield f"not compared in {printable(row.failures[0])}"
+        yield f"not compared in {escape_once(row.failures[0])}"
     if row.distance is not None:
         yield _distance_sentence(row.distance)
 
@@ -401,12 +401,12 @@ def _case_details(row: Row) -> Iterator[tuple[str, str]]:
         example = f"first at {list(special.at)}: {special.found}, exact {special.exact}"
         yield special.kind, f"{plural(special.number, 'element')}, {example}"
     for failure in row.failures:
-        yield "not compared", printable(failure)
+        yield "not compared", escape_once(failure)
 
 
 def _run_cases(found: Comparison, broken: Sequence[str]) -> Iterator[CaseResult]:
     where = Where("model", "model")
     for sentence in broken:
-        yield CaseResult(RUNS, "all runs", "not compared", Standing.BAD, printable(sentence), (), where)
+        yield CaseResult(RUNS, "all runs", "not compared", Standing.BAD, escape_once(sentence), (), where)
     for reason in found.skipped:
-        yield CaseResult(RUNS, reason.partition(":")[0], "skipped", Standing.SKIPPED, printable(reason), (), where)
+        yield CaseResult(RUNS, reason.partition(":")[0], "skipped", Standing.SKIPPED, escape_once(reason), (), where)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sonnx.base.escaping import escape, plural
 from sonnx.base.resources import tool_version
-from sonnx.checker.edition_difference import Profiles, Verdicts
+from sonnx.checker.edition_difference import EditionDifference, ModelDifference
 from sonnx.checker.report import Finding
 from sonnx.report.phrases import grouped, place
 from sonnx.report.text import MORE_PLACES
@@ -16,7 +16,7 @@ from sonnx.report.text import MORE_PLACES
 FORMAT = 1
 
 
-def text(found: Profiles, models: Sequence[Verdicts], unreadable: Mapping[str, str]) -> str:
+def text(found: EditionDifference, models: Sequence[ModelDifference], unreadable: Mapping[str, str]) -> str:
     """The models first, because the reader acts on them; then operators and rules."""
     lines = [line for each in models for line in _model(each, found)]
     lines += [f"{escape(name)}: unreadable" for name in unreadable]
@@ -24,7 +24,7 @@ def text(found: Profiles, models: Sequence[Verdicts], unreadable: Mapping[str, s
     return "\n".join(lines) + "\n"
 
 
-def _profiles(found: Profiles) -> Iterator[str]:
+def _profiles(found: EditionDifference) -> Iterator[str]:
     yield f"edition {found.before} -> {found.after}"
     names = ("operators_gone", "operators_new", "rules_gone", "rules_new")
     for name in names:
@@ -37,7 +37,7 @@ def _profiles(found: Profiles) -> Iterator[str]:
         yield f"    + {each.after}"
 
 
-def _model(each: Verdicts, found: Profiles) -> Iterator[str]:
+def _model(each: ModelDifference, found: EditionDifference) -> Iterator[str]:
     verdict = f"{each.before.verdict} -> {each.after.verdict}" if each.changes else f"{each.after.verdict} in both"
     yield f"{escape(each.name)}: {verdict} ({found.before} -> {found.after})"
     for sign, findings in (("-", each.gone), ("+", each.new)):
@@ -52,7 +52,7 @@ def _model(each: Verdicts, found: Profiles) -> Iterator[str]:
     yield ""
 
 
-def as_json(found: Profiles, models: Sequence[Verdicts], unreadable: Mapping[str, str]) -> str:
+def as_json(found: EditionDifference, models: Sequence[ModelDifference], unreadable: Mapping[str, str]) -> str:
     """One JSON document, with the keys of the JSON report where it has them."""
     document = {
         "format": FORMAT,

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.checker.deviations import RULES
-from sonnx.language.parser import words
+from sonnx.language.parser import built_ins
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Edition, Erratum, Operator, Rule
-from sonnx.profile.index import Label, every, labels, matches_rule, matches_tag
-from sonnx.profile.signature import demanded, every_rule, signature
+from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, rules_by_slug
+from sonnx.profile.signature import active_condition, every_rule, signature
 
 LINE_WIDTH = 100
 
@@ -56,7 +56,7 @@ def explanation(name: str) -> Explanation:
         UsageError: nothing has this name.
     """
     inert = [rule for each in catalogue.operators() for rule in each.rules if rule.inert]
-    rules = {**every(), **{rule.slug: rule for rule in (*RULES, *inert)}}
+    rules = {**rules_by_slug(), **{rule.slug: rule for rule in (*RULES, *inert)}}
     if name in rules:
         return Explanation(name, rules=(rules[name],))
     described = catalogue.operator(name)
@@ -65,7 +65,7 @@ def explanation(name: str) -> Explanation:
     if name in catalogue.errata():
         return Explanation(name, erratum=catalogue.errata()[name])
     tagged = tuple(rule for rule in rules.values() if matches_rule(name, rule))
-    parts = tuple(label for label in labels() if label.subject and matches_tag(name, label.tag))
+    parts = tuple(label for label in all_labels() if label.subject and matches_tag(name, label.tag))
     if tagged or parts:
         return Explanation(name, rules=tagged, labels=parts)
     statuses = {edition: known.status(name) for edition, known in catalogue.editions().editions.items()}
@@ -114,10 +114,10 @@ def _formulas(rule: Rule) -> Iterator[str]:
         return
     yield from _wrapped("formula", formula(rule.require))
     yield from _wrapped("condition", rule.require.text)
-    for name in rule.require.words:
-        word = words()[name]
-        meaning = inspect.getdoc(word.function) or ""
-        yield from _wrapped("function", f"{name}({', '.join(word.parameters)}): {meaning.partition(chr(10))[0]}")
+    for name in rule.require.built_ins:
+        function = built_ins()[name]
+        meaning = inspect.getdoc(function.function) or ""
+        yield from _wrapped("function", f"{name}({', '.join(function.parameters)}): {meaning.partition(chr(10))[0]}")
     if rule.when is not None:
         yield from _wrapped("where", formula(rule.when))
     if rule.onnx is not None and rule.onnx != rule.require:
@@ -142,7 +142,7 @@ def _editions(rule: Rule) -> Iterator[str]:
         found = text(edition)
         if found is None:
             return False
-        return known.in_force(rule, found) or demanded(rule, found, known) is not None
+        return known.in_force(rule, found) or active_condition(rule, found, known) is not None
 
     yield f"  editions  {', '.join(name for name, edition in known.editions.items() if holds(edition)) or 'none'}"
 

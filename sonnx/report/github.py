@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from sonnx.base.escaping import escape, plural
-from sonnx.checker.report import Finding, Report, why
+from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.report.document import Document, Standing
 from sonnx.report.phrases import grouped, headline, justifications, place, project_files, verdict_counts
@@ -26,7 +26,8 @@ def render(
 ) -> str:
     """All reports of one run, a command on each line: first the verdicts on the models, then the rules."""
     lines = [
-        _command("error", name, f"sonnx: {why(reason).word}", [escape(reason)]) for name, reason in unreadable.items()
+        _command("error", name, f"sonnx: {reason_without_verdict(reason).word}", [escape(reason)])
+        for name, reason in unreadable.items()
     ]
     lines += [_command("notice", each.name, "sonnx: verdict", list(_summary(each))) for each in reports]
     lines += [line for each in reports for line in _rules(each)]

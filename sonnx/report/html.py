@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape, plural
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Count, Finding, Report, why
+from sonnx.checker.report import Count, Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import show_tags
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, worst_standing
@@ -74,14 +74,14 @@ def _contents(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Marku
         for number, report in enumerate(reports)
     ]
     rows += [
-        (Markup(plain(escape(name))), element("span", why(reason).word, class_="badge fail"), "", "")
+        (Markup(plain(escape(name))), element("span", reason_without_verdict(reason).word, class_="badge fail"), "", "")
         for name, reason in unreadable.items()
     ]
     return table(("model", "verdict", "#rules evaluated", "#failures"), rows)
 
 
 def _unreadable(name: str, reason: str) -> Markup:
-    answer = element("p", f"{why(reason).word}: nothing was checked", class_="answer")
+    answer = element("p", f"{reason_without_verdict(reason).word}: nothing was checked", class_="answer")
     return element("section", element("div", element("h2", name), answer, element("p", reason), class_="banner fail"))
 
 

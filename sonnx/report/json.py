@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report, why
+from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.profile.definitions import Rule, Tag
 
 FORMAT = 1
@@ -26,7 +26,8 @@ def render(
         "exit": code,
         "reports": [whole(report, accept_assumptions) for report in reports],
         "unreadable": [
-            {"model": name, "reason": reason, "exit": int(why(reason))} for name, reason in unreadable.items()
+            {"model": name, "reason": reason, "exit": int(reason_without_verdict(reason))}
+            for name, reason in unreadable.items()
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=True) + "\n"

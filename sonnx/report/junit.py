@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as entities
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Count, Finding, Report, overall, why
+from sonnx.checker.report import Count, Finding, Report, overall, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.report.document import CaseResult, Document, Section, Standing, worst_standing
 from sonnx.report.phrases import headline, place, project_files
@@ -149,4 +149,4 @@ def _case(model: str, name: str, element: str, kind: str, message: str, lines: I
 
 
 def _unreadable(model: str, reason: str) -> XmlCase:
-    return _case(model, "readable", "error", why(reason).word, escape(reason), ())
+    return _case(model, "readable", "error", reason_without_verdict(reason).word, escape(reason), ())

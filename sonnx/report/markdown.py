@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report, why
+from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import show_tags
 from sonnx.report.document import CaseResult, Document, Section, Standing
@@ -30,7 +30,10 @@ def render(
     lines = [f"# sonnx {tool_version()}: {len(reports) + len(unreadable)} file(s), exit code {code}", ""]
     lines += ["| model | verdict | edition | rules evaluated | fail | open | not checked | nodes in the profile |"]
     lines += ["|---|---|---|---|---|---|---|---|", *map(_row, reports)]
-    lines += [f"| {_cell(escape(name))} | **{why(reason).word}** | | | | | | |" for name, reason in unreadable.items()]
+    lines += [
+        f"| {_cell(escape(name))} | **{reason_without_verdict(reason).word}** | | | | | | |"
+        for name, reason in unreadable.items()
+    ]
     for report in reports:
         lines += ["", *_model(report)]
     for name, reason in unreadable.items():
@@ -38,7 +41,7 @@ def render(
             "",
             f"## {code_span(escape(name))}",
             "",
-            f"{why(reason).word.capitalize()}: {code_span(escape(reason))}",
+            f"{reason_without_verdict(reason).word.capitalize()}: {code_span(escape(reason))}",
         ]
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
-from sonnx.base.escaping import escape, plural, printable, quote
+from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
@@ -171,12 +171,12 @@ def document_of(proof: ModelProof) -> Document:
         command="prove",
         title="the rules of a model for all values of its symbols",
         subject=escape(proof.name),
-        headline=printable(headline(proof)),
+        headline=escape_once(headline(proof)),
         code=proof.exit_code,
         criteria=_criteria(edition),
         sections=(Section(escape(proof.name), proof.name, cases),),
         facts=tuple(_facts(proof, edition)),
-        notes=(*map(printable, proof.notes), *_folded(proof)),
+        notes=(*map(escape_once, proof.notes), *_folded(proof)),
         hashes={proof.name: proof.sha256},
     )
 
@@ -193,17 +193,17 @@ def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
         yield "SHA-256", proof.sha256
     yield "edition", f"{proof.edition}: {edition.title}"
     if proof.assumptions:
-        yield "for all", printable(", ".join(proof.assumptions))
+        yield "for all", escape_once(", ".join(proof.assumptions))
     if proof.refuted:
-        yield "needs", printable(proof.constraint or TOO_LONG)
+        yield "needs", escape_once(proof.constraint or TOO_LONG)
 
 
 def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:
     def case(refuted: Refuted) -> CaseResult:
         return CaseResult(
             refuted.rule, refuted.rule, "refuted", Standing.BAD,
-            printable(f"{binding(refuted)}: {refuted.actual}"),
-            (*((term, printable(text)) for term, text in details(proof, refuted)), *_more(refuted.nodes)),
+            escape_once(f"{binding(refuted)}: {refuted.actual}"),
+            (*((term, escape_once(text)) for term, text in details(proof, refuted)), *_more(refuted.nodes)),
             refuted.where,
         )  # fmt: skip
 
@@ -212,7 +212,7 @@ def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:
 
 def _open_case(undecided: Open) -> CaseResult:
     return CaseResult(
-        undecided.rule, undecided.rule, "undecided", Standing.OPEN, printable(undecided.reason),
+        undecided.rule, undecided.rule, "undecided", Standing.OPEN, escape_once(undecided.reason),
         tuple(_more(undecided.nodes)), undecided.where,
     )  # fmt: skip
 

@@ -13,9 +13,9 @@ from sonnx.profile.signature import signature
 
 def rules_of(edition: Edition) -> Iterator[Rule]:
     """Every rule in force: general, graph, then by operator, newest version first."""
-    in_force = ActiveRules(edition)
-    yield from (rule for rule, _ in in_force.general)
-    yield from in_force.graph
+    active = ActiveRules(edition)
+    yield from (rule for rule, _ in active.general)
+    yield from active.graph
     for name in sorted({*edition.operators, *edition.planned}):
         described = catalogue.operator(name)
         seen: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import quote
-from sonnx.checker.report import Finding, Report, Why, why
+from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.report.phrases import grouped, headline, justifications, meaning, place, project_files, verdict_counts
@@ -87,7 +87,10 @@ def _summary(report: Report) -> Iterator[str]:
 
 def total(reports: Sequence[Report], unjudged: Collection[str]) -> str:
     """The last line for several models."""
-    words = [*(str(report.verdict) for report in reports), *(why(sentence).word for sentence in unjudged)]
-    order = (*Verdict, *(each.word for each in Why))
+    words = [
+        *(str(report.verdict) for report in reports),
+        *(reason_without_verdict(sentence).word for sentence in unjudged),
+    ]
+    order = (*Verdict, *(each.word for each in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
     return f"{len(words)} files: {', '.join(numbers)}\n"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sonnx.base.errors import TOOL_FAILED
-from sonnx.base.escaping import escape, plural, printable
+from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 from sonnx.prover.dependencies import functions, page_of
 from sonnx.prover.results import SOLVERS, ObligationResult, TheoremResult
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
@@ -38,7 +38,7 @@ class TheoremReport:
     def exit_code(self) -> int:
         """4 if the tool failed, else 2 if a theorem is vacuous, 1 if a result is unexpected, 3 if undecided, else 0."""
         surprises = [each for each in self.results if not each.expected]
-        if any(each.unanswered is not None and each.unanswered.why is Why.FAILED for each in surprises):
+        if any(each.unanswered is not None and each.unanswered.why is NoVerdict.FAILED for each in surprises):
             return TOOL_FAILED
         if any(each.status == "vacuous" for each in surprises):
             return 2
@@ -235,7 +235,7 @@ def document_of(outcomes: Sequence[TheoremResult], code: int) -> Document:
         code=code,
         criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in outcomes},
         sections=tuple(_section(page, members) for page, members in pages.items()),
-        notes=tuple(map(printable, trusted(outcomes))),
+        notes=tuple(map(escape_once, trusted(outcomes))),
     )
 
 
@@ -276,14 +276,14 @@ def _case(outcome: TheoremResult, shared: bool) -> CaseResult:
 def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, str]]:
     theorem = outcome.theorem
     if outcome.unanswered is not None:
-        yield "not answered", printable(outcome.unanswered)
+        yield "not answered", escape_once(outcome.unanswered)
     for each in outcome.obligations:
         if not outcome.expected and each.status != theorem.expected:
             yield each.status, f"{each.name}{disagreement(each)}"
     if outcome.status == "refuted":
-        yield "shown", printable(outcome.replayed) or values(outcome)
+        yield "shown", escape_once(outcome.replayed) or values(outcome)
     if outcome.unconfirmed:
-        yield "not confirmed", f"the real code does not confirm it: {printable(outcome.unconfirmed)}"
+        yield "not confirmed", f"the real code does not confirm it: {escape_once(outcome.unconfirmed)}"
     if theorem.bounds and not shared:
         yield "bounds", theorem.bounds
     if outcome.confirmed:

@@ -27,8 +27,8 @@ class RewriteContext:
 
     def selects(self, slug: str) -> bool:
         """Whether rewrites may serve a rule: it is in force, or of an operator, and among the selected ones."""
-        in_force = slug in self.active_rules.slugs or "." in slug
-        return in_force and (self.selected is None or slug in self.selected)
+        active = slug in self.active_rules.slugs or "." in slug
+        return active and (self.selected is None or slug in self.selected)
 
     def selects_any(self, slugs: Iterable[str]) -> bool:
         """Whether rewrites may serve one of the rules."""

@@ -10,17 +10,17 @@ from pathlib import Path, PurePath
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
-from sonnx.checker.checker import judge_model
+from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
-from sonnx.model.scopes import function_key, imports_of, stored
-from sonnx.model.symbols import bind as bind_symbols
+from sonnx.model.scopes import function_key, imports_of, stored_tensors
+from sonnx.model.symbols import bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
-from sonnx.profile.index import named
+from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
 from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
@@ -77,19 +77,19 @@ def fix(
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     original = read(source)
     _require_no_external_data(original)
-    before = CheckReport.of(judge_model(original, called, chosen, strict_versions=strict_versions))
+    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
     _require_writable(original, before, strict_versions)
     bound, bindings = _bound(original, before, bind or {}, strict_versions)
     context = RewriteContext(
         ActiveRules(catalogue.edition_named(chosen), strict_versions),
         imports_of(original.imports).get(""),
         {function_key(function): function for function in original.functions},
-        named(select) if select else None,
+        slugs_named(select) if select else None,
         frozenset({FOLDED_BATCH_NORMALIZATION.option} if fold_batch_normalization else ()),
     )
     result = _rewritten(bound, context)
     data = _file_of(result.model)
-    after = CheckReport.of(judge_model(read(data), called, chosen, strict_versions=strict_versions))
+    after = CheckReport.of(evaluate_model(read(data), called, chosen, strict_versions=strict_versions))
     validation = _validated(bound, result, context, before, after, samples)
     digest = sha256(source if isinstance(source, bytes) else Path(source))
     return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
@@ -150,7 +150,7 @@ def _rules_of_validity(report: Report) -> tuple[str, ...]:
 
 
 def _require_no_external_data(model: Model) -> None:
-    for tensor in stored(model):
+    for tensor in stored_tensors(model):
         if tensor.external is not None:
             raise UsageError(
                 f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}); "
@@ -175,7 +175,7 @@ def _require_writable(model: Model, report: Report, strict: bool) -> None:
     Raises:
         UsageError: the first rule whose finding would change.
     """
-    again = judge_model(read(_file_of(model)), report.name, report.edition, strict_versions=strict)
+    again = evaluate_model(read(_file_of(model)), report.name, report.edition, strict_versions=strict)
     missing = set(report.findings) - set(again.findings)
     lost = next((each for each in report.findings if each in missing), None)
     if lost is not None:
@@ -202,7 +202,7 @@ def _bound(
     if negative:
         raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
     bound = bind_symbols(model, numbers)
-    again = judge_model(bound, report.name, report.edition, strict_versions=strict)
+    again = evaluate_model(bound, report.name, report.edition, strict_versions=strict)
     failed = {(each.rule, each.where) for each in report.findings if each.verdict is Verdict.FAIL}
     for each in again.findings:
         if each.verdict is Verdict.FAIL and each.breaks_onnx and (each.rule, each.where) not in failed:

@@ -19,7 +19,7 @@ from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.toml_files import JSON, CatalogueError, Table
-from sonnx.profile.toml_files import read as read_project_file
+from sonnx.profile.toml_files import read_file as read_project_file
 
 if TYPE_CHECKING:
     from sonnx.rewriter.rewrite import AppliedRewrite

@@ -13,7 +13,7 @@ from sonnx.base.escaping import escape, plural, quote
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import required_inputs, run_model
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, Value, subgraphs
-from sonnx.model.scopes import Scope, function_key, standard
+from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.numerics.formats import Array
 from sonnx.operators import is_executable
 from sonnx.rewriter.passes import every_rewrite
@@ -245,7 +245,9 @@ def executable_part(model: Model, declared: Mapping[str, Type]) -> ExecutablePar
 
 def _not_executable(node: Node, functions: set[tuple[str, str, str]]) -> bool:
     """Whether the executor does not know the operator; calls of functions and nodes with graphs are left to it."""
-    if (standard(node.domain), node.operator, node.overload) in functions or next(subgraphs(node), None) is not None:
+    if (canonical_domain(node.domain), node.operator, node.overload) in functions or next(
+        subgraphs(node), None
+    ) is not None:
         return False
     return not is_executable(node)
 

@@ -15,7 +15,7 @@ from math import ceil
 from typing import Any, BinaryIO
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 from sonnx.workers.processes import receive, send
 from sonnx.workers.tasks import Answer, Bounds, Work
 
@@ -73,11 +73,11 @@ def _answer(worker: Worker, request: Mapping[str, Any], content: bytes, work: Wo
         return {"misuse": str(error)}
     except MemoryError:
         text = f" within {work.bounds.memory} megabytes of memory (--memory)"
-        return work.failure(Why.STOPPED, text) | {"last": True}
+        return work.failure(NoVerdict.STOPPED, text) | {"last": True}
     except Exception as error:  # noqa: BLE001  one task must not end the run; the parent reports the failure
         if "SONNX_TRACEBACK" in os.environ:
             import traceback
 
             traceback.print_exc()
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return work.failure(Why.FAILED, f": the tool failed ({text})") | {"last": True}
+        return work.failure(NoVerdict.FAILED, f": the tool failed ({text})") | {"last": True}

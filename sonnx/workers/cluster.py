@@ -16,7 +16,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 from sonnx.workers.journal import ToolIdentity, difference, identity
 from sonnx.workers.pools import WorkerPool
 from sonnx.workers.processes import ChildProcesses
@@ -134,7 +134,7 @@ def run_task(run: str, work: Work, wanted: ToolIdentity, task: Task) -> Answer:
     """The answer of a child process of this worker."""
     children = _children(run, work, wanted)
     if isinstance(children, str):
-        return work.failure(Why.FAILED, f": its worker has {children}")
+        return work.failure(NoVerdict.FAILED, f": its worker has {children}")
     return children.run_task(task)
 
 

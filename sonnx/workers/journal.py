@@ -17,7 +17,7 @@ from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.resources import own_hash
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 from sonnx.workers.tasks import Answer, Task, Work
 
 Identity = Sequence[Any] | None
@@ -95,7 +95,7 @@ class Journal:
 
 
 def _is_final(answer: Answer) -> bool:
-    return "misuse" not in answer and answer.get("why", Why.UNREADABLE) == Why.UNREADABLE
+    return "misuse" not in answer and answer.get("why", NoVerdict.UNREADABLE) == NoVerdict.UNREADABLE
 
 
 def _read(line: bytes) -> Any:

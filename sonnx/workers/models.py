@@ -12,12 +12,12 @@ from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
-from sonnx.base.progress import bar
-from sonnx.checker.report import BatchResult, Report, Unjudged, Why
+from sonnx.base.progress import progress_bar
+from sonnx.checker.report import BatchResult, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.tailoring import Tailoring
 from sonnx.model.ir import Model
-from sonnx.model.reader import Unreadable, mapped, read
+from sonnx.model.reader import Unreadable, map_file, read
 from sonnx.profile import catalogue
 from sonnx.workers.journal import Journal
 from sonnx.workers.pools import WorkerPool, answers, counted
@@ -64,9 +64,9 @@ def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     try:
         model, digest = _opened(content if inline else name, hashed, check, wanted)
     except _OtherFile as other:
-        return {"sentence": str(other), "why": Why.STOPPED}
+        return {"sentence": str(other), "why": NoVerdict.STOPPED}
     except Unreadable as error:
-        return {"sentence": str(error), "why": Why.UNREADABLE}
+        return {"sentence": str(error), "why": NoVerdict.UNREADABLE}
     report = check_model(model, digest, check, name, drawn)
     return {"report": encode(replace(report, tailoring=None))}  # the parent adds it
 
@@ -83,7 +83,7 @@ def with_hashes(tasks: Iterable[Task]) -> Iterator[Task]:
 
 def _sha256(path: str) -> str:
     try:
-        return sha256(mapped(path, repr(path)))
+        return sha256(map_file(path, repr(path)))
     except Unreadable:
         return ""
 
@@ -96,7 +96,7 @@ def _opened(source: str | bytes, hashed: bool, check: CheckRequest, wanted: str 
     if wanted is None or isinstance(source, bytes):
         return open_model(source, hashed, check.limits)
     name = repr(source)
-    data = mapped(source, name)
+    data = map_file(source, name)
     if sha256(data) != wanted:
         raise _OtherFile("was not judged: the worker has another file of this name, by its SHA-256")
     return read(data, name, check.limits), wanted if hashed else ""
@@ -120,7 +120,7 @@ def _tailoring(file: Sequence[str] | None) -> Any:
 STANDARD_INPUT = "standard input"
 """The name of the model that `-` stands for."""
 
-ModelResult = Unjudged | Report
+ModelResult = NoVerdictSentence | Report
 """The report on a model, or the sentence on a model without one."""
 
 Progress = Callable[[str], None]
@@ -214,9 +214,8 @@ def check_tasks(
                     journal.keep(task, answer)
                 result = results[task.name] = _result(task, answer, tailoring)
                 verdicts[_word(result)] += 1
-                progress(
-                    f"{bar(len(results), len(tasks))} {counted(len(results), len(tasks), verdicts)}  {task.name[-50:]}"
-                )
+                done = len(results)
+                progress(f"{progress_bar(done, len(tasks))} {counted(done, len(tasks), verdicts)}  {task.name[-50:]}")
         except KeyboardInterrupt:
             interrupted = True
     rest = {task.name: _result(task, pool.work.interrupted, None) for task in tasks if task.name not in results}
@@ -228,19 +227,21 @@ def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> ModelRes
         raise UsageError(answer["misuse"])
     if "why" not in answer:
         return replace(decode(answer["report"]), tailoring=tailoring)
-    why = Why(answer["why"])
-    return Unjudged(answer["sentence"] if why is Why.UNREADABLE else f"{task.name!r} {answer['sentence']}", why)
+    why = NoVerdict(answer["why"])
+    return NoVerdictSentence(
+        answer["sentence"] if why is NoVerdict.UNREADABLE else f"{task.name!r} {answer['sentence']}", why
+    )
 
 
 def _word(result: ModelResult) -> str:
-    return result.why.word if isinstance(result, Unjudged) else str(result.verdict)
+    return result.why.word if isinstance(result, NoVerdictSentence) else str(result.verdict)
 
 
 def _in_order(tasks: Sequence[Task], results: Mapping[str, ModelResult], interrupted: bool) -> BatchResult:
     made = BatchResult(interrupted=interrupted)
     for task in tasks:
         result = results[task.name]
-        if isinstance(result, Unjudged):
+        if isinstance(result, NoVerdictSentence):
             made.unjudged[task.name] = result
         else:
             made.reports.append(result)

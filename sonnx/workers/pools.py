@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 from sonnx.workers.processes import ChildProcesses
 from sonnx.workers.tasks import Answer, Task, Work
 
@@ -57,7 +57,7 @@ def answers(tasks: Iterable[Task], pool: WorkerPool) -> Generator[tuple[Task, An
                 return
             for future in wait(submitted, POLL_SECONDS, FIRST_COMPLETED).done:
                 yield submitted.pop(future), _answer(future, pool)
-        lost = pool.work.failure(Why.STOPPED, f": {why}")
+        lost = pool.work.failure(NoVerdict.STOPPED, f": {why}")
         for future in [each for each in submitted if each.done()]:
             yield submitted.pop(future), _answer(future, pool)
         yield from ((task, lost) for task in [*submitted.values(), *waiting])
@@ -71,10 +71,10 @@ def _answer(future: Future[Answer], pool: WorkerPool) -> Answer:
     try:
         return future.result()
     except CancelledError:
-        return pool.work.failure(Why.STOPPED, f": {pool.lost() or 'the cluster cancelled it'}")
+        return pool.work.failure(NoVerdict.STOPPED, f": {pool.lost() or 'the cluster cancelled it'}")
     except Exception as error:  # noqa: BLE001  third-party executors may raise anything; only this task fails
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return pool.work.failure(Why.FAILED, f": the cluster failed ({text[:300]})")
+        return pool.work.failure(NoVerdict.FAILED, f": the cluster failed ({text[:300]})")
 
 
 def counted(done: int, of: int, words: Mapping[str, int]) -> str:

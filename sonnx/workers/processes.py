@@ -16,7 +16,7 @@ import threading
 from contextlib import suppress
 from typing import IO
 
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 from sonnx.workers.tasks import Answer, Task, Work
 
 CHILD_CODE = "from sonnx.workers.child import main; main()"
@@ -37,7 +37,9 @@ class ChildProcess:
         try:
             process = self._running()
         except OSError as error:
-            return self.work.failure(Why.FAILED, f": no process could be started ({error.filename}: {error.strerror})")
+            return self.work.failure(
+                NoVerdict.FAILED, f": no process could be started ({error.filename}: {error.strerror})"
+            )
         expired = threading.Event()
         timer = self._timer(process, expired)
         try:
@@ -83,9 +85,9 @@ class ChildProcess:
         if self.closed:
             return self.work.interrupted
         if expired:
-            return self.work.failure(Why.STOPPED, f" within {self.work.bounds.timeout:g} seconds (--timeout)")
+            return self.work.failure(NoVerdict.STOPPED, f" within {self.work.bounds.timeout:g} seconds (--timeout)")
         name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        return self.work.failure(Why.FAILED, f": its process ended with {name}")
+        return self.work.failure(NoVerdict.FAILED, f": its process ended with {name}")
 
     def stop(self) -> None:
         """End the process at once."""

@@ -17,7 +17,7 @@ from sonnx.checker.report import Count, Coverage, Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.language.domain import Expression
 from sonnx.language.parser import parse
-from sonnx.model.ir import maker
+from sonnx.model.ir import fast_constructor
 from sonnx.profile.definitions import Rule, Tag
 
 Data = Any
@@ -34,7 +34,7 @@ _OWN = ("where", "actual", "operands")
 _SHARED = tuple(one.name for one in fields(Finding) if one.name not in _OWN)
 _PLACE = tuple(one.name for one in fields(Where))
 _shared, _place = attrgetter(*_SHARED), attrgetter(*_PLACE)
-_make_finding, _make_where = maker(Finding), maker(Where)
+_make_finding, _make_where = fast_constructor(Finding), fast_constructor(Where)
 
 
 def encode(report: Report) -> Data:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 
 Answer = dict[str, Any]
 """The answer to a task, as JSON: the result, or `sentence` and `why` without one, or `misuse` for wrong use."""
@@ -34,14 +34,14 @@ class Work:
     bounds: Bounds = Bounds()
     folder: str | None = None
 
-    def failure(self, why: Why, reason: str) -> Answer:
+    def failure(self, why: NoVerdict, reason: str) -> Answer:
         """The answer for a task without a result."""
         return {"sentence": f"was not {self.done}{reason}", "why": why}
 
     @property
     def interrupted(self) -> Answer:
         """The answer for the remaining tasks of an interrupted run."""
-        return self.failure(Why.STOPPED, ": the run was interrupted")
+        return self.failure(NoVerdict.STOPPED, ": the run was interrupted")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.base.progress import bar
-from sonnx.checker.report import Unjudged, Why
+from sonnx.base.progress import progress_bar
+from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
@@ -73,7 +73,9 @@ def prove_theorems(
             for task, answer in coming:
                 result = made[task.name] = _result(theorems[task.name], answer)
                 statuses[result.status] += 1
-                progress(f"{bar(len(made), len(tasks))} {counted(len(made), len(tasks), statuses)}  {task.name}")
+                progress(
+                    f"{progress_bar(len(made), len(tasks))} {counted(len(made), len(tasks), statuses)}  {task.name}"
+                )
         except KeyboardInterrupt:
             interrupted = True
         rest = {name: _result(theorems[name], pool.work.interrupted) for name in theorems if name not in made}
@@ -84,7 +86,7 @@ def _result(theorem: Theorem, answer: Answer) -> TheoremResult:
     if "misuse" in answer:
         raise UsageError(answer["misuse"])
     if "why" in answer:
-        unanswered = Unjudged(f"{theorem.id} {answer['sentence']}", Why(answer["why"]))
+        unanswered = NoVerdictSentence(f"{theorem.id} {answer['sentence']}", NoVerdict(answer["why"]))
         return TheoremResult(theorem, (), "", unanswered=unanswered)
     return decode(theorem, answer)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sonnx
-from sonnx.checker.edition_difference import Changed, compare
+from sonnx.checker.edition_difference import Changed, compare_editions
 from sonnx.cli.main import run
 from sonnx.profile import catalogue
 
@@ -21,13 +21,13 @@ EXPORTED = str(ROOT / "examples" / "as_exported.onnx")
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_an_edition_does_not_differ_from_itself(edition: str) -> None:
-    found = compare(edition, edition)
+    found = compare_editions(edition, edition)
     assert not (found.rules_gone or found.rules_new or found.operators_gone or found.operators_new or found.changed)
 
 
 @pytest.mark.parametrize(("before", "after"), list(pairwise(EDITIONS)))
 def test_the_other_way_round_is_the_mirror_image(before: str, after: str) -> None:
-    there, back = compare(before, after), compare(after, before)
+    there, back = compare_editions(before, after), compare_editions(after, before)
     assert (there.rules_gone, there.rules_new) == (back.rules_new, back.rules_gone)
     assert (there.operators_gone, there.operators_new) == (back.operators_new, back.operators_gone)
     mirrored = {Changed(each.name, each.what, each.after, each.before) for each in back.changed}
@@ -42,13 +42,13 @@ def test_between_the_seeds_the_rules_introduced_by_the_second_are_new() -> None:
         for rule in tomllib.loads((ROOT / "restrictions" / name).read_text("utf-8"))["rule"]
     ]
     introduced = {rule["slug"] for rule in rules if rule.get("introduced") == "2025-11"}
-    assert set(compare("2025-10", "2025-11").rules_new) == introduced
+    assert set(compare_editions("2025-10", "2025-11").rules_new) == introduced
     assert introduced == {"no-sparse-tensor", "explicit-shape", "explicit-type"}
 
 
 def test_what_the_drafts_changed() -> None:
     """Add of 2026-08 wants equal shapes, the draft of 2026-10 broadcasts; ReduceMax has no text in either."""
-    found = compare("2026-08", "2026-10")
+    found = compare_editions("2026-08", "2026-10")
     assert "Add.same-shape" in found.rules_gone
     assert "Acos" in found.operators_new
     assert Changed("Add", "text", "2026-08", "2026-10") in found.changed

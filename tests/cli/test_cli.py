@@ -214,7 +214,7 @@ def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> 
 def test_a_failure_of_the_tool_is_one_sentence(models: dict[str, str], tmp_path: Path) -> None:
     broken = "import sonnx.checker.checker as c\nimport sys\n"
     broken += "import sonnx.checker.request\ndef fail(*a, **k): raise RuntimeError('boom')\n"
-    broken += "sonnx.checker.request.judge_model = fail\n"
+    broken += "sonnx.checker.request.evaluate_model = fail\n"
     broken += f"sys.argv = ['sonnx', 'check', {models['fine']!r}]\nfrom sonnx.__main__ import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", broken], capture_output=True, text=True, check=False)
     assert done.returncode == 4

@@ -25,7 +25,7 @@ from sonnx.language.type_checker import TENSOR, ListType, RuleType, show_type, t
 from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
-from sonnx.profile.index import every
+from sonnx.profile.index import rules_by_slug
 from sonnx.report.comparison import RUNS, WAYS
 from sonnx.report.model_proof import EVERY_NODE
 from tests.support.paths import ROOT
@@ -134,7 +134,7 @@ OTHER_NAMES |= {name for name, _ in WAYS.values()}
 
 
 def test_slugs_exist() -> None:
-    known = every().keys() | catalogue.errata().keys() | OTHER_NAMES
+    known = rules_by_slug().keys() | catalogue.errata().keys() | OTHER_NAMES
     for page, text in TEXTS.items():
         for name in re.findall(r"`((?:[A-Z]\w*\.)?[a-zA-Z0-9_]+(?:-[a-zA-Z0-9_]+)*)`", prose(text)):
             operator, dot, _ = name.rpartition(".")

@@ -25,7 +25,7 @@ import sonnx
 from sonnx.cli.main import run
 from sonnx.evidence import pack_parts
 from sonnx.evidence.canonical_form import canonical
-from sonnx.model.external_data import values
+from sonnx.model.external_data import external_bytes
 from sonnx.model.reader import read
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
@@ -459,7 +459,7 @@ def test_storage_does_not_change_it_and_everything_else_does(tmp_path: Path) -> 
     onnx.save_model(raw, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
     outside = read(tmp_path / "m.onnx")
     assert [tensor.name for tensor in outside.graph.initializers if tensor.external] == ["w"]
-    beside = lambda tensor: values(tmp_path, tensor.external) if tensor.external else None  # noqa: E731
+    beside = lambda tensor: external_bytes(tmp_path, tensor.external) if tensor.external else None  # noqa: E731
     assert canonical(outside, beside) == form
     assert canonical(outside) != form
     changes: list[Any] = [

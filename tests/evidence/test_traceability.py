@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from sonnx.evidence.traceability import concerned, errata_named, of_operator, traces, words_used
-from sonnx.language.parser import words
+from sonnx.language.parser import built_ins
 from sonnx.profile import catalogue
-from sonnx.profile.index import every, labels, named
+from sonnx.profile.index import all_labels, rules_by_slug, slugs_named
 from sonnx.proofs.registry import theorems
 
 
 def test_every_theorem_about_one_rule_finds_it() -> None:
-    rules = every()
+    rules = rules_by_slug()
     for theorem in theorems():
         if of_operator(theorem) and theorem.id.count(".") == 3:
             (slug,) = concerned(theorem, rules)
@@ -37,7 +37,7 @@ def test_a_trace_by_hand(slug: str, code: str, theorem: str) -> None:
 
 def test_labels_of_every_kind() -> None:
     """Those of rules, of parameters, of inputs, and of types."""
-    found = {(each.tag.text, each.tag.label, each.rule, each.subject) for each in labels()}
+    found = {(each.tag.text, each.tag.label, each.rule, each.subject) for each in all_labels()}
     assert ("2025-11", "E1", "Max.broadcastable", "") in found
     assert ("2026-08", "R1", "no-default-values", "ArgMax.axis") in found
     assert ("2026-08", "R4", "inputs-connected", "Gemm.C") in found
@@ -46,12 +46,12 @@ def test_labels_of_every_kind() -> None:
 
 def test_a_label_of_a_part_selects_the_rule_that_decides_it() -> None:
     """R3 of 2026-08 stands on a parameter of ArgMax and on rules; Z.C2 on types only."""
-    assert {"no-default-values", "operator-in-profile"} <= named(["R3@2026-08"])
-    assert named(["Z.C2"]) == {"no-implicit-conversion"}
+    assert {"no-default-values", "operator-in-profile"} <= slugs_named(["R3@2026-08"])
+    assert slugs_named(["Z.C2"]) == {"no-implicit-conversion"}
 
 
 def test_what_has_no_counterpart() -> None:
-    assert words_used() == set(words())
+    assert words_used() == set(built_ins())
     assert catalogue.errata().keys() - errata_named() == {
         "convinteger-padding-value", "dequantize-zero-point-of-int32", "editorial-slips", "examples-not-reproducible",
     }  # fmt: skip

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sonnx.language.evaluator import Cause, Evaluator, TensorFacts, Unknown
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
 from sonnx.language.explainer import Explained, Explainer, explain
 from sonnx.language.parser import parse
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=400, suppress_health_check=list(HealthCheck))
-X = TensorFacts("float", (2, 3, 5), Unknown(Cause.RUN_TIME, "the value is known at run time only"))
+X = TensorFacts("float", (2, 3, 5), Unknown(UnknownCause.RUN_TIME, "the value is known at run time only"))
 NAMES: dict[str, Any] = {"a": 7, "b": -3, "c": 2, "xs": (4, -1, 6), "X": X}
 
 NUMBERS = st.recursive(

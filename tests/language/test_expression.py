@@ -17,15 +17,15 @@ from sonnx.checker.rules import evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_broadcastable
 from sonnx.language.domain import RuleError
-from sonnx.language.evaluator import Cause, Evaluator, OutOfFuel, TensorFacts, Unknown, first_unknown
-from sonnx.language.parser import parse, words
+from sonnx.language.evaluator import Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.parser import built_ins, parse
 from sonnx.language.type_checker import ListType, built_in_types
 from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
-UNKNOWN = Unknown(Cause.NOT_STATED, "nothing is stated")
+UNKNOWN = Unknown(UnknownCause.NOT_STATED, "nothing is stated")
 TRUTHS = (True, False, UNKNOWN)
 
 
@@ -89,7 +89,7 @@ def test_laws(p, q, r, left, right):
 
 
 def test_the_stronger_cause_is_reported():
-    run_time, undefined = Unknown(Cause.RUN_TIME, "later"), Unknown(Cause.UNDEFINED, "never")
+    run_time, undefined = Unknown(UnknownCause.RUN_TIME, "later"), Unknown(UnknownCause.UNDEFINED, "never")
     for p, q in itertools.permutations([run_time, UNKNOWN, undefined], 2):
         for text in ("p and q", "p or q", "p + q", "p == q", "p < q"):
             found = value(text, p=p, q=q)
@@ -172,11 +172,11 @@ def called(word, arguments):
         return None
 
 
-@pytest.mark.parametrize("name", words())
+@pytest.mark.parametrize("name", built_ins())
 @PROFILE
 @given(data=st.data())
 def test_a_built_in_function_called_and_interpreted_are_equal(name, data):
-    word = words()[name]
+    word = built_ins()[name]
     arguments = [data.draw(arguments_of(kind)) for kind in built_in_types(word)[0]]
     if name == "aligned" and arguments[1] < 0:
         return  # an axis is counted up from 0: the language has no negative indices
@@ -364,7 +364,7 @@ def test_a_number_too_long_to_print_is_reported_by_its_length(text, n):
                                   "normal(9, 3)", "join(2, 3)", "broadcast([[2], [3]])"])  # fmt: skip
 def test_what_no_text_defines_is_unknown(text):
     found = first_unknown(value(text, n=1) if "n" in parse(text).names else value(text))
-    assert found is not None and found.cause is Cause.UNDEFINED
+    assert found is not None and found.cause is UnknownCause.UNDEFINED
 
 
 # ------------------------------------------------------------------ texts

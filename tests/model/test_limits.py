@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 import sonnx
 from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
-from sonnx.graph.environment import LARGEST, numbers, whole_numbers
+from sonnx.graph.environment import MAX_PARAMETER_ELEMENTS, numbers, whole_numbers
 from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, Unknown
 from sonnx.model import limits, reader, wire_format
 from sonnx.model.ir import Tensor
@@ -99,7 +99,7 @@ ALL = pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.name)
 
 
 def test_every_limit_is_tested() -> None:
-    assert MAKERS.keys() == BY_NAME.keys() == limits.DEFAULT.keys()
+    assert MAKERS.keys() == BY_NAME.keys() == limits.DEFAULT_LIMITS.keys()
 
 
 @ALL
@@ -173,10 +173,10 @@ def test_wrong_limits_are_usage_errors(text: str, capsys: pytest.CaptureFixture[
 def test_both_ends_of_what_a_limit_may_be(limit: limits.Limit) -> None:
     least, largest = 512 if limit.name == "name" else 0, 32 if limit.name == "depth" else 2**31 - 1
     for number in (least, largest):
-        assert limits.limits_of([f"{limit.name}={number}"])[limit.name] == number
+        assert limits.parse_limits([f"{limit.name}={number}"])[limit.name] == number
     for number in (least - 1, largest + 1):
         with pytest.raises(sonnx.UsageError):
-            limits.limits_of([f"{limit.name}={number}"])
+            limits.parse_limits([f"{limit.name}={number}"])
 
 
 def test_a_model_longer_than_protobuf_parses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(count: int, op
     assert bool(passed) is not open_
 
 
-@pytest.mark.parametrize(("read_numbers", "most"), [(numbers, 1 << 18), (whole_numbers, LARGEST)])
+@pytest.mark.parametrize(("read_numbers", "most"), [(numbers, 1 << 18), (whole_numbers, MAX_PARAMETER_ELEMENTS)])
 def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tensor], object], most: int) -> None:
     def tensor(count: int) -> Tensor:
         made = helper.make_tensor("w", TensorProto.INT32, [count], bytes(4 * count), raw=True)
@@ -229,10 +229,10 @@ def test_both_sides_of_the_size_of_a_project_file(
     for size in (100, 101):
         path.write_text(("" if file_format is toml_files.TOML else "{}").ljust(size))
         if size <= small.max_bytes:
-            assert toml_files.read(path, lambda *_: True, small)
+            assert toml_files.read_file(path, lambda *_: True, small)
         else:
             with pytest.raises(sonnx.UsageError, match=f"is not a {file_format.name} file"):
-                toml_files.read(path, lambda *_: True, small)
+                toml_files.read_file(path, lambda *_: True, small)
 
 
 def test_the_documentation_has_the_table() -> None:
@@ -263,7 +263,9 @@ data = read({str(tmp_path / "m.onnx")!r}).graph.initializers[0].data
 os.truncate({str(tmp_path / "m.onnx")!r}, 10)
 bytes(data)
 """
-    tensor = helper.make_tensor("w", 1, [reader.WHOLE // 4], b"\1" * reader.WHOLE, raw=True)
+    tensor = helper.make_tensor(
+        "w", 1, [reader.MAX_BYTES_READ_AT_ONCE // 4], b"\1" * reader.MAX_BYTES_READ_AT_ONCE, raw=True
+    )
     (tmp_path / "m.onnx").write_bytes(model(tensors=[tensor]).SerializeToString())
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True)
     assert done.returncode == -7

@@ -18,7 +18,7 @@ from sonnx.model import from_protobuf, ir, reader, type_reader, wire_format
 from sonnx.model.ir import NOT_STATED, Import, Type, UnknownField
 from sonnx.model.reader import Unreadable
 
-pb = reader.generated()
+pb = reader.message_classes()
 LIGHT = sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx"))
 FOUND = sorted(Path(os.environ["SONNX_MODELS"]).rglob("*.onnx")) if "SONNX_MODELS" in os.environ else []
 
@@ -516,9 +516,9 @@ def test_the_test_of_the_wall_can_fail():
 def test_onnx_shares_the_message_classes(first):
     code = first + (
         "import onnx, onnx.checker, pickle\n"
-        "assert onnx.ModelProto is sonnx.model.reader.generated().ModelProto\n"
+        "assert onnx.ModelProto is sonnx.model.reader.message_classes().ModelProto\n"
         "model = onnx.load(" + repr(str(LIGHT[0])) + "); onnx.checker.check_model(model)\n"
-        "from onnx import onnx_ml_pb2\nassert onnx_ml_pb2 is sonnx.model.reader.generated()\n"
+        "from onnx import onnx_ml_pb2\nassert onnx_ml_pb2 is sonnx.model.reader.message_classes()\n"
         "pickle.loads(pickle.dumps(model)); print('same')"
     )
     assert run(code) == (0, "same")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonnx.model import wire_format
-from sonnx.model.reader import generated
+from sonnx.model.reader import message_classes
 
-pb = generated()
+pb = message_classes()
 MODEL = wire_format.layout(pb.ModelProto.DESCRIPTOR)
 LONG = wire_format.TOKEN_LENGTH
 

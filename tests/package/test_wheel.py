@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sonnx.profile.cases import cases
-from sonnx.profile.index import every
+from sonnx.profile.index import rules_by_slug
 from tests.support.paths import ROOT
 
 TELL = """
@@ -56,7 +56,7 @@ def ask(installed: Path, *arguments: str) -> str:
 def test_identifiers_equal_the_checkout(installed: Path) -> None:
     file, slugs, ids = json.loads(ask(installed, "-c", TELL))
     assert Path(file).is_relative_to(installed)
-    assert slugs == sorted(every())
+    assert slugs == sorted(rules_by_slug())
     assert ids == sorted(case.id for case in cases())
 
 

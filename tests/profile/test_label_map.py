@@ -16,7 +16,7 @@ import pytest
 import sonnx
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import at, expand
-from sonnx.profile.index import every, labels
+from sonnx.profile.index import all_labels, rules_by_slug
 from sonnx.profile.signature import signature
 from tests.support.text_statements import element_types, statements
 
@@ -46,7 +46,7 @@ def known(page, statement):
     operator, names = page.get("operator", ""), named(page, statement)
     return {
         label.rule
-        for label in labels()
+        for label in all_labels()
         if label.tag.text == page["text"] and label.tag.label in names
         if not operator or operator in (label.rule.partition(".")[0], label.subject.partition(".")[0])
     }
@@ -69,7 +69,7 @@ def test_every_statement_is_mapped(page):
 
 @each_page
 def test_what_is_named_exists(page):
-    rules, operators = every(), {each.name for each in catalogue.operators()}
+    rules, operators = rules_by_slug(), {each.name for each in catalogue.operators()}
     modules = {path.stem.rstrip("_") for path in (Path(sonnx.__file__).parent / "operators").glob("*.py")}
     for each in page["statements"]:
         assert set(each.get("rules", ())) <= set(rules), each
@@ -100,7 +100,7 @@ def test_every_label_of_the_catalogue_is_printed(text):
     }
     missing = [
         label
-        for label in labels()
+        for label in all_labels()
         if label.tag.text == text
         if not any(
             name == label.tag.label
@@ -117,7 +117,7 @@ PLACE = re.compile(r"\b(?:(\w+) (C\d)|(R\d+)|([A-Za-z_]+_00\d0))\b")
 
 
 @pytest.mark.parametrize(
-    "rule", [each for each in every().values() if CITED.search(each.source)], ids=lambda each: each.slug
+    "rule", [each for each in rules_by_slug().values() if CITED.search(each.source)], ids=lambda each: each.slug
 )
 def test_sources_cite_labels_of_the_page(rule):
     """A label that the source of a rule cites stands on the page it names."""

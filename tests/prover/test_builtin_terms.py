@@ -83,7 +83,7 @@ def test_broadcast_is_a_fold_over_the_same_extents(found):
     for i in range(rank):
         fold = result.at(z3.IntVal(i))
         assert isinstance(fold, Fold)
-        assert fold.word.name == "join"
+        assert fold.function.name == "join"
         fixed = [(term, z3.IntVal(rank)) for term, _, _ in terms.maxima.values()]
         read = [z3.simplify(z3.substitute(fold.items.at(z3.IntVal(m)), *fixed)).as_long() for m in range(len(found))]
         assert read == builtins.along(found, rank - 1 - i)

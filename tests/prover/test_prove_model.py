@@ -193,9 +193,9 @@ def test_a_counterexample_the_check_does_not_confirm_is_not_a_refutation(monkeyp
 
 
 def models_bound_to_ones(model: object, numbers: dict[str, int]) -> object:
-    from sonnx.model.symbols import bind
+    from sonnx.model.symbols import bind_symbols
 
-    return bind(model, dict.fromkeys(numbers, 1))  # type: ignore[arg-type]
+    return bind_symbols(model, dict.fromkeys(numbers, 1))  # type: ignore[arg-type]
 
 
 SHAPES = (

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from sonnx.base.errors import UsageError
-from sonnx.base.progress import Line, bar
-from sonnx.checker.report import Why
+from sonnx.base.progress import StatusLine, progress_bar
+from sonnx.checker.report import NoVerdict
 from sonnx.cli.arguments import amount
 from sonnx.workers.journal import Journal
 from sonnx.workers.pools import WorkerPool, answers, counted
@@ -68,7 +68,7 @@ def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     """The outcome of one test."""
     code, reports, said = pytest_on(request["folder"], f"{request['folder']}/{request['test']}")
     if code or set(reports.outcomes) - {"passed", "skipped"} or not reports.outcomes:
-        return {"sentence": f"failed\n{said[-MAX_OUTPUT:]}", "why": Why.FAILED}
+        return {"sentence": f"failed\n{said[-MAX_OUTPUT:]}", "why": NoVerdict.FAILED}
     return {"outcome": "skipped" if reports.outcomes["skipped"] else "passed"}
 
 
@@ -107,7 +107,7 @@ def run(
                 words[word(each)] += 1
                 if journal is not None:
                     journal.keep(task, each)
-                progress(f"{bar(len(made), len(tasks))} {counted(len(made), len(tasks), words)}  {task.name}")
+                progress(f"{progress_bar(len(made), len(tasks))} {counted(len(made), len(tasks), words)}  {task.name}")
         except KeyboardInterrupt:
             return made, True
     return made, False
@@ -115,7 +115,7 @@ def run(
 
 def word(each: Answer) -> str:
     """The outcome of an answer in one word."""
-    return str(each["outcome"]) if "outcome" in each else Why(each["why"]).word
+    return str(each["outcome"]) if "outcome" in each else NoVerdict(each["why"]).word
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     work = Work("tests.support.campaigns", "finished", PACKAGES, Bounds(options.timeout, options.memory))
     asked = {"tests": hash_of(options.tests)}
     journal = Journal(options.resume, work, asked, lambda task: []) if options.resume else None
-    with open_pool(work, options.cluster, options.jobs, len(tasks)) as pool, Line() as line:
+    with open_pool(work, options.cluster, options.jobs, len(tasks)) as pool, StatusLine() as line:
         made, interrupted = run(tasks, pool, journal, line)
     for task in tasks:
         each = made.get(task.name, work.interrupted)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from sonnx.base.resources import own_files, own_hash
-from sonnx.checker.report import Why
+from sonnx.checker.report import NoVerdict
 from sonnx.checker.request import CheckRequest
 from sonnx.cli.main import run
 from sonnx.workers.cluster import IDLE_SECONDS, end_run, run_task
@@ -167,7 +167,7 @@ def test_a_lost_scheduler_leaves_a_report_and_resume_goes_on(mischief: Path, slo
     assert [*sorted(judged + [each["model"] for each in document["unreadable"]])] == slow
     said = {each["reason"].partition("' ")[2] for each in document["unreadable"]}
     assert said == {f"was not judged: the scheduler at {lost.address} was lost"}
-    assert {each["exit"] for each in document["unreadable"]} == {Why.STOPPED}
+    assert {each["exit"] for each in document["unreadable"]} == {NoVerdict.STOPPED}
     before = (tmp_path / "kept").read_text()
     assert Command(tmp_path, mischief, *slow, "--resume", "kept").end() == Command(tmp_path, mischief, *slow).end()
     assert (tmp_path / "kept").read_text().startswith(before)
@@ -228,16 +228,16 @@ def test_another_file_of_the_same_name_is_not_judged(tmp_path: Path) -> None:
     for content in (model_of(WRONG), b"no model"):
         path.write_bytes(content)
         said = answer(task.request, b"")
-        assert said["why"] is Why.STOPPED
+        assert said["why"] is NoVerdict.STOPPED
         assert said["sentence"].endswith("the worker has another file of this name, by its SHA-256")
 
 
 def test_a_file_that_only_the_worker_sees_is_not_judged(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     task = task_on(path)
-    assert answer(task.request, b"")["why"] is Why.UNREADABLE
+    assert answer(task.request, b"")["why"] is NoVerdict.UNREADABLE
     path.write_bytes(model_of(FINE))
-    assert answer(task.request, b"")["why"] is Why.STOPPED
+    assert answer(task.request, b"")["why"] is NoVerdict.STOPPED
 
 
 def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
@@ -258,12 +258,12 @@ def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
 def test_idle_child_processes_end_and_start_again() -> None:
     children = ChildProcesses(Work("sonnx.workers.models", "judged"))
     task = Task("none", {"model": "none.onnx", "inline": False, **request_data(CheckRequest(), None, False, False)})
-    assert children.run_task(task)["why"] == Why.UNREADABLE
+    assert children.run_task(task)["why"] == NoVerdict.UNREADABLE
     process = children.processes[0].process
     assert process is not None and process.poll() is None
     children.stop_idle()
     assert process.poll() is not None
-    assert children.run_task(task)["why"] == Why.UNREADABLE
+    assert children.run_task(task)["why"] == NoVerdict.UNREADABLE
     assert len(children.processes) == 1
     children.close()
     assert children.run_task(task)["sentence"] == "was not judged: the run was interrupted"
@@ -271,7 +271,7 @@ def test_idle_child_processes_end_and_start_again() -> None:
 
 def test_a_folder_the_worker_has_not() -> None:
     said = ChildProcesses(Work("sonnx.workers.models", "judged", folder="/no/such folder")).run_task(Task("x", {}))
-    assert said["why"] is Why.FAILED
+    assert said["why"] is NoVerdict.FAILED
     assert (
         said["sentence"] == "was not judged: no process could be started (/no/such folder: No such file or directory)"
     )
@@ -281,7 +281,7 @@ def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
     """`run_task` is what runs in a worker; the answers of the run would otherwise be of two programs."""
     work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
     said = run_task("a run", work, {**identity(work.packages), "protobuf": "0.1"}, Task("x", {}))
-    assert said["why"] is Why.FAILED
+    assert said["why"] is NoVerdict.FAILED
     assert re.fullmatch(r"was not judged: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
     end_run("a run")
     said = run_task("another run", work, identity(work.packages), Task("x", {}))
@@ -293,7 +293,7 @@ def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
     work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
     end_run("a run that is over")
     said = run_task("a run that is over", work, identity(work.packages), Task("x", {}))
-    assert said == {"why": Why.FAILED, "sentence": "was not judged: its worker has ended the run"}
+    assert said == {"why": NoVerdict.FAILED, "sentence": "was not judged: its worker has ended the run"}
 
 
 def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from sonnx.evidence.traceability import Trace, concerned, errata_named, of_operator, words_used
-from sonnx.language.parser import words
+from sonnx.language.parser import built_ins
 from sonnx.profile import catalogue
-from sonnx.profile.index import labels
+from sonnx.profile.index import all_labels
 from sonnx.prover.theorem import Theorem
 from tools.pages.operators import GENERATED, table, tags_of
 
@@ -43,7 +43,7 @@ def _labels() -> Iterator[str]:
     order = list(catalogue.editions().texts)
     yield from table("text", "label", "rules")
     by_label: dict[tuple[int, str, str], dict[str, None]] = {}
-    for tag, rule, subject in labels():
+    for tag, rule, subject in all_labels():
         scope = (subject or rule).partition(".")[0] if "." in (subject or rule) else ""
         said = f"{linked(rule)}{f' on {subject}' if subject else ''}"
         by_label.setdefault((order.index(tag.text), scope, tag.label), {})[said] = None
@@ -94,7 +94,7 @@ def _orphans(traced: Mapping[str, Trace], proved: Iterable[Theorem]) -> Iterator
         "Errata not named by any rule, parameter, output or operator": sorted(
             catalogue.errata().keys() - errata_named()
         ),
-        "Built-in functions not used by any rule": sorted(set(words()) - words_used()),
+        "Built-in functions not used by any rule": sorted(set(built_ins()) - words_used()),
         "Theorems about values and orders, not about built-in functions of a rule": beyond,
     }
     for title, listed in found.items():

@@ -12,7 +12,7 @@ from itertools import chain
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Function, Model, Node
-from sonnx.model.scopes import scopes, standard
+from sonnx.model.scopes import canonical_domain, scopes
 from sonnx.profile.definitions import Editions
 
 
@@ -25,10 +25,12 @@ def ir_version_known(model: Model, editions: Editions) -> Iterator[Violation]:
 
 def operator_set_imported_once(model: Model, editions: Editions) -> Iterator[Violation]:
     for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
-        seen = Counter(standard(entry.domain) for entry in imports)
+        seen = Counter(canonical_domain(entry.domain) for entry in imports)
         for domain, number in seen.items():
             if number > 1:
-                versions = ", ".join(str(entry.version) for entry in imports if standard(entry.domain) == domain)
+                versions = ", ".join(
+                    str(entry.version) for entry in imports if canonical_domain(entry.domain) == domain
+                )
                 yield Violation(
                     f"the operator set {quote(domain)} is imported {number} times, with versions {versions}", place
                 )
@@ -68,7 +70,11 @@ def operator_set_known(model: Model, editions: Editions) -> Iterator[Violation]:
     for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
         for entry in imports:
             version = entry.version
-            if standard(entry.domain) == "" and version is not None and not 1 <= version <= editions.operator_set:
+            if (
+                canonical_domain(entry.domain) == ""
+                and version is not None
+                and not 1 <= version <= editions.operator_set
+            ):
                 yield Violation(f"operator set {version} is imported; known are 1 to {editions.operator_set}", place)
 
 
@@ -94,7 +100,7 @@ def no_model_local_function(model: Model, editions: Editions) -> Iterator[Violat
 
 
 def function_overrides_operator(function: Function) -> Iterator[Violation]:
-    if standard(function.domain) == "":
+    if canonical_domain(function.domain) == "":
         yield Violation(f"the function {quote(function.name)} has the domain of the standard operators")
 
 

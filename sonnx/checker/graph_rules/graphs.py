@@ -12,7 +12,7 @@ from itertools import chain
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Node, SparseTensor, Tensor, Type
-from sonnx.model.scopes import Scope, captured, standard
+from sonnx.model.scopes import Scope, canonical_domain, captured
 from sonnx.profile.catalogue import operator
 
 
@@ -127,7 +127,7 @@ def no_unused_value(scope: Scope) -> Iterator[Violation]:
 def axis_denotations(scope: Scope) -> Iterator[Violation]:
     denoted = {name: type_.denotations for name, type_ in scope.declared.items() if type_.denotations}
     for index, node in enumerate(scope.graph.nodes if denoted else ()):
-        definition = operator(node.operator) if standard(node.domain) == "" else None
+        definition = operator(node.operator) if canonical_domain(node.domain) == "" else None
         for formal, name in zip(definition.inputs if definition else (), node.inputs, strict=False):
             written, expected = denoted.get(name, ()), formal.denotations
             wanted = [expected[min(axis, len(expected) - 1)] for axis in range(len(written))] if expected else []

@@ -130,9 +130,9 @@ def output_count(call: Call) -> Iterator[Violation]:
 def outputs_connected(call: Call) -> Iterator[Violation]:
     if call.signature is None or call.status == "planned":
         return
-    in_force = {rule.name for rule in call.signature.rules}
+    active = {rule.name for rule in call.signature.rules}
     for index, formal in enumerate(call.signature.outputs):
-        absent = in_force.intersection(at(formal.implied_by, call.signature.version) or ())
+        absent = active.intersection(at(formal.implied_by, call.signature.version) or ())
         there = index < len(call.outputs) and call.outputs[index]
         if formal.optional and not there and not formal.exempt and not absent:
             yield Violation(f"the optional output {formal.name} is left out")

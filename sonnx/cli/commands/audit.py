@@ -13,8 +13,8 @@ from sonnx.api import audit
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments
-from sonnx.model.limits import limits_of
-from sonnx.model.symbols import bindings
+from sonnx.model.limits import parse_limits
+from sonnx.model.symbols import parse_bindings
 from sonnx.report.phrases import headline
 
 HELP = "write or verify an evidence pack on a model"
@@ -72,10 +72,10 @@ def _write(options: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     require_free(options.output)
     pack = audit(
-        options.model, options.edition, bind=bindings(options.bind), strict_versions=options.strict_versions,
+        options.model, options.edition, bind=parse_bindings(options.bind), strict_versions=options.strict_versions,
         accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
         date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
-        limits=limits_of(options.limit),
+        limits=parse_limits(options.limit),
     )  # fmt: skip
     run = {
         "command": sys.argv,

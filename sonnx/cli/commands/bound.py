@@ -14,7 +14,7 @@ import numpy as np
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import deliver
-from sonnx.base.progress import Line
+from sonnx.base.progress import StatusLine
 from sonnx.bounds.analysis import Analyser, bound_model
 from sonnx.bounds.box import parse
 from sonnx.bounds.result import Bounds
@@ -98,7 +98,7 @@ def bound_command(options: argparse.Namespace) -> int:
             raise UsageError("--split halves a box; the inputs are points")
         analyser = Analyser(model, made, Path(options.model).parent, options.edition)
         goal = Goal(options.max_error, differences, options.argmax)
-        with Line() as line:
+        with StatusLine() as line:
             found = bisect(analyser, box, found, goal, options.split, line if line.seen else None)
     _deliver(found, options)
     return _exit_code(found, options)

@@ -11,7 +11,7 @@ from sonnx.api import WHOLE_MODEL
 from sonnx.base.errors import EXIT_CODES, UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
-from sonnx.checker.report import BatchResult, Unjudged
+from sonnx.checker.report import BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names
 from sonnx.cli.model_paths import is_one, models_of
@@ -90,10 +90,10 @@ def _in_child_processes(
     models: Sequence[str], options: argparse.Namespace, request: CheckRequest, hashed: bool, drawn: bool
 ) -> BatchResult:
     # A single model in this process needs neither threads nor processes, so their modules load here.
-    from sonnx.base.progress import Line
+    from sonnx.base.progress import StatusLine
     from sonnx.workers.models import check_models
 
-    with Line() as line:
+    with StatusLine() as line:
         return check_models(
             models, request, options.tailoring, hashed=hashed, drawn=drawn, jobs=options.jobs, timeout=options.timeout,
             memory=options.memory, resume=options.resume, cluster=options.cluster, progress=line,
@@ -106,7 +106,7 @@ def _in_this_process(models: Sequence[str], request: CheckRequest, hashed: bool,
         try:
             model, digest = open_model(sys.stdin.buffer.read() if name == "-" else name, hashed, request.limits)
         except Unreadable as reason:
-            results.unjudged[name] = Unjudged(str(reason))
+            results.unjudged[name] = NoVerdictSentence(str(reason))
         else:
             report = check_model(model, digest, request, STANDARD_INPUT if name == "-" else name, drawn)
             results.reports.append(report)

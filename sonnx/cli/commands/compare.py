@@ -9,11 +9,11 @@ from pathlib import Path
 from sonnx.api import compare
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
-from sonnx.base.progress import Line
+from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import BIND_HELP, amount
 from sonnx.cli.commands.run import INPUT_HELP
-from sonnx.model.symbols import bindings
+from sonnx.model.symbols import parse_bindings
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS, render
 
 HELP = "compare a runtime with the exact values"
@@ -58,11 +58,11 @@ def compare_command(options: argparse.Namespace) -> int:
         UsageError: an unknown edition, symbol or runtime, or options that contradict each other.
     """
     try:
-        with Line() as line:
+        with StatusLine() as line:
             report = compare(
                 options.model, options.runtime, options.edition, input_files=options.input,
                 test_data=options.test_data, outputs=options.outputs, runs=options.random, seed=options.seed,
-                bind=bindings(options.bind), unchecked=options.unchecked, every_node=options.every_node,
+                bind=parse_bindings(options.bind), unchecked=options.unchecked, every_node=options.every_node,
                 max_ulp=options.max_ulp, no_special_mismatch=options.no_special_mismatch, bound=options.bound,
                 name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip

@@ -10,7 +10,7 @@ from sonnx.base.escaping import escape
 from sonnx.checker.request import CheckRequest, open_model
 from sonnx.cli.arguments import BIND_HELP
 from sonnx.model.reader import Unreadable
-from sonnx.model.symbols import bindings
+from sonnx.model.symbols import parse_bindings
 
 HELP = "compare two editions, and the verdicts on models under both"
 
@@ -31,16 +31,16 @@ def diff_edition_command(options: argparse.Namespace) -> int:
     Raises:
         UsageError: an unknown edition, or a symbol that a model does not have.
     """
-    from sonnx.checker.edition_difference import compare, judged
+    from sonnx.checker.edition_difference import compare_editions, compare_verdicts
     from sonnx.report import edition_difference
 
-    found = compare(options.before, options.after)
-    request = CheckRequest(bind=bindings(options.bind))
+    found = compare_editions(options.before, options.after)
+    request = CheckRequest(bind=parse_bindings(options.bind))
     models, unreadable = [], {}
     for name in options.models:
         try:
             model, _ = open_model(name, hashed=False)
-            models.append(judged(model, request, name, options.before, options.after))
+            models.append(compare_verdicts(model, request, name, options.before, options.after))
         except Unreadable as reason:
             unreadable[name] = str(reason)
             sys.stderr.write(f"sonnx: {escape(str(reason))}\n")

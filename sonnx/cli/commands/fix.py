@@ -11,7 +11,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import write_whole
 from sonnx.cli.arguments import BIND_HELP, amount
-from sonnx.model.symbols import bindings
+from sonnx.model.symbols import parse_bindings
 from sonnx.rewriter import DEFAULT_SAMPLES
 
 HELP = "rewrite a model into the profile without changing a value"
@@ -55,7 +55,7 @@ def fix_command(options: argparse.Namespace) -> int:
     result = fix(
         options.model,
         options.edition,
-        bind=bindings(options.bind),
+        bind=parse_bindings(options.bind),
         select=[name for value in options.select for name in value.split(",") if name],
         fold_batch_normalization=options.fold_batch_normalization,
         strict_versions=options.strict_versions,

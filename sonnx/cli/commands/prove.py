@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from sonnx.api import prove
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver, write_whole
-from sonnx.base.progress import Line
+from sonnx.base.progress import StatusLine
 from sonnx.cli.arguments import add_limit_argument, amount, names
-from sonnx.model.limits import limits_of
+from sonnx.model.limits import parse_limits
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
 if TYPE_CHECKING:  # these load z3
@@ -83,7 +83,7 @@ def _require_effect(options: argparse.Namespace) -> None:
 
 def _prove_model(options: argparse.Namespace) -> int:
     report = prove(
-        options.model, options.edition, options.assume, limits=limits_of(options.limit), name=options.model,
+        options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
         hashed=options.format in HASHED,
     )  # fmt: skip
     deliver(report.to_format(options.format), options.output)
@@ -117,7 +117,7 @@ def _results(found: Sequence[Theorem], options: argparse.Namespace) -> TheoremRe
     if jobs == 0 and required:
         raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
     cache = SolverCache(None if options.no_cache else options.cache or usual_folder())
-    with Line() as line:
+    with StatusLine() as line:
         if jobs == 0 or (len(found) < 2 and not required):
             from sonnx.prover import driver
 

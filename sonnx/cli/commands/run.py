@@ -10,10 +10,10 @@ from pathlib import Path
 from sonnx.api import run
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.progress import Line
+from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, amount
-from sonnx.model.limits import limits_of
+from sonnx.model.limits import parse_limits
 from sonnx.report.formats import render
 
 MAX_THREADS = 1024
@@ -56,11 +56,11 @@ def run_command(options: argparse.Namespace) -> int:
     if options.jobs is not None:
         _set_threads(options.jobs)
     try:
-        with Line(QUIET_SECONDS) as line:
+        with StatusLine(QUIET_SECONDS) as line:
             report = run(
                 options.model, None, options.edition, input_files=options.input, test_data=options.test_data,
                 bits=options.bits, unchecked=options.unchecked, all_values=options.all_values,
-                limits=limits_of(options.limit), progress=line if line.seen else None,
+                limits=parse_limits(options.limit), progress=line if line.seen else None,
             )  # fmt: skip
     except NotConforming as stop:
         form = "json" if options.report == "json" else "text"

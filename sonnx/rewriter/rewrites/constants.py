@@ -14,7 +14,7 @@ from sonnx.executor.executor import run_model
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import NOT_STATED, Graph, Import, Model, Node, SparseTensor, Tensor, Value, subgraphs
-from sonnx.model.scopes import Scope, standard
+from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.numerics.formats import Array
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
@@ -119,7 +119,7 @@ def _dense_nodes(place: str, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...],
 
 
 def _dense_node(node: Node) -> tuple[Node, SparseTensor, Tensor] | None:
-    if node.operator != OperatorName.CONSTANT or standard(node.domain) or len(node.attributes) != 1:
+    if node.operator != OperatorName.CONSTANT or canonical_domain(node.domain) or len(node.attributes) != 1:
         return None
     [written] = node.attributes
     if written.name != "sparse_value" or not isinstance(written.value, SparseTensor):

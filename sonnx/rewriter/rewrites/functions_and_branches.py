@@ -10,7 +10,7 @@ from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model import value_names
 from sonnx.model.ir import Attribute, Function, Graph, Model, Node, subgraphs
-from sonnx.model.scopes import captured, function_key, imports_of, standard
+from sonnx.model.scopes import canonical_domain, captured, function_key, imports_of
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.operator_names import OperatorName
@@ -91,7 +91,7 @@ def _inlinable(site: Site, function: Function) -> bool:
 
 
 def _callee(node: Node) -> FunctionKey:
-    return standard(node.domain), node.operator, node.overload
+    return canonical_domain(node.domain), node.operator, node.overload
 
 
 def _reachable(start: Iterable[FunctionKey], functions: Mapping[FunctionKey, Function]) -> set[FunctionKey]:

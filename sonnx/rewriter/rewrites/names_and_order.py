@@ -11,7 +11,7 @@ from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
-from sonnx.model.scopes import Scope, captured, nested
+from sonnx.model.scopes import Scope, captured, nested_scopes
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
@@ -108,8 +108,10 @@ def _unique_names(model: Model, context: RewriteContext) -> ModelChange | None:
     del context
     edits: list[Edit] = []
     graph = _without_copies(model.graph, edits)
-    if any(scope.outer for scope in nested(Scope("graph", graph, {}))):
-        taken = {name for scope in nested(Scope("graph", graph, {})) for name in value_names.names_in(scope.graph)}
+    if any(scope.outer for scope in nested_scopes(Scope("graph", graph, {}))):
+        taken = {
+            name for scope in nested_scopes(Scope("graph", graph, {})) for name in value_names.names_in(scope.graph)
+        }
         graph = _unhidden_inside(graph, "graph", frozenset(), taken, edits)
     return ModelChange(replace(model, graph=graph), tuple(edits)) if edits else None
 
@@ -167,7 +169,7 @@ def _hiding(graph: Graph, around: frozenset[str]) -> list[str]:
     number = Counter(name for node in graph.nodes for name in node.outputs)
     scope = Scope("", graph, {})
     defined = scope.defined_at
-    below = {name for inner in nested(scope) if inner.outer for name in inner.defined_at}
+    below = {name for inner in nested_scopes(scope) if inner.outer for name in inner.defined_at}
     early = {
         name
         for index, node in enumerate(graph.nodes)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Import, Model, Node, subgraphs
-from sonnx.model.scopes import standard
+from sonnx.model.scopes import canonical_domain
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Operator, Parameter, at
 from sonnx.rewriter.context import RewriteContext
@@ -30,7 +30,7 @@ def _specified_versions(model: Model, context: RewriteContext) -> ModelChange | 
     if not nodes or not possible or now in possible:
         return None
     oldest = min(possible)
-    imports = tuple(Import(one.domain, oldest) if standard(one.domain) == "" else one for one in model.imports)
+    imports = tuple(Import(one.domain, oldest) if canonical_domain(one.domain) == "" else one for one in model.imports)
     edit = Edit(Where("model", "model"), f"operator set {now}", f"operator set {oldest}")
     return ModelChange(replace(model, imports=imports), (edit,))
 
@@ -46,7 +46,7 @@ def _form(node: Node) -> object:
 
 def _keeps_meaning(node: Node, now: int, then: int) -> bool:
     """Whether a node means the same under another operator set, and has the specified version there."""
-    known = None if standard(node.domain) else catalogue.operator(node.operator)
+    known = None if canonical_domain(node.domain) else catalogue.operator(node.operator)
     if known is None or next(subgraphs(node), None) is not None:
         return False
     one, other = known.version_at(now), known.version_at(then)
