@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-cache", action="store_true", help="ask every question again")
     options = parser.parse_args(arguments)
     if not options.output.parent.is_dir():
-        raise UsageError(f"there is no folder {options.output.parent}")
+        raise UsageError(f"the folder {options.output.parent} does not exist")
     record.read(options.output)  # refuse a file that is not a record before anything is proved
     wanted = [name for value in options.select for name in value.split(",") if name]
     known = registry.theorems()

@@ -144,7 +144,7 @@ def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str
     if (inside[0] > inside[1]).any():
         place = int(np.flatnonzero(inside[0] > inside[1])[0])
         pair = f"[{low.reshape(-1)[place]!r}, {high.reshape(-1)[place]!r}]"
-        raise BadInput(f"{called} has the interval {pair}, in which there is no number of type {element}")
+        raise BadInput(f"{called} has the interval {pair}, which contains no number of type {element}")
     return Interval(*inside)
 
 

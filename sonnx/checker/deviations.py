@@ -118,7 +118,7 @@ def _evaluate(
         return
     yield CURRENT, ""
     yield PERMITTED, _forbidden(record, report, matches)
-    unused = "" if any(matches) else f"there is no failure of {record.rule} {_instead(record, report)}"
+    unused = "" if any(matches) else f"no failure of {record.rule} was found {_instead(record, report)}"
     yield USED, unused
     if not unused:
         yield EXACT, "; ".join(_inexact(record, report, matches, taken))
@@ -152,7 +152,7 @@ def _inexact(
         stated = {report.findings[index].actual for index in found}
         other = next((taken[index] for index in found if index in taken), "")
         if not found:
-            yield f"there is no such failure at {covered.place}"
+            yield f"the report has no such failure at {covered.place}"
         elif len(stated) > 1:
             yield f"{covered.place} has {len(stated)} different failures of {record.rule}: name each with `states`"
         elif other:

@@ -126,7 +126,7 @@ def hypotheses(name: str) -> Hypotheses:
         return predefined()[name]
     path = Path(name)
     if path.suffix != ".toml":
-        raise UsageError(f"there are no hypotheses {quote(name)}; there are {', '.join(predefined())}, or a .toml file")
+        raise UsageError(f"unknown hypotheses {quote(name)}; known are {', '.join(predefined())}, or a .toml file")
     try:
         found = _read(path.read_bytes(), quote(name))
     except OSError as error:
@@ -152,7 +152,7 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
         raise refuse("a table is expected")
     unknown = table.keys() - set(FIELDS)
     if unknown:
-        raise refuse(f"there is no field {quote(min(unknown))}; there are {', '.join(FIELDS)}")
+        raise refuse(f"unknown field {quote(min(unknown))}; known are {', '.join(FIELDS)}")
     order, lanes = table.get("order", "any"), table.get("lanes", 0)
     if order not in ORDERS:
         raise refuse(f"the order is none of {', '.join(ORDERS)}")

@@ -120,7 +120,7 @@ def require_new(folder: Path) -> None:
     if folder.exists():
         raise UsageError(f"{folder} exists; name a new folder for the kit")
     if not folder.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {folder.absolute().parent} for {folder.name}")
+        raise UsageError(f"the folder {folder.absolute().parent} does not exist")
 
 
 def write(folder: Path, kit: Kit) -> None:

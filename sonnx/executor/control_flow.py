@@ -167,5 +167,5 @@ def _is(call: Call, operator: str) -> bool:
 def _graph(attributes: Sequence[Attribute], name: str) -> Graph:
     found: Any = next((each.value for each in attributes if each.name == name), None)
     if not isinstance(found, Graph):
-        raise NotExecutable(f"there is no graph {name}")
+        raise NotExecutable(f"the graph {name} does not exist")
     return found

@@ -70,7 +70,7 @@ def outputs_from_files(model: Model, folder: str | os.PathLike[str]) -> dict[str
 def _test_data(folder: Path, kind: str, values: tuple[Value, ...]) -> dict[str, Array]:
     """The tensors of a test_data_set folder by name; one without a known name belongs to the value of its number."""
     if not folder.is_dir():
-        raise BadInput(f"there is no folder {quote(str(folder))}")
+        raise BadInput(f"the folder {quote(str(folder))} does not exist")
     known = {value.name for value in values}
     found: dict[str, Array] = {}
     for path in folder.glob(f"{kind}_*.pb"):

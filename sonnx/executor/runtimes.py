@@ -128,9 +128,7 @@ def runtime(name: str) -> Runtime:
         UsageError: no runtime of that name, or its package is not installed.
     """
     if name not in RUNTIMES:
-        raise UsageError(
-            f"there is no runtime {name!r}; there are {', '.join(RUNTIMES)}, or --outputs DIR for any other"
-        )
+        raise UsageError(f"unknown runtime {name!r}; known are {', '.join(RUNTIMES)}, or --outputs DIR for any other")
     try:
         return RUNTIMES[name]()
     except ImportError:

@@ -51,7 +51,7 @@ def read_file(path: Path) -> dict[str, Array]:
     if reader is None:
         raise BadInput(f"{quote(str(path))} is not a .npy, .npz or .pb file")
     if not path.is_file():
-        raise BadInput(f"there is no file {quote(str(path))}")
+        raise BadInput(f"the file {quote(str(path))} does not exist")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

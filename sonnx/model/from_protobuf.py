@@ -34,7 +34,7 @@ VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": 
 """The value field of AttributeProto for each kind whose name differs."""
 
 NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
-"""Kinds whose value is a message: an absent field means that there is no value."""
+"""Kinds whose value is a message: an absent field means an absent value."""
 
 _NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
 

@@ -136,7 +136,7 @@ def _guarded(buffer: memoryview, message: Layout, bounds: Bounds) -> list[memory
 def _rewritten(
     buffer: memoryview, position: int, end: int, message: Layout, depth: int, bounds: Bounds
 ) -> list[memoryview | bytes]:
-    """The pieces of one message without its payloads; an empty list if there was no payload.
+    """The pieces of one message without its payloads; an empty list without a payload.
 
     This loop runs for each node and value of a model, hence the inlined reading of numbers of one byte.
     """

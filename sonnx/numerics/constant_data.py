@@ -57,7 +57,7 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
         NotExecutable: the file lies elsewhere, cannot be read, or is too short.
     """
     if folder is None:
-        raise NotExecutable(f"{called} stands in another file, and there is no folder to look for it in")
+        raise NotExecutable(f"{called} stands in another file, and the folder of the model is not known")
     try:
         path = resolve_location(folder, external.location)
     except OutsideFolder as reason:

@@ -1,6 +1,6 @@
 """Acos: Y[i] = the y in [0, pi] with cos y = X[i], rounded once.
 
-SONNX Acos of 2026-10; ONNX Acos-7 to Acos-22.  NaN gives NaN, 1 gives +0; outside [-1, 1] there is no value.
+SONNX Acos of 2026-10; ONNX Acos-7 to Acos-22.  NaN gives NaN, 1 gives +0; outside [-1, 1] the value is undefined.
 """
 
 from __future__ import annotations

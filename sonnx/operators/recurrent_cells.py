@@ -162,7 +162,7 @@ def directions_of(direction: str) -> list[bool]:
     """For each direction whether it goes backwards.
 
     Raises:
-        NotExecutable: there is no such direction.
+        NotExecutable: an unknown direction.
     """
     known = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
     if direction not in known:

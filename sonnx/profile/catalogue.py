@@ -219,7 +219,7 @@ def edition_named(name: str | None = None) -> Edition:
     known = editions()
     found = known.editions.get(known.default if name is None else name)
     if found is None:
-        raise UsageError(f"there is no edition {name!r}; there are {', '.join(known.editions)}")
+        raise UsageError(f"unknown edition {name!r}; known are {', '.join(known.editions)}")
     return found
 
 

@@ -29,7 +29,7 @@ def select(found: Sequence[Theorem], wanted: Sequence[str]) -> tuple[Theorem, ..
     """
     for name in wanted:
         if not any(_named(theorem, name) for theorem in found):
-            raise Unusable(f"There is no theorem {name!r}; sonnx prove --list names them all.")
+            raise Unusable(f"unknown theorem {name!r}; `sonnx prove --list` lists the theorems")
     return tuple(theorem for theorem in found if not wanted or any(_named(theorem, name) for name in wanted))
 
 

@@ -30,7 +30,7 @@ def usual_path() -> Path:
 
 
 def read(path: Path) -> dict[str, Entry]:
-    """The entries by theorem; none if there is no file.
+    """The entries by theorem; none without a file.
 
     Raises:
         UsageError: the file is not a record.

@@ -68,7 +68,7 @@ class TheoremResult:
     unconfirmed: str = ""
     """How the real code differs from the counterexample, "" if it does not."""
     unanswered: NoVerdictSentence | None = None
-    """Why there is no result, if the process that should give it gave none."""
+    """The reason why the process gave no result."""
 
     @property
     def status(self) -> str:

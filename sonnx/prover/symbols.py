@@ -17,7 +17,7 @@ from sonnx.prover.smt_values import SymbolicNumber, Truth, bool_term, negate, va
 EFFORT = 5_000_000
 """Steps of z3 (its rlimit) for one question."""
 SIZES = (1, 2, 3, 4, 6, 8, 16, 64, 1024, None)
-"""Bounds tried for all symbols of a counterexample, one after another; None is no bound."""
+"""Bounds tried for all symbols of a counterexample, one after another; None stands for unbounded."""
 INDIVIDUAL_CHOICES = 4
 """How many of its smallest values are tried for each symbol of a counterexample."""
 

@@ -122,7 +122,7 @@ def _cases(report: Report, accept_assumptions: bool) -> Iterator[XmlCase]:
 
 
 def _worst(answers: Iterable[Count]) -> Verdict:
-    """The worst verdict of a rule; not-applicable only if there is no other."""
+    """The worst verdict of a rule; not-applicable only if every other is."""
     verdicts = {answer.verdict for answer in answers}
     return Verdict.NOT_APPLICABLE if verdicts == {Verdict.NOT_APPLICABLE} else overall(verdicts)
 

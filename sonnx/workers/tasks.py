@@ -14,7 +14,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits of one task: seconds, and megabytes of memory without mapped files; None is no limit."""
+    """The limits of one task: seconds, and megabytes of memory without mapped files; None stands for unlimited."""
 
     timeout: float | None = None
     memory: int | None = None

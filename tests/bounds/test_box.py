@@ -61,7 +61,7 @@ def test_ends_are_rounded_inward_to_numbers_of_the_type() -> None:
     ("x=[nan,1]", "the input 'x' has NaN in its box"),
     ("x=nan.npy", "the input 'x' has NaN in its box"),
     ("x=[0,inf]", "the input 'x' has an infinite end in its box"),
-    ("x=[0.1,0.1]", "there is no number of type float"),
+    ("x=[0.1,0.1]", "contains no number of type float"),
     ("x=[0,1e]", "'1e' in the interval of the input 'x' is not a number"),
     ("x=wide.npy", "the input 'x' has the shape [2, 3]; the model declares [2, 2]"),
     ("x=a.npy:wide.npy", "has a low end of shape [2, 2] and a high end of shape [2, 3]"),

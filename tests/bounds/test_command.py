@@ -90,14 +90,14 @@ def test_a_bound_that_is_asked_for(model: str, capsys: Any) -> None:
 @pytest.mark.parametrize(("arguments", "sentence"), [
     (["--input", "x=[1,-1]"], "reversed interval"),
     ([], "the box lacks the input 'x'"),
-    (["--input", "x=[-1,1]", "--hypotheses", "fast"], "there are no hypotheses 'fast'"),
+    (["--input", "x=[-1,1]", "--hypotheses", "fast"], "unknown hypotheses 'fast'"),
     (["--input", "x=[-1,1]", "--difference", "0-9"], "the output has elements 0 to 3"),
     (["--input", "x=[-1,1]", "--difference", "a"], "takes I-J, two numbers of elements"),
     (["--input", "x=[1,1]", "--split", "1"], "the inputs are points"),
     (["--input", "x=[-1,1]", "--split", "-1"], "is not a positive number"),
     (["--input", "x=[-1,1]", "--format", "npz"], "name it with --output"),
-    (["--input", "x=none.npy"], "there is no file 'none.npy'"),
-    (["--input", "x=[-1,1]", "--edition", "1999"], "there is no edition"),
+    (["--input", "x=none.npy"], "the file 'none.npy' does not exist"),
+    (["--input", "x=[-1,1]", "--edition", "1999"], "unknown edition"),
 ])  # fmt: skip
 def test_bad_requests_end_2_with_one_sentence(model: str, arguments: list[str], sentence: str, capsys: Any) -> None:
     try:

@@ -113,7 +113,7 @@ def test_the_order_of_independent_nodes_does_not_matter(order):
 
 @ALL
 def test_editions_only_differ_in_what_they_demand(case):
-    """What is no valid ONNX under one edition is none under another."""
+    """What is invalid ONNX under one edition is invalid under every other."""
     data = model_bytes(case)
     broken = {
         name: {finding.rule for finding in sonnx.check(data, edition=name).findings if finding.breaks_onnx}

@@ -13,7 +13,7 @@ import pytest
 
 from sonnx.cli.main import run
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
 
 @pytest.fixture(scope="module")

@@ -169,7 +169,7 @@ def test_a_report_that_exists_stops_before_anything_is_written(model, capsys):
 
 def test_targets_that_cannot_be(model, capsys):
     assert "is a folder" in refused(capsys, "model.onnx", "--output", ".")
-    assert "there is no folder" in refused(capsys, "model.onnx", "--output", "missing/out.onnx")
+    assert "does not exist" in refused(capsys, "model.onnx", "--output", "missing/out.onnx")
 
 
 def test_no_model(model, capsys):
@@ -216,7 +216,7 @@ def broken(made: onnx.ModelProto, kind: str) -> None:
             made.training_info.add()
         case "a sparse initializer":
             made.graph.sparse_initializer.add(dims=[2]).values.name = "s"
-        case "a name that is no text":
+        case "a name that is not text":
             made.graph.node[0].name = "zzzz"
         case "content the format does not define":
             made.doc_string = "zzzz"
@@ -224,7 +224,7 @@ def broken(made: onnx.ModelProto, kind: str) -> None:
 
 BROKEN = [
     "an attribute that holds two values", "a tensor that does not fit its type", "training information",
-    "a sparse initializer", "a name that is no text", "content the format does not define",
+    "a sparse initializer", "a name that is not text", "content the format does not define",
 ]  # fmt: skip
 
 
@@ -234,7 +234,7 @@ def test_what_would_not_survive_writing_is_refused(model, capsys, kind):
     made = onnx.ModelProto.FromString(model.read_bytes())
     broken(made, kind)
     data = made.SerializeToString()
-    if kind == "a name that is no text":
+    if kind == "a name that is not text":
         data = data.replace(b"zzzz", b"z\xff\xfez")
     if kind == "content the format does not define":
         data += b"\xf8\x3f\x01"

@@ -90,7 +90,7 @@ def test_nothing_is_half_written(
         assert main.run(["qualify", "--output", str(place)]) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1
-        assert "exists; name a new folder" in said or "there is no folder" in said
+        assert "exists; name a new folder" in said or "does not exist" in said
 
 
 def test_a_changed_file_of_a_distribution_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

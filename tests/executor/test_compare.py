@@ -58,7 +58,7 @@ def test_steps_are_counted_between_representable_values(pairs):
 
 
 def _special(a, b):
-    """Alike: NaN and NaN, equal infinities, zeros of one sign; other pairs that are no finite numbers are special."""
+    """Alike: NaN and NaN, equal infinities, zeros of one sign; other pairs that are not finite are special."""
     if a != a or b != b:
         return (a != a) != (b != b)
     if math.isinf(a) or math.isinf(b):
@@ -337,13 +337,13 @@ def test_a_hostile_name_is_no_markup(capsys):
     ("arguments", "code", "sentence"),
     [
         ("{}", 2, "the input 'a' has the dimension N: give it a number with --bind"),
-        ("{} --bind N=1 --runtime tflite", 2, "there is no runtime 'tflite'; there are onnxruntime, reference"),
+        ("{} --bind N=1 --runtime tflite", 2, "unknown runtime 'tflite'; known are onnxruntime, reference"),
         ("{} --bind M=1", 2, "no dimension of the model is the symbol M; it has N"),
         ("{} --bind N=1 --outputs data", 2, "--outputs needs the inputs they were computed from"),
         ("{} --bind N=1 --test-data .", 2, "the folder '.' has no input_*.pb"),
         ("{} --bind N=1 --test-data data --random 2", 2, "--random generates inputs"),
         ("{} --bind N=1 --test-data data --outputs data --every-node", 2, "--every-node runs single nodes"),
-        ("{} --bind N=1 --edition 1999", 2, "there is no edition '1999'"),
+        ("{} --bind N=1 --edition 1999", 2, "unknown edition '1999'"),
         ("missing.onnx", 2, "missing.onnx"),
         ("{} --bind N=1 --output nowhere/report.txt", 2, "No such file or directory"),
     ],

@@ -10,8 +10,8 @@ from sonnx.executor.distance import first_difference
 
 OPERATORS = {"Max", "ArgMax", "ReduceMax", "Constant", "Identity"}
 NO_TENSORS = {
-    "test_identity_opt": "a sequence or an optional is no tensor",
-    "test_identity_sequence": "a sequence is no tensor",
+    "test_identity_opt": "a sequence or an optional is not a tensor",
+    "test_identity_sequence": "a sequence is not a tensor",
 }
 """Cases that must be refused: the profile has tensors only."""
 

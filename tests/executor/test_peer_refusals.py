@@ -1,4 +1,4 @@
-"""What onnx or onnxruntime refuse as invalid is no pass here, unless peer_refusals.toml says why; of changed models."""
+"""What onnx or onnxruntime refuse as invalid does not pass here, unless peer_refusals.toml says why; of changed models."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ADDS = re.compile(
 """What the source text of an operator that adds up contains."""
 
 TWO_ADDENDS = {"BatchNormalization"}
-"""Operators whose sums have two addends, so that there is no other order."""
+"""Operators whose sums have two addends, so that only one order exists."""
 
 
 @pytest.mark.parametrize("name", FORMATS)

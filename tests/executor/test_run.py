@@ -312,7 +312,7 @@ def test_any_strides_and_no_write_to_inputs():
 
 
 REFUSED = {
-    "an edition": (lambda: sonnx.run(MAX, {}, "2099"), "there is no edition '2099'"),
+    "an edition": (lambda: sonnx.run(MAX, {}, "2099"), "unknown edition '2099'"),
     "bytes": (lambda: sonnx.run(b"no model", {}), "the model"),
     "planned": (
         lambda: sonnx.run(node_model("Identity", [(FLOAT, [3])], (FLOAT, [3])), {"a": B}),

@@ -59,7 +59,7 @@ def test_all_models_end_in_values_or_a_sentence(number):
     assert sum(ends(source, number) for source in models) > len(models) / 4
 
 
-# ------------------------------------------------------------------ what is no valid ONNX, or too large
+# ------------------------------------------------------------------ invalid ONNX, or too large
 
 
 def ones(*shape):

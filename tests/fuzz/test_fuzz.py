@@ -91,9 +91,9 @@ def test_a_defect_is_seen(monkeypatch: pytest.MonkeyPatch, breaks: str) -> None:
 
 
 FOUND_BY_PROVE = {
-    "an attribute that is no whole number":
+    "an attribute that is not a whole number":
         "float[2] x) => (float[2] y) { y = LeakyRelu <alpha = 0.5> (x)",
-    "an attribute that is no number":
+    "an attribute that is not a number":
         "float[2] x) => (float[2] y) { y = LeakyRelu <alpha = nan> (x)",
     "a rule about the values of an input":
         "float[1] x, float s, uint8 z) => (uint8[1] y) { y = QuantizeLinear <axis = 1> (x, s, z)",

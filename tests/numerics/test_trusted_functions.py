@@ -12,7 +12,7 @@ from sonnx.numerics.elementwise_kernels import LONG_DOUBLE_BOUND, NUMPY_BOUND
 DRAW = 11
 
 needs_long_double = pytest.mark.skipif(
-    wide_type(numpy.dtype("f8")) is None, reason="long double is no wider here: the exact path is taken"
+    wide_type(numpy.dtype("f8")) is None, reason="long double is not wider here: the exact path is taken"
 )
 
 
@@ -86,7 +86,7 @@ def test_power_in_float64():
 
 
 @pytest.mark.skipif(
-    wide_type(numpy.dtype("f8")) is None, reason="long double is no wider here: the exact path is taken"
+    wide_type(numpy.dtype("f8")) is None, reason="long double is not wider here: the exact path is taken"
 )
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "erf"])
 def test_in_long_double(name):
@@ -97,7 +97,7 @@ def test_in_long_double(name):
 
 
 @pytest.mark.skipif(
-    wide_type(numpy.dtype("f8")) is None, reason="long double is no wider here: the exact path is taken"
+    wide_type(numpy.dtype("f8")) is None, reason="long double is not wider here: the exact path is taken"
 )
 def test_power_in_long_double():
     def of_long(a, b):

@@ -363,7 +363,7 @@ def test_extrapolation_of_integers():
 RUNS_NOT = {
     "extrapolation of a fraction": (cropped("i1", numpy.array([0, 2], "f4"), 0.5), "no element of type int8"),
     "extrapolation beyond the type": (cropped("u1", numpy.array([0, 2], "f4"), -1.0), "no element of type uint8"),
-    "a region that is no number": (cropped("f4", numpy.array([0, math.nan], "f4")), "not finite"),
+    "a region that is not a number": (cropped("f4", numpy.array([0, math.nan], "f4")), "not finite"),
     "no region": (cropped("f4", None), "does not name a start and an end"),
     "another number than a flag": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([3]), antialias=2),
                                    "antialias is 2"),
@@ -371,7 +371,7 @@ RUNS_NOT = {
                                  "axis 0 of X has no element to sample"),
     "a coefficient that is not finite": (model(19, numpy.ones(2, "f4"), None, sizes=numpy.array([3]), mode="cubic",
                                                cubic_coeff_a=math.inf), "cubic_coeff_a is inf"),
-    "a scale that is no number": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.nan], "f4")),
+    "a scale that is not a number": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.nan], "f4")),
                                   r"Resize\.scales-positive"),
     "a scale that is infinite": (model(19, numpy.ones(2, "f4"), None, scales=numpy.array([math.inf], "f4")),
                                  "not defined on real numbers"),

@@ -88,7 +88,7 @@ def test_undecided_is_not_a_success(arguments, capsys, monkeypatch):
 
 
 def test_an_unknown_theorem(arguments):
-    with pytest.raises(driver.Unusable, match=r"^There is no theorem 'test.fals'; .*--list.*$"):
+    with pytest.raises(driver.Unusable, match=r"^unknown theorem 'test.fals'; .*--list.*$"):
         run(arguments("--select test.fals", FALSE))
 
 

@@ -221,7 +221,7 @@ def test_a_wrong_interpretation_is_detected(
 
 
 def test_a_forgotten_guard_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the guard of the loop item the index would have to be in range also where there is no item."""
+    """Without the guard of the loop item the index would have to be in range also where no item exists."""
     monkeypatch.setattr(SmtInterpretation, "under", lambda self, guard: nullcontext())
     domain, names = symbolic_environment()
     defined, _ = domain.interpret(parse("[S[i] for i in range(len(S))]"), names)

@@ -109,7 +109,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("--select wrap --output nowhere/there", "there is no folder nowhere"),
+        ("--select wrap --output nowhere/there", "the folder nowhere does not exist"),
         ("--select wrap --output text", "text is not a record of theorems"),
     ],
 )

@@ -130,7 +130,7 @@ def test_folders_and_patterns(zoo: Path) -> None:
         (["no*.onnx"], "sonnx: no file matches 'no*.onnx'\n"),
         (["fine.onnx", "--jobs", "0", "--timeout", "3"],
          "sonnx: --timeout needs a child process, and --jobs 0 allows none\n"),
-        (["fine.onnx", "wrong.onnx", "--edition", "1999"], "sonnx: there is no edition '1999'; "),
+        (["fine.onnx", "wrong.onnx", "--edition", "1999"], "sonnx: unknown edition '1999'; "),
         (["fine.onnx", "wrong.onnx", "--resume", "fine.onnx"],
          "sonnx: 'fine.onnx' is not a --resume journal; name another file\n"),
     ],

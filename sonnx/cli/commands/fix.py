@@ -92,6 +92,6 @@ def _require_free(source: Path, targets: list[Path], force: bool) -> None:
         if target.exists() and not force:
             raise UsageError(f"{shown} exists; --force overwrites it")
         if not target.parent.is_dir():
-            raise UsageError(f"there is no folder {quote(str(target.parent))}")
+            raise UsageError(f"the folder {quote(str(target.parent))} does not exist")
     if len(targets) > len({path.resolve() for path in targets}):
         raise UsageError("--output and --report name one file")
