@@ -24,10 +24,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
-from sonnx.bounds.box import box as make_box
+from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
 from sonnx.bounds.split import Goal, bisect
-from sonnx.enclosures.hypotheses import hypotheses
+from sonnx.enclosures.hypotheses import hypotheses_named
 from sonnx.model.reader import read
 
 LEVELS = (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
@@ -69,7 +69,7 @@ def soundness(options):
         proto, source = onnx.load(path), np.random.default_rng(options.seed)
         model = read(path)
         runs = [session(each, level) for level in LEVELS for each in (with_every_value(proto), proto)]
-        analyser, worst, values = Analyser(model, hypotheses("onnxruntime-cpu"), Path(path).parent), 0.0, 0
+        analyser, worst, values = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent), 0.0, 0
         for _ in range(options.points):
             x = inputs_of(model, source)
             radius = np.float32(options.radius)
@@ -107,7 +107,7 @@ def points(options):
     for path in options.models:
         model, source = read(path), np.random.default_rng(options.seed)
         output, run = model.graph.outputs[0].name, session(onnx.load(path), LEVELS[1])
-        analyser, ratios = Analyser(model, hypotheses("ieee-any"), Path(path).parent), []
+        analyser, ratios = Analyser(model, hypotheses_named("ieee-any"), Path(path).parent), []
         for _ in range(options.points):
             x = inputs_of(model, source)
             value = tightened(analyser.run(make_box(model, x)), output)
@@ -127,7 +127,7 @@ def attained(options):
     for path in options.models:
         model, source = read(path), np.random.default_rng(options.seed)
         output = model.graph.outputs[0].name
-        analyser, shares = Analyser(model, hypotheses("ieee-any"), Path(path).parent), []
+        analyser, shares = Analyser(model, hypotheses_named("ieee-any"), Path(path).parent), []
         for _ in range(options.points):
             box = make_box(model, inputs_of(model, source))
             value = tightened(analyser.run(box), output)
@@ -184,7 +184,7 @@ def boxes(options):
         output, run, x = model.graph.outputs[0].name, session(onnx.load(path), LEVELS[1]), inputs_of(model, source)
         radius = np.float32(options.radius)
         box = make_box(model, {name: (each - radius, each + radius) for name, each in x.items()})
-        made = hypotheses("ieee-any")
+        made = hypotheses_named("ieee-any")
         plain = Analyser(model, made, Path(path).parent, tighten=False).run(box).values[output]
         analyser = Analyser(model, made, Path(path).parent)
         start = perf_counter()
@@ -208,7 +208,7 @@ def property1(options):
     model = read(path)
     ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
     low, high = (np.array(each).reshape(1, 1, 1, 5) for each in zip(*ends, strict=True))
-    name, made = wanted(model)[0].name, hypotheses("ieee-any")
+    name, made = wanted(model)[0].name, hypotheses_named("ieee-any")
     box = make_box(model, {name: (low, high)})
     whole = bound_model(model, box, made, unchecked=True)
     start = perf_counter()
@@ -221,7 +221,7 @@ def decisions(options):
     for path in options.models:
         model, source, same = read(path), np.random.default_rng(options.seed), 0
         for _ in range(options.points):
-            found = bound_model(model, make_box(model, inputs_of(model, source)), hypotheses("ieee-any"),
+            found = bound_model(model, make_box(model, inputs_of(model, source)), hypotheses_named("ieee-any"),
                                 Path(path), unchecked=True, argmax=True)  # fmt: skip
             same += found.decisions[0].same
         print(
@@ -250,7 +250,7 @@ def faults(options):
             source, by_node, by_model = np.random.default_rng(options.seed), 0, 0
             run = session(with_every_value(faulty(proto, bits)), LEVELS[0])
             names = [each.name for each in run.get_outputs()]
-            analyser = Analyser(model, hypotheses("onnxruntime-cpu"), Path(path).parent)
+            analyser = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent)
             for _ in range(options.points):
                 x = inputs_of(model, source)
                 values = dict(zip(names, run.run(names, x), strict=True))
@@ -269,7 +269,7 @@ def functions(options):
         "Sin": np.sin, "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
         "Softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
     }  # fmt: skip
-    made = hypotheses("onnxruntime-cpu")
+    made = hypotheses_named("onnxruntime-cpu")
     for name, function in ideal.items():
         graph = helper.make_graph(
             [helper.make_node(name, ["x"], ["y"])], "g",

@@ -307,9 +307,9 @@ def compare(
     tolerance = None
     if bound is not None:
         from sonnx.bounds.tolerance import BoundTolerance
-        from sonnx.enclosures.hypotheses import hypotheses
+        from sonnx.enclosures.hypotheses import hypotheses_named
 
-        tolerance = BoundTolerance(made.model, hypotheses(bound), made.folder, edition, every_node=every_node)
+        tolerance = BoundTolerance(made.model, hypotheses_named(bound), made.folder, edition, every_node=every_node)
     try:
         compared = compare_source(
             made, used, inputs, edition=edition, unchecked=unchecked, every_node=every_node, inputs=described,
@@ -330,32 +330,46 @@ def compare(
 
 def bound(
     source: Source,
-    box: Mapping[str, Array | tuple[Array, Array]],
+    box: Mapping[str, Array | tuple[Array, Array]] | Collection[str],
     hypotheses: str | Hypotheses = "ieee-any",
     edition: str | None = None,
     *,
     unchecked: bool = False,
+    differences: Sequence[tuple[int, int]] = (),
+    argmax: bool = False,
+    max_error: float | None = None,
+    split: float | None = None,
+    progress: Progress | None = None,
 ) -> Bounds:
     """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
 
     Args:
         source: the model.
-        box: for each input an array (a point) or a pair of arrays (the lower and upper ends of intervals).
+        box: for each input an array (a point) or a pair of arrays (the lower and upper ends of intervals); or texts
+            `NAME=[LOW,HIGH]` or `NAME=FILE.npy`.
         hypotheses: about implementations: a predefined name, a TOML file, or an object.
         edition: a name of restrictions/editions.toml; the default edition if None.
         unchecked: bound a model that does not conform to the edition.
+        differences: pairs (i, j) of elements of the first output whose order must be the same everywhere.
+        argmax: the largest element of the first output must be the same everywhere.
+        max_error: what the error of the first output must not exceed.
+        split: seconds for which the box is halved until every part shows what is asked.
+        progress: called with a short text while the box is halved.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition, or hypotheses that contradict each other.
+        UsageError: an unknown edition, hypotheses that contradict each other, or arguments that do not fit the model.
         BadInput: the box does not fit the inputs of the model.
         NotConforming: the model does not conform; it carries the report.
         NotBounded: a node has no transfer function.
     """
-    from sonnx.bounds.analysis import bound as analyse
+    from sonnx.bounds.bound import bound as bound_source
 
     try:
-        return analyse(encoded(source), box, hypotheses, edition, unchecked=unchecked)
+        return bound_source(
+            encoded(source), box, hypotheses, edition, unchecked=unchecked, differences=differences, argmax=argmax,
+            max_error=max_error, split=split, progress=progress,
+        )  # fmt: skip
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
 

@@ -25,13 +25,13 @@ class StatusLine:
     """
 
     def __init__(self, delay: float = 0.0) -> None:
-        self.seen = sys.stderr.isatty()
+        self.enabled = sys.stderr.isatty()
         self.next_update = monotonic() + delay
         self.shown = False
 
     def __call__(self, text: str) -> None:
         """Show a text, unless the last update is too recent."""
-        if not self.seen or monotonic() < self.next_update:
+        if not self.enabled or monotonic() < self.next_update:
             return
         self.next_update, self.shown = monotonic() + SECONDS_BETWEEN_UPDATES, True
         self._write(escape(text)[:LINE_WIDTH])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -13,12 +12,10 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.box import box as make_box
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.checker.checker import evaluate_model
-from sonnx.enclosures.hypotheses import DEFAULT, Hypotheses
-from sonnx.enclosures.hypotheses import hypotheses as named_hypotheses
+from sonnx.enclosures.hypotheses import Hypotheses
 from sonnx.enclosures.values import Condition, NotBounded, Value, nothing
 from sonnx.executor.executor import require_conforming
 from sonnx.executor.plan import place_of
@@ -27,7 +24,6 @@ from sonnx.graph.environment import RUN_TIME, declared_facts
 from sonnx.graph.interpreter import interpret
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model
-from sonnx.model.reader import read
 from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
 
@@ -144,39 +140,6 @@ def tightened(run: Run, name: str) -> Value:
         return domain.tightened_error(value, every) if domain.tighten else value
 
 
-def bound(
-    source: str | os.PathLike[str] | bytes,
-    box: Mapping[str, Array | tuple[Array, Array]],
-    hypotheses: str | Hypotheses = DEFAULT,
-    edition: str | None = None,
-    *,
-    unchecked: bool = False,
-) -> Bounds:
-    """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
-
-    Args:
-        source: a path, or the bytes of a model file.
-        box: for each input an array (a point) or a pair of arrays (the ends of intervals).
-        hypotheses: predefined ones by name, a TOML file, or an object.
-        edition: the edition the model must conform to; the default one if none is named.
-        unchecked: bound a model that does not conform, where its operators have bounds.
-
-    Returns:
-        The bounds, with the conditions under which they hold.
-
-    Raises:
-        Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition, or hypotheses that contradict each other.
-        NotConforming: the model does not conform; it carries the report.
-        BadInput: the box is not one of the model's inputs.
-        NotBounded: a node has no transfer function.
-    """
-    model = read(source)
-    path = None if isinstance(source, bytes) else Path(source)
-    made = named_hypotheses(hypotheses) if isinstance(hypotheses, str) else hypotheses
-    return bound_model(model, make_box(model, box), made, path, edition, unchecked=unchecked)
-
-
 def bound_model(
     model: Model,
     box: Box,
@@ -188,17 +151,22 @@ def bound_model(
     differences: Sequence[tuple[int, int]] = (),
     argmax: bool = False,
 ) -> Bounds:
-    """The bounds of a model that is read already; see `bound`.
+    """The bounds of a model on a whole box.
 
     Args:
         model: the model.
         box: the ranges of its inputs.
         hypotheses: about the implementations.
         path: of the model file.
-        edition: see `bound`.
-        unchecked: see `bound`.
+        edition: the edition the model must conform to; the default edition if None.
+        unchecked: bound a model that does not conform, where its operators have bounds.
         differences: pairs (i, j) of elements of the first output: is their order the same in every implementation?
         argmax: is the largest element of the first output the same?
+
+    Raises:
+        UsageError: an unknown edition, or a difference of elements that do not exist.
+        NotConforming: the model does not conform; it carries the report.
+        NotBounded: a node has no transfer function.
     """
     known = catalogue.editions()
     name = PurePath(path).name if path else "model"
@@ -282,4 +250,4 @@ def shares(output: Value) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(((node, part / whole) for node, part in parts.items()), key=lambda each: -each[1]))
 
 
-__all__ = ["Analyser", "NotBounded", "Run", "bound", "bound_model", "decide", "shares", "tightened"]
+__all__ = ["Analyser", "NotBounded", "Run", "bound_model", "decide", "shares", "tightened"]

@@ -9,7 +9,7 @@ have no error.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,7 @@ def wanted(model: Model) -> tuple[Value, ...]:
     return tuple(value for value in model.graph.inputs if value.name not in constants)
 
 
-def parse(model: Model, texts: Sequence[str], read: ReadArray) -> Box:
+def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
     """The box of command-line texts.
 
     Raises:
@@ -69,7 +69,7 @@ def parse(model: Model, texts: Sequence[str], read: ReadArray) -> Box:
         if name in made:
             raise BadInput(f"the input {quote(name)} is given twice")
         made[name] = _ends(name, rest, known[name], read)
-    return box(model, made)
+    return box_of_arrays(model, made)
 
 
 def _ends(name: str, text: str, value: Value, read: ReadArray) -> tuple[Array, Array]:
@@ -103,7 +103,7 @@ def _number(name: str, text: str) -> float:
         raise BadInput(f"{quote(text)} in the interval of the input {quote(name)} is not a number") from None
 
 
-def box(model: Model, ends: Mapping[str, Array | tuple[Array, Array]]) -> Box:
+def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]]) -> Box:
     """A box from arrays: one for a point, two for the ends of intervals.
 
     Raises:

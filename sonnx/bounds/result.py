@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,8 @@ class Bounds:
     """The share of each node in the error of the worst output element, largest first."""
     split: Mapping[str, Any] | None = None
     """What a bisection of the box showed, None where there was none."""
+    max_error: float | None = None
+    """What the error of the first output must not exceed."""
 
     @property
     def holds(self) -> bool:
@@ -82,10 +85,11 @@ class Bounds:
         split = self.split is None or bool(self.split["finished"])
         return not any(each.unbounded for each in self.tensors) and all(each.same for each in self.decisions) and split
 
-    @property
-    def exit_code(self) -> int:
-        """0 where everything asked is shown, else 3."""
-        return 0 if self.holds else 3
+    def exit_code(self, *, every_node: bool = False) -> int:
+        """0 if every listed tensor has bounds and everything asked is shown, else 3."""
+        if self.max_error is not None and any(each.largest_error > self.max_error for each in self.outputs[:1]):
+            return 3
+        return 0 if replace(self, tensors=tuple(self.listed(every_node))).holds else 3
 
     def __getitem__(self, name: str) -> Tensor:
         """The tensor of a name."""
@@ -107,6 +111,11 @@ class Bounds:
             for each in self.tensors if not each.unbounded
             for part in ("low", "high", "introduced", "error")
         }  # fmt: skip
+
+    def write_arrays(self, path: Path) -> None:
+        """Write all bounds to an .npz file."""
+        with path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **self.arrays())
 
     def to_json(self, *, every_node: bool = True) -> str:
         """The bounds as JSON; the schema is bounds.schema.json."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.bounds.analysis import Analyser, tightened
-from sonnx.bounds.box import box
+from sonnx.bounds.box import box_of_arrays
 from sonnx.enclosures.hypotheses import Hypotheses
 from sonnx.enclosures.values import Value
 from sonnx.executor.comparison import EQUAL
@@ -37,7 +37,7 @@ class BoundTolerance:
         self.alone: Mapping[str, Value] = {}
         self.runs = 0
         self.without_bounds: list[str] = []
-        """The runs that are not judged, each with the reason."""
+        """The runs that are not compared, each with the reason."""
 
     def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
         """Bound one run; inputs that are infinite or NaN have no bounds.
@@ -48,7 +48,7 @@ class BoundTolerance:
         self.runs += 1
         self.whole, self.alone = {}, {}
         try:
-            point = box(self.analyser.model, dict(given))
+            point = box_of_arrays(self.analyser.model, dict(given))
         except BadInput as reason:
             self.without_bounds.append(f"run {self.runs}: {reason}")
             return

@@ -155,9 +155,9 @@ class NoVerdictSentence(str):
 
     def __new__(cls, sentence: str, why: NoVerdict = NoVerdict.UNREADABLE) -> NoVerdictSentence:
         """The sentence, with the reason."""
-        unjudged = super().__new__(cls, sentence)
-        unjudged.why = why
-        return unjudged
+        made = super().__new__(cls, sentence)
+        made.why = why
+        return made
 
     why: NoVerdict
 
@@ -172,14 +172,14 @@ class BatchResult:
     """The result of a run, in the order of the models: reports, and sentences about models without a verdict."""
 
     reports: list[Report] = field(default_factory=list)
-    unjudged: dict[str, NoVerdictSentence] = field(default_factory=dict)
+    without_report: dict[str, NoVerdictSentence] = field(default_factory=dict)
     interrupted: bool = False
 
     def sentences(self) -> Iterator[str]:
         """The sentences about files without a verdict; one for all files that the end of a run left."""
         ended: dict[str, list[str]] = {}
-        for name, sentence in self.unjudged.items():
-            reason = sentence.removeprefix(f"{name!r} was not judged: ")
+        for name, sentence in self.without_report.items():
+            reason = sentence.removeprefix(f"{name!r} was not checked: ")
             if sentence.why is NoVerdict.STOPPED and reason != sentence:
                 ended.setdefault(reason, []).append(name)
             else:
@@ -187,12 +187,12 @@ class BatchResult:
         for reason, names in ended.items():
             more = f" and {len(names) - MAX_NAMED_FILES} more" if len(names) > MAX_NAMED_FILES else ""
             verb = "was" if len(names) == 1 else "were"
-            yield f"{', '.join(map(repr, names[:MAX_NAMED_FILES]))}{more} {verb} not judged: {reason}"
+            yield f"{', '.join(map(repr, names[:MAX_NAMED_FILES]))}{more} {verb} not checked: {reason}"
 
     def exit_code(self, accept_assumptions: bool) -> int:
         """The worst exit code of all models."""
         codes = {report.exit_code(accept_assumptions) for report in self.reports}
-        return worst_exit_code(codes | {int(sentence.why) for sentence in self.unjudged.values()})
+        return worst_exit_code(codes | {int(sentence.why) for sentence in self.without_report.values()})
 
 
 class NotConforming(Stop):

@@ -116,7 +116,7 @@ def predefined() -> Mapping[str, Hypotheses]:
     return _read((Path(__file__).parent / "hypotheses.toml").read_bytes(), "hypotheses.toml")
 
 
-def hypotheses(name: str) -> Hypotheses:
+def hypotheses_named(name: str) -> Hypotheses:
     """Predefined hypotheses by name, or those of a TOML file with one table.
 
     Raises:

@@ -145,7 +145,7 @@ def section(found: Mapping[str, Any]) -> Iterator[Markup]:
         code(f"configuration/rewrites/{found['file']}"),
         ".",
     )
-    yield element("p", f"{found['said'][:1].upper()}{found['said'][1:]}.", class_="" if found["done"] else "open")
+    yield element("p", f"{found['summary'][:1].upper()}{found['summary'][1:]}.", class_="" if found["done"] else "open")
     yield _kinds(rewrites)
     if rewrites:
         rows = [(code(each["kind"]), code(each["place"]), each["name"], each["before"], each["after"])

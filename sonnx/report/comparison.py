@@ -267,7 +267,7 @@ def _key(name: str) -> Markup:
 
 
 def _html_table(rows: Sequence[Row]) -> Markup:
-    return table(PAGE_HEADS, (_cells(row) for row in rows), class_="said")
+    return table(PAGE_HEADS, (_cells(row) for row in rows), class_="prose")
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -283,7 +283,7 @@ def _messages(findings: Iterable[Finding]) -> Iterator[Markup]:
     single = [found[0] for found in groups.values() if len(found) == 1]
     if single:
         rows = ((_place(each), join((code(plain(each.actual)), operands(each)), "")) for each in single)
-        yield table(("place", "what the model states"), rows, class_="said")
+        yield table(("place", "what the model states"), rows, class_="prose")
     for text, found in several.items():
         summary = join((code(plain(text)), element("span", f" at {plural(len(found), 'place')}", class_="soft")), "")
         items = (element("li", _place(each), operands(each)) for each in found)
@@ -377,7 +377,7 @@ def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Markup:
     remedy = (("because", declared.because), ("remedy", declared.remedy)) if first.standing is Standing.BAD else ()
     details = terms((*remedy, ("source", declared.source)))
     rows = ((_case_place(case), join((code(plain(case.message)), _case_details(case)), "")) for case in cases)
-    listed = table(("place", "what was found"), rows, class_="said")
+    listed = table(("place", "what was found"), rows, class_="prose")
     return folding(summary, details, listed, class_="rule", start=len(cases) <= MAX_OPEN_PLACES)
 
 

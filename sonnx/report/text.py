@@ -85,11 +85,11 @@ def _summary(report: Report) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def total(reports: Sequence[Report], unjudged: Collection[str]) -> str:
+def total(reports: Sequence[Report], without_report: Collection[str]) -> str:
     """The last line for several models."""
     words = [
         *(str(report.verdict) for report in reports),
-        *(reason_without_verdict(sentence).word for sentence in unjudged),
+        *(reason_without_verdict(sentence).word for sentence in without_report),
     ]
     order = (*Verdict, *(each.word for each in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]

@@ -83,9 +83,9 @@ def _remaining(each: RemainingFindings) -> dict[str, Any]:
 
 def _validation(validation: Validation) -> dict[str, Any]:
     return {
-        "said": validation.sentence,
+        "summary": validation.sentence,
         "done": validation.complete,
-        "asked": validation.requested,
+        "requested": validation.requested,
         "inputs": validation.inputs,
         "outputs": validation.outputs,
         "elements": validation.elements,
@@ -139,7 +139,7 @@ class RecordedFindings:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record; `said` is what was compared between both models as a sentence, `done` whether that was everything."""
+    """A record; `summary` states what was compared between both models, `done` whether that was all."""
 
     file: str
     sha256: str
@@ -150,7 +150,7 @@ class Record:
     rewrites: tuple[RecordedRewrite, ...]
     left: tuple[RecordedFindings, ...]
     done: bool
-    said: str
+    summary: str
 
 
 def read(path: str | os.PathLike[str]) -> Record:
@@ -183,9 +183,9 @@ def _record(table: Table, file: str, digest: str) -> Record:
         tuple(map(_read_rewrite, _listed(table, "rewrites"))),
         tuple(map(_read_findings, _listed(table, "left"))),
         compared.take("done", bool),
-        compared.take("said", str),
+        compared.take("summary", str),
     )
-    for key in ("asked", "inputs", "outputs", "elements", "without_value"):
+    for key in ("requested", "inputs", "outputs", "elements", "without_value"):
         compared.take(key, int)
     compared.take("bits", bool)
     for key in ("since", "left_out", "beyond"):

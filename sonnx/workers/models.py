@@ -98,7 +98,7 @@ def _opened(source: str | bytes, hashed: bool, check: CheckRequest, wanted: str 
     name = repr(source)
     data = map_file(source, name)
     if sha256(data) != wanted:
-        raise _OtherFile("was not judged: the worker has another file of this name, by its SHA-256")
+        raise _OtherFile("was not checked: the worker has another file of this name, by its SHA-256")
     return read(data, name, check.limits), wanted if hashed else ""
 
 
@@ -165,7 +165,7 @@ def check_models(
         OSError: the journal cannot be read or written.
     """
     bounds = Bounds(timeout or TIMEOUT_SECONDS, memory or MEMORY_MEGABYTES)
-    work = Work("sonnx.workers.models", "judged", packages=("onnx", "protobuf"), bounds=bounds)
+    work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf"), bounds=bounds)
     data = request_data(request, None if tailoring is None else str(tailoring), hashed, drawn)
     tasks = [_task(model, data) for model in models]
     journal = Journal(resume, work, data) if resume else None
@@ -242,7 +242,7 @@ def _in_order(tasks: Sequence[Task], results: Mapping[str, ModelResult], interru
     for task in tasks:
         result = results[task.name]
         if isinstance(result, NoVerdictSentence):
-            made.unjudged[task.name] = result
+            made.without_report[task.name] = result
         else:
             made.reports.append(result)
     return made

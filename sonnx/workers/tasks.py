@@ -24,7 +24,7 @@ class Bounds:
 class Work:
     """What is done for every task: child processes in `folder` call `prepare` of `module` once, then `answer`.
 
-    `done` is the participle in messages on tasks without an answer: "was not judged".
+    `done` is the participle in messages on tasks without an answer: "was not checked".
     """
 
     module: str

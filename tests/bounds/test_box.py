@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from sonnx.base.errors import BadInput
-from sonnx.bounds.box import box, parse
+from sonnx.bounds.box import box_of_arrays, box_of_texts
 from sonnx.model.reader import read
 
 
@@ -30,7 +30,7 @@ FILES = {
 
 
 def parsed(*texts: str, **more: Any) -> Any:
-    return parse(model(**more), texts, FILES.__getitem__)
+    return box_of_texts(model(**more), texts, FILES.__getitem__)
 
 
 def test_an_interval_a_point_two_files_and_a_radius() -> None:
@@ -86,4 +86,4 @@ def test_inputs_are_given_once_and_all() -> None:
     with pytest.raises(BadInput, match="a box has floating-point inputs"):
         parsed("x=[0,1]", element=TensorProto.INT64)
     with pytest.raises(BadInput, match="names 'z', not an input"):
-        box(model(), {"x": FILES["a.npy"], "z": FILES["a.npy"]})
+        box_of_arrays(model(), {"x": FILES["a.npy"], "z": FILES["a.npy"]})

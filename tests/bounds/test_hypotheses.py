@@ -9,7 +9,7 @@ import pytest
 
 from sonnx.base.errors import UsageError
 from sonnx.enclosures.arithmetic import FORMATS, SumOrder, sum_error
-from sonnx.enclosures.hypotheses import hypotheses, predefined
+from sonnx.enclosures.hypotheses import hypotheses_named, predefined
 
 
 def test_the_predefined_ones_say_what_they_exclude() -> None:
@@ -26,7 +26,7 @@ def write(folder: Path, text: str) -> str:
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
-    made = hypotheses(write(tmp_path, """
+    made = hypotheses_named(write(tmp_path, """
         [mine]
         statement = "Sums of eight lanes in float32."
         order = "lanes"
@@ -55,15 +55,15 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_hypotheses_that_contradict_themselves_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(UsageError) as error:
-        hypotheses(write(tmp_path, text))
+        hypotheses_named(write(tmp_path, text))
     assert sentence in str(error.value)
 
 
 def test_unknown_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown hypotheses 'x'; known are ieee-any"):
-        hypotheses("x")
+        hypotheses_named("x")
     with pytest.raises(UsageError, match="cannot be read"):
-        hypotheses(str(tmp_path / "none.toml"))
+        hypotheses_named(str(tmp_path / "none.toml"))
 
 
 def test_narrower_orders_have_smaller_errors() -> None:

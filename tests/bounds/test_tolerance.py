@@ -11,7 +11,7 @@ import pytest
 from onnx import numpy_helper
 
 from sonnx.cli.main import run
-from sonnx.enclosures.hypotheses import hypotheses
+from sonnx.enclosures.hypotheses import hypotheses_named
 from sonnx.executor.comparison import compare_source, source_of
 from sonnx.executor.runtimes import runtime
 from sonnx.model.reader import read
@@ -54,7 +54,7 @@ def test_weights_of_16_digits_are_found_with_their_node() -> None:
     from sonnx.bounds.tolerance import BoundTolerance
 
     source = source_of(read(CNN), CNN, changed=False)
-    tolerance = BoundTolerance(source.model, hypotheses("onnxruntime-cpu"), source.folder, None, every_node=True)
+    tolerance = BoundTolerance(source.model, hypotheses_named("onnxruntime-cpu"), source.folder, None, every_node=True)
     image = np.random.default_rng(0).uniform(size=(1, 1, 16, 16)).astype(np.float32)
     found = compare_source(
         source, Rounded(), [{"image": image}], unchecked=True, every_node=True, tolerance=tolerance
@@ -67,4 +67,4 @@ def test_weights_of_16_digits_are_found_with_their_node() -> None:
 
 def test_inputs_that_are_not_finite_are_said_not_to_be_judged(capsys: Any) -> None:
     run(["compare", str(CNN), "--unchecked", "--bound", "--random", "8"])
-    assert "sonnx: not judged by bounds: run " in capsys.readouterr().err
+    assert "sonnx: not compared with bounds: run " in capsys.readouterr().err

@@ -288,7 +288,7 @@ def test_the_record_of_rewrites_is_in_the_pack_and_on_its_page(
     assert about["command"][-2:] == ["--rewrites", "record.json"]
     page = html.unescape((rewritten / "pack" / "index.html").read_text("ascii"))
     assert hashlib.sha256(REWRITTEN.read_bytes()).hexdigest() in page
-    assert record["validation"]["said"][1:] in page
+    assert record["validation"]["summary"][1:] in page
     assert all(each["kind"] in page and each["after"] in page for each in record["rewrites"])
     named = {each["theorem"] for each in record["rewrites"]} - {None}
     assert named
@@ -339,7 +339,7 @@ def test_a_record_of_another_file_or_of_no_theorem_is_misuse(
 def test_a_hostile_record_is_no_markup(rewritten: Path, tmp_path: Path) -> None:
     record = json.loads((rewritten / "record.json").read_bytes())
     hostile = "<script>alert(1)</script>\u202e"
-    record["original"]["model"] = record["validation"]["said"] = hostile
+    record["original"]["model"] = record["validation"]["summary"] = hostile
     for each in record["rewrites"]:
         each.update(before=hostile, after=hostile, kind=hostile, changes=hostile, rules=[hostile])
         each["where"].update(place=hostile, name=hostile)

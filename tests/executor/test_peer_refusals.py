@@ -1,4 +1,4 @@
-"""What onnx or onnxruntime refuse as invalid does not pass here, unless peer_refusals.toml says why; of changed models."""
+"""A changed model that onnx or onnxruntime refuses does not pass here, unless peer_refusals.toml says why."""
 
 from __future__ import annotations
 

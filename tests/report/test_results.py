@@ -139,7 +139,7 @@ def test_what_is_open_because_of_others_is_folded_and_counted(proof: Document) -
     assert "1 result is open only because of others, for 1 rule" in proof.notes
     for name, said in ((each, render_document(each, proof)) for each in DOCUMENT_FORMATS):
         assert "Max.Y-shape" in said or name == "github"
-        assert "1 answer is open only because of others" in said
+        assert "1 result is open only because of others" in said
 
 
 def test_no_name_of_its_own_is_a_rule_of_the_profile(proof: Document, comparison: Document) -> None:

@@ -34,12 +34,12 @@ if "sonnx.workers.child" in " ".join(sys.orig_argv):
 """What models of these names do to the process that checks them: a sitecustomize.py for child processes only."""
 
 SAID = {
-    "hang": (3, "was not judged within 4 seconds (--timeout)"),
-    "hungry": (3, "was not judged within 300 megabytes of memory (--memory)"),
-    "crash": (4, "was not judged: its process ended with SIGSEGV"),
-    "shrunk": (4, "was not judged: its process ended with SIGBUS"),
-    "leave": (4, "was not judged: its process ended with exit code 7"),
-    "defect": (4, "was not judged: the tool failed (RuntimeError: boom\\x1b[31m)"),
+    "hang": (3, "was not checked within 4 seconds (--timeout)"),
+    "hungry": (3, "was not checked within 300 megabytes of memory (--memory)"),
+    "crash": (4, "was not checked: its process ended with SIGSEGV"),
+    "shrunk": (4, "was not checked: its process ended with SIGBUS"),
+    "leave": (4, "was not checked: its process ended with exit code 7"),
+    "defect": (4, "was not checked: the tool failed (RuntimeError: boom\\x1b[31m)"),
 }
 LIMITS = ("--timeout", "4", "--memory", "300")
 

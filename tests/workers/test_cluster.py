@@ -166,7 +166,7 @@ def test_a_lost_scheduler_leaves_a_report_and_resume_goes_on(mischief: Path, slo
     assert 3 <= len(judged) < len(slow)
     assert [*sorted(judged + [each["model"] for each in document["unreadable"]])] == slow
     said = {each["reason"].partition("' ")[2] for each in document["unreadable"]}
-    assert said == {f"was not judged: the scheduler at {lost.address} was lost"}
+    assert said == {f"was not checked: the scheduler at {lost.address} was lost"}
     assert {each["exit"] for each in document["unreadable"]} == {NoVerdict.STOPPED}
     before = (tmp_path / "kept").read_text()
     assert Command(tmp_path, mischief, *slow, "--resume", "kept").end() == Command(tmp_path, mischief, *slow).end()
@@ -256,7 +256,7 @@ def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_idle_child_processes_end_and_start_again() -> None:
-    children = ChildProcesses(Work("sonnx.workers.models", "judged"))
+    children = ChildProcesses(Work("sonnx.workers.models", "checked"))
     task = Task("none", {"model": "none.onnx", "inline": False, **request_data(CheckRequest(), None, False, False)})
     assert children.run_task(task)["why"] == NoVerdict.UNREADABLE
     process = children.processes[0].process
@@ -266,23 +266,23 @@ def test_idle_child_processes_end_and_start_again() -> None:
     assert children.run_task(task)["why"] == NoVerdict.UNREADABLE
     assert len(children.processes) == 1
     children.close()
-    assert children.run_task(task)["sentence"] == "was not judged: the run was interrupted"
+    assert children.run_task(task)["sentence"] == "was not checked: the run was interrupted"
 
 
 def test_a_folder_the_worker_has_not() -> None:
-    said = ChildProcesses(Work("sonnx.workers.models", "judged", folder="/no/such folder")).run_task(Task("x", {}))
+    said = ChildProcesses(Work("sonnx.workers.models", "checked", folder="/no/such folder")).run_task(Task("x", {}))
     assert said["why"] is NoVerdict.FAILED
     assert (
-        said["sentence"] == "was not judged: no process could be started (/no/such folder: No such file or directory)"
+        said["sentence"] == "was not checked: no process could be started (/no/such folder: No such file or directory)"
     )
 
 
 def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
     """`run_task` is what runs in a worker; the answers of the run would otherwise be of two programs."""
-    work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
+    work = Work("sonnx.workers.models", "checked", packages=("protobuf",))
     said = run_task("a run", work, {**identity(work.packages), "protobuf": "0.1"}, Task("x", {}))
     assert said["why"] is NoVerdict.FAILED
-    assert re.fullmatch(r"was not judged: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
+    assert re.fullmatch(r"was not checked: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
     end_run("a run")
     said = run_task("another run", work, identity(work.packages), Task("x", {}))
     assert "the tool failed (KeyError: 'model')" in said["sentence"], "a child was asked"
@@ -290,10 +290,10 @@ def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
 
 
 def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
-    work = Work("sonnx.workers.models", "judged", packages=("protobuf",))
+    work = Work("sonnx.workers.models", "checked", packages=("protobuf",))
     end_run("a run that is over")
     said = run_task("a run that is over", work, identity(work.packages), Task("x", {}))
-    assert said == {"why": NoVerdict.FAILED, "sentence": "was not judged: its worker has ended the run"}
+    assert said == {"why": NoVerdict.FAILED, "sentence": "was not checked: its worker has ended the run"}
 
 
 def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ def test_one_model_does_not_stop_the_others(zoo: Path) -> None:
         "chatty.onnx": "pass", "deeper/last.onnx": "pass", "fine.onnx": "pass", "open.onnx": "assumed",
         "wrong.onnx": "fail",
     }  # fmt: skip
-    unjudged = {each["model"]: (each["exit"], each["reason"]) for each in document["unreadable"]}
-    assert unjudged.pop("text.onnx")[0] == 2
-    assert unjudged == {f"{name}.onnx": (code, f"'{name}.onnx' {said}") for name, (code, said) in
+    without_report = {each["model"]: (each["exit"], each["reason"]) for each in document["unreadable"]}
+    assert without_report.pop("text.onnx")[0] == 2
+    assert without_report == {f"{name}.onnx": (code, f"'{name}.onnx' {said}") for name, (code, said) in
                         json.loads(json.dumps(SAID).replace("\\\\x1b", "\\u001b")).items()}  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def test_an_interrupt_leaves_a_report_and_resume_goes_on(zoo: Path) -> None:
     document = json.loads(out)
     assert [report["model"] for report in document["reports"]] == models[:3]
     assert {each["reason"].partition("' ")[2] for each in document["unreadable"]} == {
-        "was not judged: the run was interrupted"
+        "was not checked: the run was interrupted"
     }
     assert [each["model"] for each in document["unreadable"]] == models[3:]
 

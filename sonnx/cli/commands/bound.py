@@ -6,25 +6,16 @@ import argparse
 import math
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from sonnx.base.errors import BadInput, UsageError
-from sonnx.base.escaping import escape, quote
+from sonnx.api import bound
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
-from sonnx.bounds.analysis import Analyser, bound_model
-from sonnx.bounds.box import parse
-from sonnx.bounds.result import Bounds
-from sonnx.bounds.split import Goal, bisect
+from sonnx.bounds.bound import DEFAULT, predefined
 from sonnx.checker.report import NotConforming
-from sonnx.enclosures.hypotheses import DEFAULT, hypotheses, predefined
-from sonnx.executor.tensor_files import read_file
-from sonnx.model.reader import read
-from sonnx.numerics.formats import Array
-from sonnx.report import text as text_report
+from sonnx.report.formats import render
 
 HELP = "bound the ranges of values and the errors of implementations"
 
@@ -80,46 +71,23 @@ def bound_command(options: argparse.Namespace) -> int:
     """
     if options.format == "npz" and options.output is None:
         raise UsageError("--format npz writes a file: name it with --output")
-    differences = [_pair(text) for text in options.difference]
-    made = hypotheses(options.hypotheses)
-    model = read(options.model)
-    box = parse(model, options.input, _array)
     try:
-        found = bound_model(
-            model, box, made, Path(options.model), options.edition,
-            unchecked=options.unchecked, differences=differences, argmax=options.argmax,
-        )  # fmt: skip
+        with StatusLine() as line:
+            found = bound(
+                options.model, options.input, options.hypotheses, options.edition, unchecked=options.unchecked,
+                differences=[_pair(text) for text in options.difference], argmax=options.argmax,
+                max_error=options.max_error, split=options.split, progress=line if line.enabled else None,
+            )  # fmt: skip
     except NotConforming as stop:
-        sys.stdout.write(text_report.one_report(stop.report))
+        sys.stdout.write(render("text", [stop.report], {}, stop.exit_code))
         print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
         return stop.exit_code
-    if options.split is not None:
-        if all(each.is_point for each in box.values()):
-            raise UsageError("--split halves a box; the inputs are points")
-        analyser = Analyser(model, made, Path(options.model).parent, options.edition)
-        goal = Goal(options.max_error, differences, options.argmax)
-        with StatusLine() as line:
-            found = bisect(analyser, box, found, goal, options.split, line if line.seen else None)
-    _deliver(found, options)
-    return _exit_code(found, options)
-
-
-def _exit_code(found: Bounds, options: argparse.Namespace) -> int:
-    if options.max_error is not None and any(each.largest_error > options.max_error for each in found.outputs[:1]):
-        return 3
-    shown = [each for each in found.tensors if options.every_node or each.is_output]
-    return replace(found, tensors=tuple(shown)).exit_code
-
-
-def _deliver(found: Bounds, options: argparse.Namespace) -> None:
     if options.format == "npz":
-        with options.output.open("wb") as file:
-            np.savez(file, allow_pickle=False, **found.arrays())
-        return
-    if options.format == "json":
-        deliver(found.to_json(every_node=options.every_node), options.output)
+        found.write_arrays(options.output)
     else:
-        deliver(found.to_text(every_node=options.every_node), options.output)
+        made = found.to_json if options.format == "json" else found.to_text
+        deliver(made(every_node=options.every_node), options.output)
+    return found.exit_code(every_node=options.every_node)
 
 
 def _pair(text: str) -> tuple[int, int]:
@@ -127,11 +95,3 @@ def _pair(text: str) -> tuple[int, int]:
     if found is None:
         raise UsageError(f"--difference takes I-J, two numbers of elements, not {text!r}")
     return int(found[1]), int(found[2])
-
-
-def _array(name: str) -> Array:
-    """The only array of a file."""
-    arrays = read_file(Path(name))
-    if len(arrays) != 1:
-        raise BadInput(f"{quote(name)} has {len(arrays)} arrays; a box takes one")
-    return next(iter(arrays.values()))

@@ -69,7 +69,7 @@ def check_command(options: argparse.Namespace) -> int:
 
         results.reports = list(deviations.apply(results.reports, *justified))
     code = results.exit_code(options.accept_assumptions)
-    text = render(options.format, results.reports, results.unjudged, code, options.accept_assumptions)
+    text = render(options.format, results.reports, results.without_report, code, options.accept_assumptions)
     deliver(text, options.output)
     if results.interrupted:
         raise KeyboardInterrupt
@@ -106,7 +106,7 @@ def _in_this_process(models: Sequence[str], request: CheckRequest, hashed: bool,
         try:
             model, digest = open_model(sys.stdin.buffer.read() if name == "-" else name, hashed, request.limits)
         except Unreadable as reason:
-            results.unjudged[name] = NoVerdictSentence(str(reason))
+            results.without_report[name] = NoVerdictSentence(str(reason))
         else:
             report = check_model(model, digest, request, STANDARD_INPUT if name == "-" else name, drawn)
             results.reports.append(report)

@@ -71,6 +71,6 @@ def compare_command(options: argparse.Namespace) -> int:
         print(f"sonnx: {escape(str(stop))}; --unchecked compares it anyway", file=sys.stderr)
         return stop.exit_code
     for reason in report.without_bounds:
-        print(f"sonnx: not judged by bounds: {escape(reason)}", file=sys.stderr)
+        print(f"sonnx: not compared with bounds: {escape(reason)}", file=sys.stderr)
     deliver(report.to_format(options.format), options.output)
     return report.exit_code

@@ -60,7 +60,7 @@ def run_command(options: argparse.Namespace) -> int:
             report = run(
                 options.model, None, options.edition, input_files=options.input, test_data=options.test_data,
                 bits=options.bits, unchecked=options.unchecked, all_values=options.all_values,
-                limits=parse_limits(options.limit), progress=line if line.seen else None,
+                limits=parse_limits(options.limit), progress=line if line.enabled else None,
             )  # fmt: skip
     except NotConforming as stop:
         form = "json" if options.report == "json" else "text"

@@ -165,7 +165,7 @@ def _unhidden(graph: Graph, place: str, around: frozenset[str], taken: set[str],
 
 
 def _hiding(graph: Graph, around: frozenset[str]) -> list[str]:
-    """Outputs of nodes that hide a value around the graph, do not name another value here or below, and are not used before."""
+    """Outputs of nodes that hide a value around the graph, name nothing else here or below, and are not used before."""
     number = Counter(name for node in graph.nodes for name in node.outputs)
     scope = Scope("", graph, {})
     defined = scope.defined_at
