@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from sonnx.api import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
-from sonnx.rewriter.fix import FixResult, fix
+from sonnx.rewriter.fix import FixResult
 from sonnx.rewriter.passes import every_rewrite
 
 ROOT = Path(__file__).parent.parent

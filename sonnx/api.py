@@ -51,6 +51,8 @@ NEEDS_DATE = "deviations hold until a date: give the date of the check"
 WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
 DEFAULT_RUNS = 4
 """Generated inputs of a comparison."""
+DEFAULT_SAMPLES = 3
+"""Sets of inputs on which a model and its rewritten form are run: one of each type of `sample_inputs.py`."""
 
 
 def encoded(source: Source) -> str | os.PathLike[str] | bytes:
@@ -407,7 +409,7 @@ def fix(
     select: Collection[str] = (),
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
-    samples: int | None = None,
+    samples: int = DEFAULT_SAMPLES,
     name: str | None = None,
 ) -> FixResult:
     """Rewrite a model into the profile without changing a value; check and validate the result.
@@ -420,19 +422,18 @@ def fix(
         fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
             are rounded.
         strict_versions: accept only the operator version that a text specifies.
-        samples: how many sets of inputs both models are run on (3 by default).
+        samples: how many sets of inputs both models are run on.
         name: what the reports call the model; by default the base name of the file.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that cannot be written.
     """
-    from sonnx.rewriter import DEFAULT_SAMPLES
     from sonnx.rewriter.fix import fix as rewrite
 
     return rewrite(
         encoded(source), edition, bind=bind, select=select, fold_batch_normalization=fold_batch_normalization,
-        strict_versions=strict_versions, samples=DEFAULT_SAMPLES if samples is None else samples, name=name,
+        strict_versions=strict_versions, samples=samples, name=name,
     )  # fmt: skip
 
 

@@ -14,10 +14,9 @@ from sonnx.bounds import adjoint
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.checker.checker import evaluate_model
 from sonnx.enclosures.hypotheses import Hypotheses
 from sonnx.enclosures.values import Condition, NotBounded, Value, nothing
-from sonnx.executor.executor import require_conforming
+from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.plan import place_of
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import RUN_TIME, declared_facts
@@ -25,7 +24,6 @@ from sonnx.graph.interpreter import interpret
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model
 from sonnx.numerics.formats import Array
-from sonnx.profile import catalogue
 
 MAX_TIGHTENED = 4096
 """Elements of a graph output up to which each gets its own row in the adjoint pass."""
@@ -64,7 +62,8 @@ class Analyser:
     ) -> None:
         self.model, self.hypotheses, self.folder = model, hypotheses, folder
         self.tighten, self.relax = tighten, relax
-        self.calls = Calls(model, catalogue.edition_named(edition), beyond_edition=True)
+        self.active = active_rules(edition)
+        self.calls = Calls(model, self.active.edition, beyond_edition=True)
         self.memory = Memory()
         self.places = self._places()
 
@@ -168,11 +167,10 @@ def bound_model(
         NotConforming: the model does not conform; it carries the report.
         NotBounded: a node has no transfer function.
     """
-    known = catalogue.editions()
     name = PurePath(path).name if path else "model"
     analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
     if not unchecked:
-        require_conforming(evaluate_model(model, name, edition or known.default))
+        check_conforming(model, analyser.active, name)
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {each: tightened(run, each) for each in outputs if each in run.values}
@@ -181,7 +179,7 @@ def bound_model(
     if outputs and outputs[0] in final and (differences or argmax):
         decisions = decide(final[outputs[0]], differences, argmax=argmax)
     return Bounds(
-        name, edition or known.default, not unchecked, hypotheses, tuple(tensors), tuple(run.conditions),
+        name, analyser.active.edition.name, not unchecked, hypotheses, tuple(tensors), tuple(run.conditions),
         tuple(decisions), {each: (interval.low, interval.high) for each, interval in box.items()},
         shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
     )  # fmt: skip

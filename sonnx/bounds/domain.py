@@ -26,15 +26,13 @@ from sonnx.graph.interpreter import Transferred
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.broadcasting import NUMPY_SINCE
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
-from sonnx.operators.registry import find_operator
+from sonnx.operators import Operator, find_operator
 
 MAX_ROWS = 8192
 """Elements of one value that get rows of their own in the adjoint pass; of more, only this many."""
-
-EXACT = frozenset(("Constant", "ConstantOfShape", "Shape", "Range", "Cast"))
-"""Operators whose outputs are exact where their inputs are: they make or convert constants."""
 
 MEANINGLESS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
 """What a transfer function may raise for a model outside the profile."""
@@ -123,11 +121,9 @@ class BoundsDomain:
         inputs = [None if each is None else self.refined.get(each.serial, each) for each in inputs]
         application = self._application(call, inputs, len(outputs))
         present = [each for each in inputs if each is not None]
-        if call.operator == "Shape" or (
-            all(each.is_point for each in present) and _stays_exact(call.operator, present)
-        ):
-            return self._exact(application, inputs, outputs)
         operator = find_operator(call.operator)
+        if operator is not None and _stays_exact(operator, present):
+            return _exact(operator, application, inputs, outputs)
         function = operator.bound if operator is not None else None
         varying = next((each for each in present if not each.is_point), present[0] if present else None)
         if function is None or varying is None:
@@ -167,20 +163,6 @@ class BoundsDomain:
             introduced=spread(made.introduced, shape),
         )  # fmt: skip
 
-    def _exact(
-        self, application: Application, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
-    ) -> list[Value | None]:
-        given = [
-            None if each is None else np.zeros(each.shape) if each.exact is None else each.exact for each in inputs
-        ]
-        operator = find_operator(application.operator)
-        assert operator is not None  # noqa: S101  the caller asks
-        results = operator.define(application, given)
-        return [
-            place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
-            for place, array in zip(outputs, results, strict=True)
-        ]
-
     def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
         """The parameters of the call on inputs of these shapes and constants."""
         key = (
@@ -190,20 +172,22 @@ class BoundsDomain:
         found = self.memory.applications.get(key)
         if found is not None:
             return found
+        operator = find_operator(call.operator)
         attributes = {attribute.name: attribute for attribute in call.attributes}
         facts = [None if each is None else each.facts for each in inputs]
         version, names, made = call.version or call.operator_set or 0, dict[str, Any](), call.signature
         if made is not None:
             version = made.version
             names = environment(made, call.attributes, facts, [NOTHING_STATED] * outputs)
-            operator = find_operator(call.operator)
             explicit = operator.explicit_attributes if operator is not None else None
             if explicit is not None:
                 first = names[made.inputs[0].name].shape
                 if first_unknown((first, *[names[parameter.name] for parameter in made.parameters])) is None:
                     attributes |= {each.name: each for each in explicit(names)}
                     names = environment(made, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
-        if "broadcast" in attributes or (version < 7 and "axis" in attributes and call.operator in BROADCASTING):
+        if "broadcast" in attributes or (
+            operator is not None and operator.axis_broadcasting and version < NUMPY_SINCE and "axis" in attributes
+        ):
             raise NotExecutable("broadcasting along an axis, as before operator set 7, has no bounds")
         made_application = Application(
             call.operator, version, made.text if made is not None else "onnx", names, attributes, outputs=outputs
@@ -290,32 +274,21 @@ class NodesDomain(BoundsDomain):
         return replace(value, low=array, high=array, error=zero, introduced=zero, transfer=None, unbounded=why)
 
 
-BROADCASTING = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Equal", "Less", "Greater")
+def _stays_exact(operator: Operator, inputs: Sequence[Value]) -> bool:
+    """Whether the outputs are the same in every implementation: shapes, or constants that nothing rounds."""
+    constants = all(each.is_point for each in inputs)
+    whole = all(each.element not in FORMATS for each in inputs)
+    return operator.reads_shapes_only or (constants and (operator.exact or whole))
 
 
-def _stays_exact(operator: str, inputs: Sequence[Value]) -> bool:
-    """Whether the outputs of constants are constants: nothing is rounded."""
-    if find_operator(operator) is None:
-        return False
-    return operator in MOVING or operator in EXACT or all(each.element not in FORMATS for each in inputs)
-
-
-MOVING = frozenset(
-    (
-        "Concat",
-        "Expand",
-        "Flatten",
-        "Gather",
-        "Identity",
-        "Pad",
-        "Reshape",
-        "Slice",
-        "Split",
-        "Squeeze",
-        "Transpose",
-        "Unsqueeze",
-    )
-)
+def _exact(
+    operator: Operator, application: Application, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
+) -> list[Value | None]:
+    given = [None if each is None else np.zeros(each.shape) if each.exact is None else each.exact for each in inputs]
+    return [
+        place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
+        for place, array in zip(outputs, operator.define(application, given), strict=True)
+    ]
 
 
 def _blocks(marked: Array, value: Value) -> list[Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,12 @@ from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
+
+
+def edition_names() -> tuple[Sequence[str], str]:
+    """The names of all editions, oldest first, and of the default one."""
+    known = catalogue.editions()
+    return tuple(known.editions), known.default
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from sonnx.api import read_tailoring
 from sonnx.base.errors import UsageError
-from sonnx.checker.request import CheckRequest
+from sonnx.checker.request import CheckRequest, edition_names
 from sonnx.model import limits
 from sonnx.model.symbols import parse_bindings
-from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
     from sonnx.checker.deviation_records import Deviations
@@ -25,8 +24,8 @@ MAX_AMOUNT = 10**9 - 1
 
 def edition_help() -> str:
     """The help text of --edition, with all editions."""
-    known = catalogue.editions()
-    return f"one of {', '.join(known.editions)} (default {known.default})"
+    known, default = edition_names()
+    return f"one of {', '.join(known)} (default {default})"
 
 
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sonnx.checker.graph_rules import decide
-from sonnx.language.parser import with_called
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Operator, Output, Parameter, Rule
 from sonnx.profile.index import rules_by_slug
-from sonnx.prover.dependencies import bears_on, defined
+from sonnx.prover.dependencies import bears_on, defined, functions_used
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
@@ -112,4 +111,4 @@ def words_used() -> set[str]:
         texts += [text for versions in described.define.values() for text in versions.values()]
         texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
         texts += [text for each in described.parameters for text in each.absent.values()]
-    return with_called(name for text in texts if text is not None for name in text.built_ins)
+    return functions_used(text for text in texts if text is not None)

@@ -16,7 +16,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.checker.checker import check_facts, stated_facts
+from sonnx.checker.checker import Facts, check_facts, stated_facts
 from sonnx.checker.report import NotConforming, Report
 from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
@@ -104,9 +104,7 @@ def run_model(
     """As `run`, of a model that has been read; with the report and the counts."""
     active, report, checked = active_rules(edition), None, None
     if not unchecked:
-        checked = stated_facts(model, active)
-        report = check_facts(checked, active, Subject(PurePath(path).name if path else "model"))
-        require_conforming(report)
+        checked, report = check_conforming(model, active, PurePath(path).name if path else "model")
     folder = Path(path).parent if path else None
     domain, initial = RunDomain(active, conforming=not unchecked), initial_values(model, inputs, folder)
     values = execute(build_plan(model, domain, initial, checked=checked, keep=all_values), watch)
@@ -124,14 +122,16 @@ def active_rules(edition: str | None) -> ActiveRules:
     return ActiveRules(catalogue.edition_named(edition))
 
 
-def require_conforming(report: Report) -> None:
-    """Refuse a model that does not conform.
+def check_conforming(model: Model, active: ActiveRules, name: str) -> tuple[Facts, Report]:
+    """The facts and the report of the check of a model that conforms.
 
     Raises:
         NotConforming: the verdict is not one of RUNNABLE_VERDICTS.
     """
+    checked = stated_facts(model, active)
+    report = check_facts(checked, active, Subject(name))
     if report.verdict in RUNNABLE_VERDICTS:
-        return
+        return checked, report
     first, others = report.roots[0], len(report.roots) - 1
     more = f" and {others} more" if others else ""
     found = f"{report.verdict.value} {first.rule} at {first.where.place} ({first.actual}){more}"

@@ -120,4 +120,4 @@ def _to_integers(X: Array, out: Array) -> None:
         np.copyto(out, np.trunc(X.astype(np.float64)), casting="unsafe")
 
 
-OPERATOR = Operator(name="Cast", define=define, kernel=kernel)
+OPERATOR = Operator(name="Cast", exact=True, define=define, kernel=kernel)

@@ -32,4 +32,7 @@ def kernel(application: Application) -> Kernel:
     return concat
 
 
-OPERATOR = Operator(name="Concat", define=define, kernel=kernel, bound=layout.moving(define, None, one_to_one=True))
+OPERATOR = Operator(
+    name="Concat", exact=True, define=define, kernel=kernel,
+    bound=layout.moving(define, None, one_to_one=True),
+)  # fmt: skip

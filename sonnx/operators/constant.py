@@ -54,4 +54,4 @@ def _value(attribute: Attribute, version: int) -> Array:
     return np.array(value, element)
 
 
-OPERATOR = Operator(name="Constant", define=define)
+OPERATOR = Operator(name="Constant", exact=True, define=define)

@@ -32,4 +32,4 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.broadcast_to(one.reshape(()), extents),)
 
 
-OPERATOR = Operator(name="ConstantOfShape", define=define, precomputed=True)
+OPERATOR = Operator(name="ConstantOfShape", exact=True, define=define, precomputed=True)

@@ -30,4 +30,4 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.broadcast_to(inputs[0], common_shape(application.operator, [inputs[0].shape, wanted])),)
 
 
-OPERATOR = Operator(name="Expand", define=define, bound=layout.moving(define))
+OPERATOR = Operator(name="Expand", exact=True, define=define, bound=layout.moving(define))

@@ -35,4 +35,4 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.take(data, indices, axis),)
 
 
-OPERATOR = Operator(name="Gather", define=define, bound=layout.moving(define))
+OPERATOR = Operator(name="Gather", exact=True, define=define, bound=layout.moving(define))

@@ -18,4 +18,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (inputs[0],)
 
 
-OPERATOR = Operator(name="Identity", define=define, passes_input_on=True, bound=layout.moving(define, one_to_one=True))
+OPERATOR = Operator(
+    name="Identity", exact=True, define=define, passes_input_on=True,
+    bound=layout.moving(define, one_to_one=True),
+)  # fmt: skip

@@ -35,6 +35,8 @@ class Operator:
         explicit_attributes: brings a node outside the profile into a form that the data file describes.
         result_type: the element type of the output where no input has it.
         passes_input_on: the output is the first input, which needs no step of a run.
+        exact: it moves or converts elements: what it makes of constants is the same in every implementation.
+        reads_shapes_only: the elements of its input do not matter.
         bound: the transfer function of ranges and errors; None where the operator has none.
         precomputed: where its inputs are known before the first node runs, so is the output, which takes no memory.
     """
@@ -51,6 +53,8 @@ class Operator:
     result_type: Callable[[Mapping[str, Any]], str] | None = None
     passes_input_on: bool = False
     precomputed: bool = False
+    exact: bool = False
+    reads_shapes_only: bool = False
     bound: TransferFunction | None = None
 
     def implementation(

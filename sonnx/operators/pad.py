@@ -72,4 +72,4 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
     return np.take(data, places, axis)
 
 
-OPERATOR = Operator(name="Pad", define=define, bound=layout.padding(define))
+OPERATOR = Operator(name="Pad", exact=True, define=define, bound=layout.padding(define))

@@ -99,4 +99,4 @@ def _real(S: Any, D: Any, out: Array) -> int:
     return count
 
 
-OPERATOR = Operator(name="Range", define=define, kernel=kernel)
+OPERATOR = Operator(name="Range", exact=True, define=define, kernel=kernel)

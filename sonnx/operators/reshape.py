@@ -22,5 +22,9 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 
 OPERATOR = Operator(
-    name="Reshape", define=define, kernel=copying_kernel(define), bound=layout.moving(define, one_to_one=True)
+    name="Reshape",
+    exact=True,
+    define=define,
+    kernel=copying_kernel(define),
+    bound=layout.moving(define, one_to_one=True),
 )

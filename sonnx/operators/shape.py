@@ -31,4 +31,4 @@ def _within(axis: int, rank: int) -> int:
     return min(max(axis + rank if axis < 0 else axis, 0), rank)
 
 
-OPERATOR = Operator(name="Shape", define=define)
+OPERATOR = Operator(name="Shape", exact=True, reads_shapes_only=True, define=define)

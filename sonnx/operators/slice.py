@@ -36,4 +36,4 @@ def _between(value: int, low: int, high: int) -> int:
     return min(max(value, low), high)
 
 
-OPERATOR = Operator(name="Slice", define=define, kernel=copying_kernel(define), bound=layout.moving(define))
+OPERATOR = Operator(name="Slice", exact=True, define=define, kernel=copying_kernel(define), bound=layout.moving(define))

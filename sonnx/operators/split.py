@@ -47,4 +47,4 @@ def _equal(application: Application, extent: int) -> list[int]:
     return [*([piece] * (count - 1)), extent - piece * (count - 1)]
 
 
-OPERATOR = Operator(name="Split", define=define, bound=layout.moving(define))
+OPERATOR = Operator(name="Split", exact=True, define=define, bound=layout.moving(define))

@@ -38,4 +38,4 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     return (np.squeeze(data, tuple(named)),)
 
 
-OPERATOR = Operator(name="Squeeze", define=define, bound=layout.moving(define, one_to_one=True))
+OPERATOR = Operator(name="Squeeze", exact=True, define=define, bound=layout.moving(define, one_to_one=True))

@@ -34,5 +34,9 @@ def axes_in_order(application: Application, rank: int) -> Sequence[int]:
 
 
 OPERATOR = Operator(
-    name="Transpose", define=define, kernel=copying_kernel(define), bound=layout.moving(define, one_to_one=True)
+    name="Transpose",
+    exact=True,
+    define=define,
+    kernel=copying_kernel(define),
+    bound=layout.moving(define, one_to_one=True),
 )

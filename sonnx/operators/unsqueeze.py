@@ -21,5 +21,9 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 
 OPERATOR = Operator(
-    name="Unsqueeze", define=define, kernel=copying_kernel(define), bound=layout.moving(define, one_to_one=True)
+    name="Unsqueeze",
+    exact=True,
+    define=define,
+    kernel=copying_kernel(define),
+    bound=layout.moving(define, one_to_one=True),
 )

@@ -6,7 +6,7 @@ their data file; the rules that name its erratum; and those the theorem names it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,11 @@ def functions(theorem: Theorem) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.__name__ for each in theorem.sources if not isinstance(each, str)))
 
 
+def functions_used(expressions: Iterable[Expression]) -> set[str]:
+    """The built-in functions that expressions call, and those their sources call."""
+    return with_called(name for each in expressions for name in each.built_ins)
+
+
 def bears_on(theorem: Theorem) -> tuple[str, ...]:
     """The slugs of rules and the names of operators a theorem is about, sorted."""
     known = _by_key()
@@ -40,7 +45,7 @@ def _by_key() -> Mapping[str, tuple[str, ...]]:
     """Rules by the built-in functions they use and by the errata they name."""
     found: dict[str, list[str]] = {}
     for slug, expressions, errata in _expressions():
-        used = with_called(name for each in expressions for name in each.built_ins)
+        used = functions_used(expressions)
         for key in (*used, *errata):
             found.setdefault(key, []).append(slug)
     return {key: tuple(slugs) for key, slugs in found.items()}

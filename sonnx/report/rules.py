@@ -35,9 +35,13 @@ def tags_until(rule: Rule, edition: Edition) -> tuple[Tag, ...]:
     return tuple(tag for tag in rule.tags if texts.index(tag.text) <= last)
 
 
-def as_text(name: str) -> str:
-    """A table of the rules and the list of operators."""
-    edition = catalogue.editions().editions[name]
+def as_text(name: str | None) -> str:
+    """A table of the rules of an edition, by default the default one, and the list of operators.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    edition = catalogue.edition_named(name)
     listed = list(rules_of(edition))
     width = max(len(rule.slug) for rule in listed)
     lines = [f"edition {edition.name}: {edition.title}", ""]
@@ -58,9 +62,9 @@ def _operators(edition: Edition) -> Iterator[str]:
     yield f"planned, not specified: {', '.join(sorted(edition.planned)) or 'none'}"
 
 
-def as_json(name: str) -> str:
+def as_json(name: str | None) -> str:
     """The same as a JSON document."""
-    edition = catalogue.editions().editions[name]
+    edition = catalogue.edition_named(name)
     document = {
         "format": 1,
         "edition": {"name": edition.name, "title": edition.title, "consolidated": edition.consolidated},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sonnx.base.escaping import escape
 from sonnx.executor.distance import Difference
 from sonnx.executor.executor import element_type
+from sonnx.executor.tensor_files import write_folder
 from sonnx.report.check import CheckReport
 
 MAX_PRINTED_ELEMENTS = 64
@@ -45,6 +47,14 @@ class RunReport(Mapping[str, NDArray[Any]]):
     """Operators that the edition does not specify; their ONNX text defines the values."""
     compared: tuple[ComparedOutput, ...] = ()
     """The outputs that were compared with expected values."""
+
+    def write(self, folder: Path, form: str) -> list[str]:
+        """Write the outputs to a folder as npz or pb; return the names of the files.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        return write_folder(folder, dict(self.arrays), form)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The values of an output."""

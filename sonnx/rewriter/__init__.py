@@ -3,6 +3,3 @@
 `fix.py` has the function; `passes.py` the rewrites in the order they run; `rewrites/` each of them, by subject.
 Nothing that checks, proves or runs models imports this package, and the command imports it when it is given.
 """
-
-DEFAULT_SAMPLES = 3
-"""Sets of inputs on which both models are run: one of each type of `sample_inputs.py`."""

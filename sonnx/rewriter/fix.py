@@ -22,7 +22,7 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
-from sonnx.rewriter import DEFAULT_SAMPLES, fix_record, fix_text, passes
+from sonnx.rewriter import fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.rewrites.convolutions import FOLDED_BATCH_NORMALIZATION
@@ -35,9 +35,9 @@ from sonnx.rewriter.walk import WalkResult, walk
 class FixResult(Rewriting):
     """The result of `fix`: a rewritten model, as text and as a record."""
 
-    def to_text(self, *, shown: int | None = fix_text.SHOWN_EDITS) -> str:
-        """A text for people, ending in a line feed, with a number of places of each rewrite, None for all."""
-        return fix_text.render(self, shown)
+    def to_text(self, *, every_place: bool = False) -> str:
+        """A text for people, ending in a line feed, with the first places of each rewrite, or every place."""
+        return fix_text.render(self, None if every_place else fix_text.SHOWN_EDITS)
 
     def to_json(self, output: str | None = None) -> str:
         """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
@@ -52,7 +52,7 @@ def fix(
     select: Collection[str] = (),
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
-    samples: int = DEFAULT_SAMPLES,
+    samples: int,
     name: str | None = None,
 ) -> FixResult:
     """Rewrite what can be rewritten without changing a value, and check and validate the result.

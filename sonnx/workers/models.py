@@ -14,14 +14,13 @@ from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
 from sonnx.base.progress import progress_bar
 from sonnx.checker.report import BatchResult, NoVerdict, NoVerdictSentence, Report
+from sonnx.checker.report_data import decode, encode
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.tailoring import Tailoring
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, map_file, read
-from sonnx.profile import catalogue
 from sonnx.workers.journal import Journal
 from sonnx.workers.pools import WorkerPool, answers, counted
-from sonnx.workers.report_data import decode, encode
 from sonnx.workers.selected_pool import open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
@@ -45,7 +44,7 @@ def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, dra
 
 def prepare() -> None:
     """Load the rules, which does not count as time of the first model."""
-    catalogue.editions()
+    CheckRequest()
 
 
 def answer(request: Mapping[str, Any], content: bytes) -> Answer:

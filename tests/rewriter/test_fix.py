@@ -16,12 +16,12 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from benchmarks import fix as table
+from sonnx.api import fix
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import required_inputs
 from sonnx.model.reader import read
 from sonnx.profile import catalogue
 from sonnx.profile.index import rules_by_slug
-from sonnx.rewriter.fix import fix
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.rewrites.explicit_parameters import NEUTRAL_INPUTS

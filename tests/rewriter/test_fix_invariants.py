@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 import sonnx
+from sonnx.api import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.reader import Unreadable
 from sonnx.profile.cases import cases
-from sonnx.rewriter.fix import fix
 from tests.support.invariants import BAD, harmless
 
 ALWAYS = ("split.md: an empty part", "values.md: a sparse constant in a function")

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import sonnx
+from sonnx.checker.report_data import decode, encode
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile.cases import cases
 from sonnx.report.check import CheckReport
 from sonnx.report.formats import FORMATS, render
-from sonnx.workers.report_data import decode, encode
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, OPEN, SAID, WRONG, heed_interrupts
 from tests.support.model_texts import model_of
 from tests.support.paths import ROOT

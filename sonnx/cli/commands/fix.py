@@ -6,13 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from sonnx.api import fix
+from sonnx.api import DEFAULT_SAMPLES, fix
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import write_whole
 from sonnx.cli.arguments import BIND_HELP, amount
 from sonnx.model.symbols import parse_bindings
-from sonnx.rewriter import DEFAULT_SAMPLES
 
 HELP = "rewrite a model into the profile without changing a value"
 
@@ -48,8 +47,6 @@ def fix_command(options: argparse.Namespace) -> int:
         UsageError: an output that exists, an unknown name, or a model that sonnx cannot write.
         OSError: a file cannot be written.
     """
-    from sonnx.rewriter.fix_text import SHOWN_EDITS
-
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
     _require_free(Path(options.model), targets, options.force)
     result = fix(
@@ -71,7 +68,7 @@ def fix_command(options: argparse.Namespace) -> int:
     if options.format == "json":
         sys.stdout.write(record)
     else:
-        sys.stdout.write(result.to_text(shown=None if options.all else SHOWN_EDITS))
+        sys.stdout.write(result.to_text(every_place=options.all))
         done = "nothing is written (--dry-run)" if output is None else f"wrote {escape(output)} ({len(data)} bytes)"
         sys.stdout.write(f"{done}\n")
     return result.after.exit_code()

@@ -6,7 +6,6 @@ import argparse
 import sys
 
 from sonnx.cli.arguments import edition_help
-from sonnx.profile import catalogue
 
 HELP = "list the rules of an edition"
 
@@ -21,6 +20,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _rules(options: argparse.Namespace) -> int:
     from sonnx.report.rules import as_json, as_text
 
-    edition = catalogue.edition_named(options.edition).name
-    sys.stdout.write(as_json(edition) if options.format == "json" else as_text(edition))
+    sys.stdout.write(as_json(options.edition) if options.format == "json" else as_text(options.edition))
     return 0

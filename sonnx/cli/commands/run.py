@@ -69,10 +69,7 @@ def run_command(options: argparse.Namespace) -> int:
         return stop.exit_code
     written: list[str] = []
     if options.output is not None:
-        from sonnx.executor.tensor_files import write_folder
-
-        files = write_folder(options.output, dict(report.arrays), options.format)
-        written = [str(options.output / file) for file in files]
+        written = [str(options.output / file) for file in report.write(options.output, options.format)]
     sys.stdout.write(report.to_json(written) if options.report == "json" else report.to_text(written))
     return report.exit_code
 
