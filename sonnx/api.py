@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sonnx.enclosures.hypotheses import Hypotheses
     from sonnx.evidence.pack import EvidencePack
     from sonnx.executor.runtimes import Runtime
-    from sonnx.model.ir import Model
     from sonnx.numerics.formats import Array
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
@@ -49,8 +48,8 @@ Progress: TypeAlias = Callable[[str], None]
 
 NEEDS_DATE = "deviations hold until a date: give the date of the check"
 WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
-DEFAULT_RUNS = 4
-"""Generated inputs of a comparison."""
+DEFAULT_HYPOTHESES = "ieee-any"
+"""Any implementation that conforms to IEEE 754."""
 DEFAULT_SAMPLES = 3
 """Sets of inputs on which a model and its rewritten form are run: one of each type of `sample_inputs.py`."""
 
@@ -286,6 +285,7 @@ def compare(
     """
     from sonnx.executor.comparison import BoundViolation, compare_source, recorded_runtime, source_of
     from sonnx.executor.input_files import outputs_from_files
+    from sonnx.executor.probes import comparison_inputs
     from sonnx.executor.runtimes import runtime as load_runtime
     from sonnx.model.symbols import bind_symbols
     from sonnx.report.comparison import ComparisonReport
@@ -295,7 +295,7 @@ def compare(
     path = None if isinstance(found, bytes) else found
     made = source_of(bind_symbols(model, bind) if bind else model, path, changed=bool(bind))
     if inputs is None:
-        inputs, described = _comparison_inputs(made.model, input_files, test_data, outputs is not None, runs, seed)
+        inputs, described = comparison_inputs(made.model, input_files, test_data, outputs is not None, runs, seed)
     else:
         described = "given"
     if outputs is not None:
@@ -333,7 +333,7 @@ def compare(
 def bound(
     source: Source,
     box: Mapping[str, Array | tuple[Array, Array]] | Collection[str],
-    hypotheses: str | Hypotheses = "ieee-any",
+    hypotheses: str | Hypotheses = DEFAULT_HYPOTHESES,
     edition: str | None = None,
     *,
     unchecked: bool = False,
@@ -374,31 +374,6 @@ def bound(
         )  # fmt: skip
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
-
-
-def _comparison_inputs(
-    model: Model,
-    files: Collection[str],
-    test_data: str | os.PathLike[str] | None,
-    recorded: bool,
-    runs: int | None,
-    seed: int,
-) -> tuple[list[Mapping[str, Array]], str]:
-    """The inputs of each run, from files or generated, and where they come from."""
-    from sonnx.executor.executor import required_inputs
-    from sonnx.executor.input_files import inputs_from_files
-    from sonnx.executor.probes import KINDS, probe
-
-    given, wanted = inputs_from_files(model, files, test_data), required_inputs(model)
-    if given and runs is not None:
-        raise UsageError("--random generates inputs; it does not go with --input or --test-data")
-    if given or not wanted:
-        return [given], "from files" if given else "none needed"
-    if recorded:
-        raise UsageError("--outputs needs the inputs they were computed from: --input or --test-data")
-    number = runs or DEFAULT_RUNS
-    kinds = ", ".join(KINDS[: min(number, len(KINDS))])
-    return [probe(wanted, seed, each) for each in range(number)], f"generated from seed {seed} ({kinds})"
 
 
 def fix(
@@ -488,6 +463,13 @@ def audit(
             None if rewrites is None else Path(rewrites),
         )
     )  # fmt: skip
+
+
+def hypotheses_names() -> Collection[str]:
+    """The names of the predefined hypotheses about implementations."""
+    from sonnx.enclosures.hypotheses import predefined
+
+    return predefined().keys()
 
 
 def explain(name: str) -> Explanation:

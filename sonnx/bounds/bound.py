@@ -13,19 +13,17 @@ from sonnx.bounds.analysis import Analyser, bound_model
 from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
 from sonnx.bounds.result import Bounds
 from sonnx.bounds.split import Goal, bisect
-from sonnx.enclosures.hypotheses import DEFAULT, Hypotheses, hypotheses_named, predefined
+from sonnx.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.numerics.formats import Array
 
-__all__ = ["DEFAULT", "bound", "predefined"]
-
 
 def bound(
     source: str | os.PathLike[str] | bytes,
     box: Mapping[str, Array | tuple[Array, Array]] | Collection[str],
-    hypotheses: str | Hypotheses = DEFAULT,
+    hypotheses: str | Hypotheses,
     edition: str | None = None,
     *,
     unchecked: bool = False,

@@ -17,7 +17,6 @@ from sonnx.numerics.formats import Array
 
 ORDERS = ("any", "pairwise", "lanes", "once")
 FIELDS = ("statement", "order", "lanes", "fused", "flush", "accumulator", "functions", "excludes")
-DEFAULT = "ieee-any"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from sonnx.model.reader import read
 from sonnx.numerics.application import ExactPathCounts, Kernel
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array, TensorSpec
+from sonnx.operators import is_executable
 from sonnx.profile import catalogue
 
 Watch = Callable[[int, int, Node], None]
@@ -136,6 +137,11 @@ def check_conforming(model: Model, active: ActiveRules, name: str) -> tuple[Fact
     more = f" and {others} more" if others else ""
     found = f"{report.verdict.value} {first.rule} at {first.where.place} ({first.actual}){more}"
     raise NotConforming(f"{quote(report.name)} does not conform to edition {report.edition}: {found}", report)
+
+
+def can_run(node: Node) -> bool:
+    """Whether the executor knows the operator of a node that is not a call of a function."""
+    return is_executable(node)
 
 
 def required_inputs(model: Model) -> tuple[Value, ...]:

@@ -6,16 +6,21 @@ generator is used, whose numbers numpy promises to keep (NEP 19).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from zlib import crc32
 
 import numpy as np
 
-from sonnx.base.errors import BadInput
+from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
-from sonnx.model.ir import Value
+from sonnx.executor.executor import required_inputs
+from sonnx.executor.input_files import inputs_from_files
+from sonnx.model.ir import Model, Value
 from sonnx.numerics.formats import ELEMENTS, Array, Format, format_of
 
+DEFAULT_RUNS = 4
+"""Generated runs of a comparison."""
 KINDS = ("ordinary", "special", "ties", "patterns")
 """The sets of inputs, in turn: numbers of [-1, 1); these with one special value in eight; small multiples of one half;
 and bit patterns at random, which are numbers of every magnitude, NaN and infinities."""
@@ -89,3 +94,29 @@ def _sprinkled(plain: Array, special: Array, stream: np.random.PCG64) -> Array:
     raw = np.asarray(stream.random_raw(max(1, plain.size)), np.uint64)[: plain.size]
     chosen: Array = np.where(raw & np.uint64(7) == 0, special[(raw >> np.uint64(3)) % np.uint64(len(special))], plain)
     return chosen
+
+
+def comparison_inputs(
+    model: Model,
+    files: Collection[str],
+    test_data: str | os.PathLike[str] | None,
+    recorded: bool,
+    runs: int | None,
+    seed: int,
+) -> tuple[list[Mapping[str, Array]], str]:
+    """The inputs of each run of a comparison, from files or generated, and where they come from.
+
+    Raises:
+        UsageError: options that exclude one another.
+        BadInput: a file cannot be used.
+    """
+    given, wanted = inputs_from_files(model, files, test_data), required_inputs(model)
+    if given and runs is not None:
+        raise UsageError("--random generates inputs; it does not go with --input or --test-data")
+    if given or not wanted:
+        return [given], "from files" if given else "none needed"
+    if recorded:
+        raise UsageError("--outputs needs the inputs they were computed from: --input or --test-data")
+    number = runs or DEFAULT_RUNS
+    kinds = ", ".join(KINDS[: min(number, len(KINDS))])
+    return [probe(wanted, seed, each) for each in range(number)], f"generated from seed {seed} ({kinds})"

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import required_inputs, run_model
+from sonnx.executor.executor import can_run, required_inputs, run_model
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, Value, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.numerics.formats import Array
-from sonnx.operators import is_executable
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.sample_inputs import sample_inputs
@@ -249,7 +248,7 @@ def _not_executable(node: Node, functions: set[tuple[str, str, str]]) -> bool:
         subgraphs(node), None
     ) is not None:
         return False
-    return not is_executable(node)
+    return not can_run(node)
 
 
 def _same_nodes(one: ExecutablePart, other: ExecutablePart) -> bool:

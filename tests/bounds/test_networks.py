@@ -12,8 +12,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
+from sonnx.api import bound
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
-from sonnx.bounds.bound import bound
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.split import Goal, bisect
 from sonnx.enclosures.hypotheses import hypotheses_named

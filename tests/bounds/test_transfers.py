@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.bounds.bound import bound
+from sonnx.api import bound
 from sonnx.operators.registry import all_operators
 from tests.support.ideal import evaluate
 

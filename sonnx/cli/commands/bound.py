@@ -8,12 +8,12 @@ import re
 import sys
 from pathlib import Path
 
-from sonnx.api import bound
+from sonnx.api import DEFAULT_HYPOTHESES as DEFAULT
+from sonnx.api import bound, hypotheses_names
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
-from sonnx.bounds.bound import DEFAULT, predefined
 from sonnx.checker.report import NotConforming
 from sonnx.report.formats import render
 
@@ -34,8 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a model file")
     add("--input", action="append", default=[], metavar="NAME=BOX",
         help="the range of an input: [LOW,HIGH], FILE.npy, LOW.npy:HIGH.npy or FILE.npy+-RADIUS")  # fmt: skip
+    known = ", ".join(hypotheses_names())
     add("--hypotheses", default=DEFAULT, metavar="NAME",
-        help=f"about the implementation: {', '.join(predefined())}, or a .toml file (default {DEFAULT})")  # fmt: skip
+        help=f"about the implementation: {known}, or a .toml file (default {DEFAULT})")  # fmt: skip
     add("--every-node", action="store_true", help="show every value, not only the outputs")
     add("--difference", action="append", default=[], metavar="I-J",
         help="is the order of the elements I and J of the first output the same in every implementation?")  # fmt: skip
