@@ -78,8 +78,8 @@ def rewrites() -> Iterator[str]:
     """Every rewrite with the rules it serves and why values do not change."""
     for rewrite in every_rewrite().values():
         reason = "they change: made only when asked for" if rewrite.option else "construction"
-        theorem = f"`{rewrite.theorem}`" if rewrite.theorem else reason
-        yield f"| {rewrite.title} | {', '.join(rewrite.rules)} | {theorem} |\n"
+        theorem = f"`{rewrite.description.theorem}`" if rewrite.description.theorem else reason
+        yield f"| {rewrite.description.title} | {', '.join(rewrite.rules)} | {theorem} |\n"
 
 
 def write(mark: str, text: str) -> None:

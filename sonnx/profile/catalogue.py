@@ -170,7 +170,12 @@ def _defines(table: Table) -> dict[str, Versioned[Expression]]:
     return {name: defines.expressions(name) for name in list(defines.data)}
 
 
-def _read(name: str) -> dict[str, Any]:
+def read_data(name: str) -> dict[str, Any]:
+    """The table in a file of restrictions/.
+
+    Raises:
+        CatalogueError: the file is not valid TOML.
+    """
     try:
         return tomllib.loads((folder("restrictions") / name).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -178,7 +183,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _rules(name: str) -> tuple[Rule, ...]:
-    table = Table(_read(name), name)
+    table = Table(read_data(name), name)
     rules = tuple(_rule(data, f"{name}.rule[{i}]", "") for i, data in enumerate(table.take("rule", list)))
     table.end()
     return rules
@@ -187,7 +192,7 @@ def _rules(name: str) -> tuple[Rule, ...]:
 @cache
 def editions() -> Editions:
     """The texts and editions of editions.toml."""
-    table = Table(_read("editions.toml"), "editions.toml")
+    table = Table(read_data("editions.toml"), "editions.toml")
     known = Table(table.take("onnx", dict), "editions.toml.onnx")
     texts = [read_record(Text, Table(data, "editions.toml.text")) for data in table.take("text", list)]
     limits = [read_record(Uncheckable, Table(data, "editions.toml.limit")) for data in table.take("limit", list, [])]
@@ -267,7 +272,7 @@ def graph_rules() -> tuple[Rule, ...]:
 @cache
 def errata() -> Mapping[str, Erratum]:
     """The errata of the texts, by id."""
-    table = Table(_read("errata.toml"), "errata.toml")
+    table = Table(read_data("errata.toml"), "errata.toml")
     entries = [read_record(Erratum, Table(data, f"erratum {data.get('id')}")) for data in table.take("erratum", list)]
     table.end()
     return {entry.id: entry for entry in entries}
@@ -288,11 +293,11 @@ def operator(name: str) -> Operator | None:
     file = _files().get(name.lower())
     if file is None:
         return None
-    found = _operator(_read(f"operators/{file}"), file)
+    found = _operator(read_data(f"operators/{file}"), file)
     return found if found.name == name else None
 
 
 def operators() -> tuple[Operator, ...]:
     """Every operator with a file, by name; reads every file."""
-    found = [_operator(_read(f"operators/{file}"), file) for file in sorted(_files().values())]
+    found = [_operator(read_data(f"operators/{file}"), file) for file in sorted(_files().values())]
     return tuple(sorted(found, key=lambda each: each.name))

@@ -10,8 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model, Node, Tensor
+from sonnx.profile.rewrites import RewriteDescription, rewrite_descriptions
 from sonnx.rewriter.context import RewriteContext
-from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.site import Site
 
 
@@ -92,31 +92,31 @@ Stage_co = TypeVar("Stage_co", bound=Callable[..., Any], covariant=True)
 class Rewrite(Generic[Stage_co]):
     """One rewrite.
 
-    `name` and `title` are printed.  `rules` are the slugs it serves, or their last parts where several operators have
-    such a rule; `operators` are the only operators of nodes it is tried on, empty for all.  `theorem` names the theorem
-    of `proofs/` about its arithmetic.  `option` is the parameter of `fix` that enables a rewrite that changes values.
-    `makes_executable` is set where the executor may need the rewrite to run a model at all, and no operator that it
-    can run is touched.
+    `name` is that of its description in restrictions/rewrites.toml, which states the rules it serves.  `option` is the
+    parameter of `fix` that enables a rewrite that changes values.  `makes_executable` is set where the executor may
+    need the rewrite to run a model at all, and no operator that it can run is touched.
     """
 
     name: str
-    title: str
-    rules: tuple[str, ...]
     trigger: Trigger
     apply: Stage_co
-    operators: frozenset[OperatorName] = frozenset()
-    theorem: str = ""
     option: str = ""
     makes_executable: bool = False
+
+    @property
+    def description(self) -> RewriteDescription:
+        """What it is for."""
+        return rewrite_descriptions()[self.name]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The slugs it serves, or their last parts."""
+        return self.description.rules
 
     def enabled(self, context: RewriteContext) -> bool:
         """Whether the rewrite runs at all."""
         optional = not self.option or self.option in context.options
         return optional and (context.only is None or self.name in context.only)
-
-    def serves(self, slug: str) -> bool:
-        """Whether the rewrite is for a rule."""
-        return slug in self.rules or slug.rpartition(".")[2] in self.rules
 
     def triggered(self, context: RewriteContext) -> bool:
         """Whether the rewrite is tried on the whole model."""
@@ -124,9 +124,10 @@ class Rewrite(Generic[Stage_co]):
 
     def triggered_at(self, site: Site) -> bool:
         """Whether the rewrite is tried on a node; of an invalid one only where it serves a rule that makes it so."""
-        if site.invalid and not any(map(self.serves, site.invalid)):
+        if site.invalid and not any(map(self.description.serves, site.invalid)):
             return False
-        if self.operators and (site.node.operator not in self.operators or not site.in_standard_domain):
+        only = self.description.operators
+        if only and (site.node.operator not in only or not site.in_standard_domain):
             return False
         if self.trigger is Trigger.RULE_FAILS:
             return bool(site.failing_of(*self.rules))
@@ -142,7 +143,8 @@ class Rewrite(Generic[Stage_co]):
         self, rules: tuple[str, ...], where: Where, before: str, after: str, changes: str = ""
     ) -> AppliedRewrite:
         """The record of one place it changed."""
-        return AppliedRewrite(self.name, self.title, rules, where, before, after, self.theorem, changes)
+        about = self.description
+        return AppliedRewrite(self.name, about.title, rules, where, before, after, about.theorem, changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ def test_every_rewrite_names_rules_that_exist():
     known = rules_by_slug()
     names = {*known, *(rule.name for rule in known.values())}
     for name, rewrite in every_rewrite().items():
-        assert rewrite.title, name
+        assert rewrite.description.title, name
         assert rewrite.rules, name
         assert set(rewrite.rules) <= names, name
 

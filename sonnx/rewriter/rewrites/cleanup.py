@@ -38,8 +38,6 @@ def _dead_nodes(model: Model, context: RewriteContext, facts: Mapping[str, Tenso
 
 DEAD_NODES = Rewrite(
     name="dead-nodes",
-    title="Remove nodes that no graph output depends on",
-    rules=("no-dead-node",),
     trigger=Trigger.RULE_SELECTED,
     apply=_dead_nodes,
 )
@@ -80,8 +78,6 @@ def _content(tensor: Tensor) -> object:
 
 DUPLICATE_CONSTANTS = Rewrite(
     name="duplicate-constants",
-    title="Keep one of several equal initializers",
-    rules=("no-unused-value",),
     trigger=Trigger.RULE_SELECTED,
     apply=_duplicate_constants,
 )
@@ -124,8 +120,6 @@ def _removals(graph: Graph, used: set[str]) -> Iterator[Edit]:
 
 UNUSED_VALUES = Rewrite(
     name="unused-values",
-    title="Remove graph inputs and initializers that nothing uses",
-    rules=("no-unused-value",),
     trigger=Trigger.RULE_SELECTED,
     apply=_unused_values,
 )

@@ -52,8 +52,6 @@ def _constant_inputs(model: Model, context: RewriteContext) -> ModelChange | Non
 
 CONSTANT_INPUTS = Rewrite(
     name="constant-inputs",
-    title="Turn graph inputs that have an initializer into constants",
-    rules=("no-default-values",),
     trigger=Trigger.RULE_SELECTED,
     apply=_constant_inputs,
 )
@@ -137,8 +135,6 @@ def _dense_edit(where: Where, sparse: SparseTensor, tensor: Tensor) -> Edit:
 
 DENSE_CONSTANTS = Rewrite(
     name="dense-constants",
-    title="Store sparse constants as dense ones",
-    rules=("no-sparse-tensor",),
     trigger=Trigger.RULE_SELECTED,
     apply=_dense_constants,
     makes_executable=True,
@@ -172,8 +168,6 @@ def _tensor_of_numbers(name: str, value: object) -> Tensor | None:
 
 CONSTANT_FORM = Rewrite(
     name="constant-form",
-    title="Write constants in the attribute value",
-    rules=("Constant.value-written",),
     trigger=Trigger.RULE_FAILS,
     apply=_constant_form,
 )
@@ -238,8 +232,6 @@ def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
 
 FOLDED_CONSTANT = Rewrite(
     name="folded-constant",
-    title="Fold nodes whose inputs are all constants",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_SELECTED,
     apply=_folded_constant,
 )
@@ -272,9 +264,6 @@ def _span(site: Site, rank: int) -> tuple[int, int]:
 
 STATIC_SHAPE = Rewrite(
     name="static-shape",
-    title="Replace Shape and Size by constants where the shape is known",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_SELECTED,
-    operators=frozenset({OperatorName.SHAPE, OperatorName.SIZE}),
     apply=_static_shape,
 )

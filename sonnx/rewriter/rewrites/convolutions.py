@@ -59,8 +59,6 @@ def _grouped_convolution(site: Site) -> Replacement | None:
 
 GROUPED_CONVOLUTION = Rewrite(
     name="grouped-convolution",
-    title="Split a grouped convolution into one convolution for each group",
-    rules=("Conv.standard-or-depthwise",),
     trigger=Trigger.RULE_FAILS,
     apply=_grouped_convolution,
 )
@@ -161,8 +159,6 @@ def _folded(graph: Graph, at: tuple[int, int], conv: Node, normalization: Node) 
 
 FOLDED_BATCH_NORMALIZATION = Rewrite(
     name="folded-batch-normalization",
-    title="Fold BatchNormalization into the convolution before it",
-    rules=("BatchNormalization.variance-not-negative",),
     trigger=Trigger.ALWAYS,
     apply=_folded_batch_normalization,
     option="fold_batch_normalization",

@@ -54,10 +54,7 @@ def _slice_of(site: Site, shape: Shape, axis: int, span: tuple[int, int], *, kee
 
 GATHERED_PART = Rewrite(
     name="gathered-part",
-    title="Replace Gather of consecutive constant indices by Slice",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({OperatorName.GATHER}),
     apply=_gathered_part,
 )
 
@@ -86,10 +83,7 @@ def _split_parts(site: Site) -> Replacement | None:
 
 SPLIT_PARTS = Rewrite(
     name="split-parts",
-    title="Replace Split by one Slice for each output",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({OperatorName.SPLIT}),
     apply=_split_parts,
 )
 
@@ -118,10 +112,7 @@ def _keeps_order(site: Site) -> bool:
 
 RESHAPED = Rewrite(
     name="reshaped",
-    title="Replace Squeeze, and Transpose that keeps the order of elements, by Reshape",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({OperatorName.SQUEEZE, OperatorName.TRANSPOSE}),
     apply=_reshaped,
 )
 
@@ -197,9 +188,6 @@ def _exchange(sequence: NodeSequence, value: str, shape: tuple[int, int, int, in
 
 TRANSPOSED_PARTS = Rewrite(
     name="transposed-parts",
-    title="Replace Transpose by Slice, Reshape and Concat",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({OperatorName.TRANSPOSE}),
     apply=_transposed_parts,
 )

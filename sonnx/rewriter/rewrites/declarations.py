@@ -91,8 +91,6 @@ def _with_known_dimensions(stated: tuple[Dimension, ...] | None, known: object) 
 
 EXPLICIT_DECLARATIONS = Rewrite(
     name="explicit-declarations",
-    title="Declare the type and shape of every value",
-    rules=(EXPLICIT_SHAPE, EXPLICIT_TYPE),
     trigger=Trigger.RULE_SELECTED,
     apply=_explicit_declarations,
 )

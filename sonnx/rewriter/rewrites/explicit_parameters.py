@@ -54,8 +54,6 @@ def _plain(value: Any) -> Any:
 
 DEFAULT_ATTRIBUTES = Rewrite(
     name="default-attributes",
-    title="Write default values of attributes",
-    rules=("no-default-values",),
     trigger=Trigger.RULE_FAILS,
     apply=_default_attributes,
 )
@@ -96,11 +94,8 @@ def _pads(site: Site, mode: object) -> Shape | None:
 
 DERIVED_PADDING = Rewrite(
     name="derived-padding",
-    title="Replace auto_pad by explicit pads",
-    rules=("explicit-padding",),
     trigger=Trigger.RULE_FAILS,
     apply=_derived_padding,
-    theorem="rewrite.same-padding",
 )
 
 # ------------------------------------------------------------------ negative axes
@@ -147,11 +142,8 @@ def _expressions(known: Operator) -> Iterator[Expression]:
 
 NEGATIVE_AXIS = Rewrite(
     name="negative-axis",
-    title="Count axes from the first one",
-    rules=("axis-not-negative",),
     trigger=Trigger.RULE_FAILS,
     apply=_negative_axis,
-    theorem="rewrite.negative-axis",
 )
 
 # ------------------------------------------------------------------ omitted inputs
@@ -218,8 +210,6 @@ def _neutral(site: Site, formal: Input) -> Tensor | None:
 
 OMITTED_INPUTS = Rewrite(
     name="omitted-inputs",
-    title="Connect omitted optional inputs to constants that do not change the result",
-    rules=("inputs-connected",),
     trigger=Trigger.RULE_FAILS,
     apply=_omitted_inputs,
 )
@@ -291,9 +281,6 @@ def _shown(bounds: list[Bound]) -> str:
 
 SLICE_BOUNDS = Rewrite(
     name="slice-bounds",
-    title="Write slice bounds inside the axes, for every axis",
-    rules=("Slice.starts-in-axis", "Slice.ends-in-axis", "Slice.every-axis-named"),
     trigger=Trigger.RULE_FAILS,
     apply=_slice_bounds,
-    theorem="rewrite.slice-bounds",
 )

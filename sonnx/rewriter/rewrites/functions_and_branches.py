@@ -13,7 +13,6 @@ from sonnx.model.ir import Attribute, Function, Graph, Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured, function_key, imports_of
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
-from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Rewrite, Trigger
 from sonnx.rewriter.site import Site
 
@@ -50,10 +49,7 @@ def _constant_condition(site: Site) -> Replacement | None:
 
 CONSTANT_CONDITION = Rewrite(
     name="constant-condition",
-    title="Replace If by one branch where the condition is constant",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({OperatorName.IF}),
     apply=_constant_condition,
     makes_executable=True,
 )
@@ -127,8 +123,6 @@ def _resolved(attribute: Attribute, given: Mapping[str, Attribute]) -> Attribute
 
 FUNCTION_CALL = Rewrite(
     name="function-call",
-    title="Inline calls of model-local functions",
-    rules=("operator-in-profile", "no-model-local-function"),
     trigger=Trigger.RULE_SELECTED,
     apply=_function_call,
     makes_executable=True,
@@ -156,8 +150,6 @@ def _uncalled_functions(model: Model, context: RewriteContext, facts: Mapping[st
 
 UNCALLED_FUNCTIONS = Rewrite(
     name="uncalled-functions",
-    title="Remove model-local functions that nothing calls",
-    rules=("no-model-local-function",),
     trigger=Trigger.RULE_SELECTED,
     apply=_uncalled_functions,
     makes_executable=True,

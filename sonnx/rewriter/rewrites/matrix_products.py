@@ -100,8 +100,6 @@ class _Products(NodeSequence):
 
 MATRIX_PRODUCTS = Rewrite(
     name="matrix-products",
-    title="Replace MatMul of stacks and vectors by products of matrices",
-    rules=("MatMul.two-dimensional",),
     trigger=Trigger.RULE_FAILS,
     apply=_matrix_products,
 )
@@ -136,8 +134,6 @@ def _transposed_constant(site: Site) -> Replacement | None:
 
 TRANSPOSED_CONSTANT = Rewrite(
     name="transposed-constant",
-    title="Store constant matrices transposed",
-    rules=("Gemm.no-transposition",),
     trigger=Trigger.RULE_FAILS,
     apply=_transposed_constant,
 )

@@ -42,8 +42,6 @@ def _with_named_graphs(node: Node, place: str, edits: list[Edit]) -> Node:
 
 NAMED_GRAPH = Rewrite(
     name="named-graph",
-    title="Name the graphs that have no name",
-    rules=("graph-named",),
     trigger=Trigger.RULE_SELECTED,
     apply=_named_graph,
 )
@@ -90,8 +88,6 @@ def _topological_order(scope: Scope, nodes: tuple[Node, ...]) -> list[int]:
 
 SORTED_NODES = Rewrite(
     name="sorted-nodes",
-    title="Sort nodes so that every value is defined before it is used",
-    rules=("names-defined-before-use",),
     trigger=Trigger.RULE_SELECTED,
     apply=_sorted_nodes,
     makes_executable=True,
@@ -188,8 +184,6 @@ def _inputs_and_constants(graph: Graph) -> list[str]:
 
 UNIQUE_NAMES = Rewrite(
     name="unique-names",
-    title="Give each value a unique name where every user of the name is known",
-    rules=("names-defined-once",),
     trigger=Trigger.RULE_SELECTED,
     apply=_unique_names,
 )

@@ -76,11 +76,8 @@ def _smallest(element: str | None, shape: Shape, name: str) -> Tensor | None:
 
 BROADCAST_BY_MAXIMUM = Rewrite(
     name="broadcast-by-maximum",
-    title="Broadcast values by Max with the smallest value of their type",
-    rules=("same-shape", "operator-in-profile"),
     trigger=Trigger.RULE_FAILS,
     apply=_broadcast_by_maximum,
-    theorem="max.identity",
 )
 
 # ------------------------------------------------------------------ broadcast constants
@@ -109,11 +106,8 @@ def _constant_broadcast(site: Site) -> Replacement | None:
 
 CONSTANT_BROADCAST = Rewrite(
     name="constant-broadcast",
-    title="Store constants in the shape they are broadcast to",
-    rules=("same-shape", "bias-not-broadcast"),
     trigger=Trigger.RULE_FAILS,
     apply=_constant_broadcast,
-    theorem="rewrite.broadcast-constant",
 )
 
 # ------------------------------------------------------------------ scalars
@@ -165,8 +159,6 @@ def _tied_to(site: Site, names: set[str]) -> Iterator[str]:
 
 SCALAR_CONSTANT = Rewrite(
     name="scalar-constant",
-    title="Store single numbers as scalars of rank 0",
-    rules=("lower-bound-scalar", "upper-bound-scalar", "scale-scalar", "constant-value-scalar", "scalars"),
     trigger=Trigger.RULE_FAILS,
     apply=_scalar_constant,
 )

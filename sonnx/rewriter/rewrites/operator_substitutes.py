@@ -52,12 +52,7 @@ def _infers(site: Site) -> bool:
 
 SAME_VALUE = Rewrite(
     name="same-value",
-    title="Remove identity nodes",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({
-        OperatorName.IDENTITY, OperatorName.SUM, OperatorName.TRANSPOSE, OperatorName.DROPOUT, OperatorName.CAST,
-    }),
     apply=_same_value,
 )  # fmt: skip
 
@@ -83,18 +78,12 @@ def _two_operands(site: Site, operator: OperatorName, inputs: tuple[str, ...]) -
 
 GREATER_AS_LESS = Rewrite(
     name="greater-as-less",
-    title="Replace Greater by Less with exchanged operands",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({OperatorName.GREATER}),
     apply=_greater_as_less,
 )
 
 SUM_AS_ADD = Rewrite(
     name="sum-as-add",
-    title="Replace Sum of two tensors by Add",
-    rules=("operator-in-profile",),
     trigger=Trigger.RULE_FAILS,
-    operators=frozenset({OperatorName.SUM}),
     apply=_sum_as_add,
 )

@@ -87,8 +87,6 @@ def _exists(parameter: Parameter, version: int) -> bool:
 
 SPECIFIED_VERSIONS = Rewrite(
     name="specified-versions",
-    title="Import the operator set in which every operator has the version its text specifies",
-    rules=("operator-version",),
     trigger=Trigger.RULE_SELECTED,
     apply=_specified_versions,
 )
@@ -120,8 +118,6 @@ def _format_version(model: Model, context: RewriteContext, facts: Mapping[str, T
 
 FORMAT_VERSION = Rewrite(
     name="format-version",
-    title="Raise the IR version to 4 where constants were added",
-    rules=("no-default-values",),
     trigger=Trigger.ALWAYS,
     apply=_format_version,
 )
