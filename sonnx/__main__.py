@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 import traceback
@@ -18,6 +19,9 @@ def main() -> int:
         from sonnx.cli.main import run
 
         gc.enable()
+        for stream in (sys.stdout, sys.stderr):  # an encoding such as cp1252 lacks characters of the formulas
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         code = run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:  # the reader closed the pipe

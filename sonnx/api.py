@@ -43,6 +43,8 @@ class ModelMessage(Protocol):
 
 Source: TypeAlias = str | os.PathLike[str] | bytes | ModelMessage
 """A model: the path of a file, the bytes of a file, or an `onnx.ModelProto`."""
+InputShapes: TypeAlias = Mapping[str, Sequence[int]]
+"""A shape by the name of a graph input."""
 Progress: TypeAlias = Callable[[str], None]
 """Called with a short text while a long computation goes on."""
 
@@ -64,6 +66,7 @@ def check(
     edition: str | None = None,
     *,
     bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
     select: Collection[str] = (),
     ignore: Collection[str] = (),
     strict_versions: bool = False,
@@ -80,6 +83,7 @@ def check(
         source: the model.
         edition: a name of restrictions/editions.toml; the default edition if None.
         bind: numbers for symbolic dimensions; the verdict holds for these numbers.
+        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         select: check only rules with these slugs or tags; the report is then partial.
         ignore: leave out rules with these slugs or tags; the report is then partial.
         strict_versions: accept only the operator version that a text specifies.
@@ -100,8 +104,9 @@ def check(
     if deviations is not None and (select or ignore):
         raise UsageError(WHOLE_MODEL)
     request = CheckRequest(
-        edition, dict(bind or {}), tuple(select), tuple(ignore), strict_versions, read_tailoring(tailoring), limits
-    )
+        edition, dict(bind or {}), dict(input_shapes or {}), tuple(select), tuple(ignore), strict_versions,
+        read_tailoring(tailoring), limits,
+    )  # fmt: skip
     found = encoded(source)
     model, digest = open_model(found, hashed or deviations is not None, limits)
     report = check_model(model, digest, request, _name(found, name))
@@ -135,6 +140,7 @@ def prove(
     edition: str | None = None,
     assume: Collection[str] = (),
     *,
+    input_shapes: InputShapes | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
@@ -146,6 +152,7 @@ def prove(
         edition: a name of restrictions/editions.toml; the default edition if None.
         assume: conditions on the symbols in the rule language; one text may have several, separated by commas:
             "N>=1, N<=64". A symbol without a lower bound is at least 1.
+        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         limits: size limits of a model, see `sonnx.model.limits`.
         name: what the proof calls the model; by default the base name of the file.
         hashed: read the whole file once, prove these bytes and state their SHA-256.
@@ -158,7 +165,9 @@ def prove(
     from sonnx.prover.model_walk import prove_model
     from sonnx.report.model_proof import ProofReport
 
-    proof = prove_model(encoded(source), edition, assume, limits=limits, name=name, hashed=hashed)
+    proof = prove_model(
+        encoded(source), edition, assume, input_shapes=input_shapes, limits=limits, name=name, hashed=hashed
+    )
     return ProofReport.of(proof)
 
 
@@ -172,6 +181,8 @@ def run(
     bits: bool = False,
     unchecked: bool = False,
     all_values: bool = False,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     progress: Progress | None = None,
@@ -188,6 +199,8 @@ def run(
         bits: compare every bit of NaNs; otherwise all NaNs are equal.
         unchecked: run a model that does not conform to the edition. The rules its values depend on must still hold.
         all_values: return the outputs of every node, not only those of the graph.
+        bind: numbers for symbolic dimensions.
+        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         limits: size limits of a model, see `sonnx.model.limits`.
         name: what the result calls the model; by default the base name of the file.
         progress: called before each node.
@@ -204,10 +217,11 @@ def run(
     from sonnx.executor.executor import run_model
     from sonnx.executor.input_files import inputs_from_files, outputs_from_files
     from sonnx.model.reader import read
+    from sonnx.model.symbols import bind_symbols
     from sonnx.report.run import ComparedOutput, RunReport
 
     found = encoded(source)
-    model = read(found, limits=limits)
+    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
     given = {**inputs_from_files(model, input_files, test_data), **(inputs or {})}
     expected = outputs_from_files(model, test_data) if test_data is not None else {}
     path = None if isinstance(found, bytes) else found
@@ -245,6 +259,7 @@ def compare(
     runs: int | None = None,
     seed: int = 0,
     bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
     unchecked: bool = False,
     every_node: bool = False,
     max_ulp: int | None = None,
@@ -267,6 +282,7 @@ def compare(
         runs: how many runs are generated (4 by default).
         seed: the seed of generated inputs; equal seeds give equal inputs.
         bind: numbers for symbolic dimensions.
+        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         unchecked: compare a model that does not conform to the edition.
         every_node: also compare the values of every node, on equal inputs and accumulated.
         max_ulp: a value further away than this many ulp breaks a bound.
@@ -293,7 +309,8 @@ def compare(
     found = encoded(source)
     model, digest = open_model(found, hashed)
     path = None if isinstance(found, bytes) else found
-    made = source_of(bind_symbols(model, bind) if bind else model, path, changed=bool(bind))
+    sized = bind_symbols(model, bind or {}, input_shapes or {})
+    made = source_of(sized, path, changed=sized != model)
     if inputs is None:
         inputs, described = comparison_inputs(made.model, input_files, test_data, outputs is not None, runs, seed)
     else:
@@ -340,6 +357,8 @@ def bound(
     differences: Sequence[tuple[int, int]] = (),
     argmax: bool = False,
     max_error: float | None = None,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
     split: float | None = None,
     progress: Progress | None = None,
 ) -> Bounds:
@@ -355,6 +374,8 @@ def bound(
         differences: pairs (i, j) of elements of the first output whose order must be the same everywhere.
         argmax: the largest element of the first output must be the same everywhere.
         max_error: what the error of the first output must not exceed.
+        bind: numbers for symbolic dimensions.
+        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         split: seconds for which the box is halved until every part shows what is asked.
         progress: called with a short text while the box is halved.
 
@@ -370,7 +391,7 @@ def bound(
     try:
         return bound_source(
             encoded(source), box, hypotheses, edition, unchecked=unchecked, differences=differences, argmax=argmax,
-            max_error=max_error, split=split, progress=progress,
+            max_error=max_error, bind=bind, input_shapes=input_shapes, split=split, progress=progress,
         )  # fmt: skip
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
@@ -381,6 +402,7 @@ def fix(
     edition: str | None = None,
     *,
     bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
     select: Collection[str] = (),
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
@@ -393,6 +415,7 @@ def fix(
         source: the model.
         edition: a name of restrictions/editions.toml; the default edition if None.
         bind: numbers for symbolic dimensions.
+        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         select: make only rewrites for rules with these slugs or tags, or of these operators.
         fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
             are rounded.
@@ -407,7 +430,8 @@ def fix(
     from sonnx.rewriter.fix import fix as rewrite
 
     return rewrite(
-        encoded(source), edition, bind=bind, select=select, fold_batch_normalization=fold_batch_normalization,
+        encoded(source), edition, bind=bind, input_shapes=input_shapes, select=select,
+        fold_batch_normalization=fold_batch_normalization,
         strict_versions=strict_versions, samples=samples, name=name,
     )  # fmt: skip
 
@@ -417,6 +441,7 @@ def audit(
     edition: str | None = None,
     *,
     bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
     strict_versions: bool = False,
     accept_assumptions: bool = False,
     tailoring: str | os.PathLike[str] | None = None,
@@ -434,6 +459,7 @@ def audit(
         source: the model.
         edition: a name of restrictions/editions.toml; the default edition if None.
         bind: numbers for symbolic dimensions.
+        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         strict_versions: accept only the operator version that a text specifies.
         accept_assumptions: assumptions on run-time values do not count as open.
         tailoring: a file that makes the edition stricter.
@@ -454,8 +480,9 @@ def audit(
         raise UsageError(NEEDS_DATE)
     found = encoded(source)
     request = CheckRequest(
-        edition, dict(bind or {}), strict_versions=strict_versions, tailoring=read_tailoring(tailoring), limits=limits
-    )
+        edition, dict(bind or {}), dict(input_shapes or {}), strict_versions=strict_versions,
+        tailoring=read_tailoring(tailoring), limits=limits,
+    )  # fmt: skip
     return pack(
         PackRequest(
             found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,

@@ -17,6 +17,7 @@ from sonnx.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
+from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.formats import Array
 
 
@@ -30,6 +31,8 @@ def bound(
     differences: Sequence[tuple[int, int]] = (),
     argmax: bool = False,
     max_error: float | None = None,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
     split: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Bounds:
@@ -45,6 +48,8 @@ def bound(
         differences: pairs (i, j) of elements of the first output: is their order the same in every implementation?
         argmax: is the largest element of the first output the same in every implementation?
         max_error: what the error of the first output must not exceed.
+        bind: numbers for symbolic dimensions.
+        input_shapes: shapes of graph inputs.
         split: seconds for which the box is halved until every part shows what is asked.
         progress: called with a short text now and then while the box is halved.
 
@@ -60,7 +65,7 @@ def bound(
         NotBounded: a node has no transfer function.
     """
     assumed = hypotheses_named(hypotheses) if isinstance(hypotheses, str) else hypotheses
-    model = read(source)
+    model = bind_symbols(read(source), bind or {}, input_shapes or {})
     path = None if isinstance(source, bytes) else Path(source)
     ranges = _box(model, box)
     if split is not None and all(each.is_point for each in ranges.values()):

@@ -42,6 +42,7 @@ def evaluate_model(
     strict_versions: bool = False,
     tailoring: Tailoring | None = None,
     bound: tuple[tuple[str, int], ...] = (),
+    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = (),
     sha256: str = "",
     drawn: bool = False,
 ) -> Report:
@@ -54,6 +55,7 @@ def evaluate_model(
         strict_versions: admit only the version of an operator that its text specifies.
         tailoring: what a project demands beyond the edition.
         bound: what the report says of the symbols.
+        input_shapes: what the report says of the inputs.
         sha256: what the report says of the bytes that were read.
         drawn: whether the report holds an outline of the graph.
     """
@@ -64,8 +66,17 @@ def evaluate_model(
         from sonnx.checker.graph_outline import outline as outline_of  # most runs do not draw
 
         outline = outline_of(model)
-    about = Subject(name, sha256, bound, strict_versions, tailoring, outline)
+    about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model))
     return check_facts(stated_facts(model, rules), rules, about)
+
+
+def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The graph inputs with a dimension that is not a number, each dimension as text, `?` where none is stated."""
+    return tuple(
+        (value.name, tuple("?" if d is None or d == -1 else str(d) for d in value.type.shape))
+        for value in model.graph.inputs
+        if value.type.shape is not None and not all(isinstance(d, int) and d >= 0 for d in value.type.shape)
+    )
 
 
 def stated_facts(model: Model, rules: ActiveRules) -> Facts:

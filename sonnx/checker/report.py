@@ -86,6 +86,11 @@ class Report:
     partial: str = ""
     """The selection of rules, "" where all were checked."""
     bound: tuple[tuple[str, int], ...] = ()
+    """Numbers of symbols for which the verdict holds."""
+    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Shapes of inputs for which the verdict holds."""
+    open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The graph inputs with a dimension that is not a number, each dimension as text, `?` where none is stated."""
     sha256: str = ""
     """The SHA-256 of the bytes that were checked, "" where it was not requested."""
     outline: Outline | None = None

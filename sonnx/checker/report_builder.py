@@ -32,9 +32,11 @@ class Subject:
     name: str
     sha256: str = ""
     bound: tuple[tuple[str, int], ...] = ()
+    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     strict_versions: bool = False
     tailoring: Tailoring | None = None
     outline: Outline | None = None
+    open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class ReportBuilder:
@@ -108,6 +110,8 @@ class ReportBuilder:
             notes=tuple(self.notes),
             rules=dict(sorted(rules.items())),
             bound=about.bound,
+            input_shapes=about.input_shapes,
+            open_inputs=about.open_inputs,
             sha256=about.sha256,
             outline=about.outline,
             strict_versions=about.strict_versions,

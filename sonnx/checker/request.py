@@ -41,6 +41,7 @@ class CheckRequest:
 
     edition: str | None = None
     bind: Mapping[str, int] = field(default_factory=dict)
+    input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     strict_versions: bool = False
@@ -83,8 +84,8 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
     Raises:
         UsageError: a symbol that the model does not have, or an unknown rule.
     """
-    if request.bind:
-        model = bind_symbols(model, request.bind)
+    if request.bind or request.input_shapes:
+        model = bind_symbols(model, request.bind, request.input_shapes)
     report = evaluate_model(
         model,
         name,
@@ -92,6 +93,7 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
         strict_versions=request.strict_versions,
         tailoring=request.tailoring,
         bound=tuple(sorted(request.bind.items())),
+        input_shapes=tuple((name, tuple(shape)) for name, shape in sorted(request.input_shapes.items())),
         sha256=digest,
         drawn=drawn,
     )

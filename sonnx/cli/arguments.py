@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from sonnx.api import read_tailoring
 from sonnx.base.errors import UsageError
 from sonnx.checker.request import CheckRequest, edition_names
 from sonnx.model import limits
-from sonnx.model.symbols import parse_bindings
+from sonnx.model.symbols import parse_bindings, parse_input_shapes
 
 if TYPE_CHECKING:
     from sonnx.checker.deviation_records import Deviations
@@ -32,7 +32,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a check, except the selection of rules."""
     add = parser.add_argument
     add("--edition", default=None, help=edition_help())
-    add("--bind", action="append", default=[], metavar="N=1,H=224", help=BIND_HELP)
+    add_size_arguments(parser)
     add("--tailoring", type=Path, default=None, metavar="FILE", help="a file that makes the edition stricter")
     add("--deviations", type=Path, default=None, metavar="FILE", help="a file of justified failures")
     add("--date", type=_date, default=None, metavar="DAY",
@@ -41,6 +41,34 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit 0 if only assumptions on run-time values are open")  # fmt: skip
     add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
     add_limit_argument(parser)
+
+
+def add_size_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --bind and --input-shape."""
+    parser.add_argument("--bind", action="append", default=[], metavar="N=1,H=224", help=BIND_HELP)
+    add_input_shape_argument(parser)
+
+
+def add_input_shape_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --input-shape."""
+    parser.add_argument("--input-shape", action="append", default=[], metavar="X=1,3,224,224",
+                        help="the shape of a graph input, also where the model states no number or symbol")  # fmt: skip
+
+
+class Sizes(TypedDict):
+    """The numbers of symbols and the shapes of graph inputs, as the public functions take them."""
+
+    bind: dict[str, int]
+    input_shapes: dict[str, tuple[int, ...]]
+
+
+def sizes_of(options: argparse.Namespace) -> Sizes:
+    """The values of --bind and --input-shape.
+
+    Raises:
+        UsageError: a value has another form, or a name has two values.
+    """
+    return {"bind": parse_bindings(options.bind), "input_shapes": parse_input_shapes(options.input_shape)}
 
 
 def add_limit_argument(parser: argparse.ArgumentParser) -> None:
@@ -69,14 +97,10 @@ def check_request(options: argparse.Namespace, select: Sequence[str] = (), ignor
         UsageError: options that cannot be met.
     """
     return CheckRequest(
-        options.edition,
-        parse_bindings(options.bind),
-        tuple(select),
-        tuple(ignore),
-        options.strict_versions,
-        read_tailoring(options.tailoring),
-        limits.parse_limits(options.limit),
-    )
+        options.edition, **sizes_of(options), select=tuple(select), ignore=tuple(ignore),
+        strict_versions=options.strict_versions, tailoring=read_tailoring(options.tailoring),
+        limits=limits.parse_limits(options.limit),
+    )  # fmt: skip
 
 
 def deviations_of(options: argparse.Namespace) -> tuple[Deviations, date] | None:

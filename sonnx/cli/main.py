@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 from sonnx.base.errors import USAGE, Stop, UsageError
 from sonnx.base.escaping import escape, escape_once
+from sonnx.base.suggestions import did_you_mean
 from sonnx.cli import commands
 from sonnx.model.reader import Unreadable
 
@@ -45,12 +47,33 @@ def _names() -> list[str]:
     return sorted(path.stem.replace("_", "-") for path in folder.glob("[a-z]*.py"))
 
 
+UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--?[\w-]+\S*)")
+UNKNOWN_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+CHOICE = re.compile(r"[\w-]+")
+"""How argparse names what it does not know."""
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports a wrong command line in one sentence; the commands have parsers of the same class."""
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence and exit with the code for wrong use."""
-        self.exit(USAGE, f"sonnx: {escape_once(message)}; try '{self.prog} --help'\n")
+        hint = self._suggestion(message) or f"; try '{self.prog} --help'"
+        self.exit(USAGE, f"sonnx: {escape_once(message)}{hint}\n")
+
+    def _suggestion(self, message: str) -> str:
+        """The option, command or choice that was probably meant, where the message names an unknown one."""
+        unknown, listed = UNKNOWN_OPTION.search(message), UNKNOWN_CHOICE.search(message)
+        if unknown is not None:
+            options = (option for parser in self._with_commands() for option in parser._option_string_actions)
+            return did_you_mean(unknown[1].partition("=")[0], options)
+        return did_you_mean(listed[1], CHOICE.findall(listed[2])) if listed is not None else ""
+
+    def _with_commands(self) -> Iterator[argparse.ArgumentParser]:
+        yield self
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.values()
 
 
 class _Version(argparse.Action):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,6 +169,7 @@ def _audit(
         "options": {
             "edition": report.edition,
             "bind": dict(report.bound),
+            "input_shapes": {name: list(shape) for name, shape in report.input_shapes},
             "strict_versions": report.strict_versions,
             "accept_assumptions": request.accept_assumptions,
             "tailoring": report.tailoring and report.tailoring.file,
@@ -203,6 +204,8 @@ def _command(request: PackRequest, report: Report, record: fix_record.Record | N
     """The command that builds the pack, with base names."""
     command = ["sonnx", "audit", request.name, "--edition", report.edition]
     command += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
+    shapes = [f"{name}={','.join(map(str, shape))}" for name, shape in report.input_shapes]
+    command += [text for shape in shapes for text in ("--input-shape", shape)]
     command += ["--tailoring", report.tailoring.file] if report.tailoring else []
     command += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
     command += ["--rewrites", record.file] if record else []
@@ -293,13 +296,16 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
         }
         day = date.fromisoformat(options["date"]) if options["date"] else None
         check = CheckRequest(
-            options["edition"], dict(options["bind"]), strict_versions=bool(options["strict_versions"])
+            options["edition"],
+            dict(options["bind"]),
+            dict(options["input_shapes"]),
+            strict_versions=bool(options["strict_versions"]),
         )
         accept = bool(options["accept_assumptions"])
     except (OSError, ValueError, KeyError, TypeError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
     own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
-    check = CheckRequest(check.edition, check.bind, strict_versions=check.strict_versions, tailoring=own)
+    check = replace(check, tailoring=own)
     request = PackRequest(model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"])
     return pack(request).files
 

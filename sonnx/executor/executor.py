@@ -167,7 +167,8 @@ def initial_values(model: Model, inputs: Mapping[str, Array], folder: Path | Non
     if missing or extra:
         problems = [f"missing inputs: {_listed(missing)}"] if missing else []
         problems += [f"unknown inputs: {_listed(extra)}"] if extra else []
-        raise BadInput(f"{'; '.join(problems)}; the model takes {_listed(wanted) or 'no input'}")
+        takes = ", ".join(f"{quote(name)} {declared}" for name, declared in wanted.items())
+        raise BadInput(f"{'; '.join(problems)}; the model takes {takes or 'no input'}")
     symbols: dict[str, tuple[int, str]] = {}
     values = {name: _fitting(name, inputs[name], replaceable[name], symbols) for name in replaceable if name in inputs}
     constants = {t.name: decode(t, folder) for t in model.graph.initializers if t.name not in values}

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
+from sonnx.base.escaping import escape
+
 Dimension = int | str | None
 """A number, a symbol, or None where nothing is stated."""
 
@@ -66,6 +68,15 @@ class Type:
     shape: Shape | None = None
     holds_sparse: bool = False
     denotations: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The type as `float [1, N]`, `?` for a dimension that is not stated."""
+        if self == NOT_STATED:
+            return "not declared"
+        if self.shape is None:
+            return f"{escape(self.element or self.kind)} without shape"
+        dimensions = ", ".join("?" if each is None else escape(str(each)) for each in self.shape)
+        return f"{escape(self.element or self.kind)} [{dimensions}]"
 
 
 NOT_STATED = Type()

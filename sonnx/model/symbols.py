@@ -1,9 +1,10 @@
-"""Binding of symbolic dimensions to numbers."""
+"""Numbers for dimensions: of symbols, and of graph inputs whatever they state."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from sonnx.base.errors import UsageError
 from sonnx.model.ir import Attribute, Graph, Model, Node, Type, Value
@@ -30,13 +31,44 @@ def parse_bindings(values: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def bind_symbols(model: Model, numbers: Mapping[str, int]) -> Model:
+def parse_input_shapes(values: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The shapes in arguments of `--input-shape`, such as `x=1,3,48,192`; `x=` is a scalar.
+
+    Raises:
+        UsageError: an argument has another form, or an input gets two shapes.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    for value in values:
+        name, equals, text = value.rpartition("=")
+        items = text.split(",") if text else []
+        if not equals or not name or not all(item.isascii() and item.isdecimal() for item in items):
+            raise UsageError(f"--input-shape takes INPUT=NUMBER,NUMBER,..., not {value!r}")
+        shape = tuple(map(int, items))
+        if found.setdefault(name, shape) != shape:
+            raise UsageError(f"--input-shape gives {name} two shapes")
+    return found
+
+
+def bind_symbols(
+    model: Model, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]] = MappingProxyType({})
+) -> Model:
     """The model with each bound symbol replaced by its number in all graphs and functions.
+
+    Args:
+        model: the model.
+        numbers: by symbol.
+        shapes: by graph input; a symbol in the input's declaration gets the number everywhere.
 
     Raises:
         UnknownSymbol: a symbol is not in the model; the message lists those that are.
+        UsageError: a shape that contradicts the model or another number.
     """
     found: set[str] = set()
+    if shapes:
+        _values(model.graph.inputs, {}, found)
+        numbers = {**numbers, **_numbers_of_symbols(model, numbers, shapes)}
+        inputs = tuple(_with_shape(value, shapes.get(value.name)) for value in model.graph.inputs)
+        model = replace(model, graph=replace(model.graph, inputs=inputs))
     graph = _graph(model.graph, numbers, found)
     functions = tuple(
         replace(
@@ -51,6 +83,34 @@ def bind_symbols(model: Model, numbers: Mapping[str, int]) -> Model:
         has = f"it has {', '.join(sorted(found))}" if found else "it has none"
         raise UnknownSymbol(f"no dimension of the model is the symbol {', '.join(missing)}; {has}")
     return replace(model, graph=graph, functions=functions)
+
+
+def _numbers_of_symbols(
+    model: Model, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> dict[str, int]:
+    """The numbers of the symbols in the declarations of inputs with these shapes.
+
+    Raises:
+        UsageError: a shape that contradicts the model or another number.
+    """
+    known, found = {value.name: value.type for value in model.graph.inputs}, dict(numbers)
+    for name, shape in shapes.items():
+        if name not in known:
+            raise UsageError(f"the model has no input {name!r}; it has {', '.join(map(repr, known)) or 'none'}")
+        stated = known[name].shape
+        if stated is not None and len(stated) != len(shape):
+            raise UsageError(f"the input {name!r} has rank {len(stated)}; --input-shape gives it rank {len(shape)}")
+        for index, (number, dimension) in enumerate(zip(shape, stated or (), strict=False)):
+            if isinstance(dimension, str):
+                if found.setdefault(dimension, number) != number:
+                    raise UsageError(f"the dimension {dimension} is given as {found[dimension]} and as {number}")
+            elif dimension is not None and dimension >= 0 and dimension != number:
+                raise UsageError(f"dimension {index} of the input {name!r} is {dimension}, not {number}")
+    return found
+
+
+def _with_shape(value: Value, shape: Sequence[int] | None) -> Value:
+    return value if shape is None else Value(value.name, replace(value.type, shape=tuple(shape)))
 
 
 def _graph(graph: Graph, numbers: Mapping[str, int], found: set[str]) -> Graph:

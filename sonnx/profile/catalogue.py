@@ -14,6 +14,7 @@ from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.resources import folder
+from sonnx.base.suggestions import did_you_mean
 from sonnx.language.domain import Expression
 from sonnx.profile.definitions import (
     Edition,
@@ -224,7 +225,8 @@ def edition_named(name: str | None = None) -> Edition:
     known = editions()
     found = known.editions.get(known.default if name is None else name)
     if found is None:
-        raise UsageError(f"unknown edition {name!r}; known are {', '.join(known.editions)}")
+        hint = did_you_mean(name, known.editions)
+        raise UsageError(f"unknown edition {name!r}; known are {', '.join(known.editions)}{hint}")
     return found
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sonnx.base.errors import UsageError
+from sonnx.base.suggestions import did_you_mean
 from sonnx.profile.catalogue import general_rules, graph_rules, operators
 from sonnx.profile.definitions import Formal, Operator, Rule, Tag
 from sonnx.profile.signature import every_rule
@@ -68,9 +69,16 @@ def slugs_named(names: Iterable[str]) -> frozenset[str]:
         matches = {slug for slug, rule in known.items() if matches_rule(name, rule)}
         matches |= {label.rule for label in all_labels() if label.rule and matches_tag(name, label.tag)}
         if not matches:
-            raise UnknownRule(f"no rule, tag or operator is called {name!r}; `sonnx rules` lists them")
+            hint = did_you_mean(name, names_of_rules()) or "; `sonnx rules` lists them"
+            raise UnknownRule(f"no rule, tag or operator is called {name!r}{hint}")
         found |= matches
     return frozenset(found)
+
+
+def names_of_rules() -> set[str]:
+    """Every name of a rule: slugs, operators and labels."""
+    slugs = rules_by_slug().keys()
+    return {*slugs, *(slug.partition(".")[0] for slug in slugs), *(label.tag.label for label in all_labels())}
 
 
 def matches_rule(name: str, rule: Rule) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -182,6 +182,7 @@ def prove_model(
     edition: str | None = None,
     assume: Collection[str] = (),
     *,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
@@ -193,6 +194,7 @@ def prove_model(
         edition: a name of restrictions/editions.toml; the default one if none is named.
         assume: conditions on the symbols in the rule language, several in one text separated by commas: "N>=1, N<=64".
             A symbol without an assumption that bounds it from below is at least 1.
+        input_shapes: shapes of graph inputs.
         limits: how many of everything a model may have, see `sonnx.model.limits`.
         name: what the proof calls the model; by default the base name of the file.
         hashed: read the whole file once, prove these bytes and state their SHA-256.
@@ -205,4 +207,5 @@ def prove_model(
     chosen = catalogue.edition_named(edition).name
     model, digest = open_model(source, hashed, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    return replace(prove(model, called, chosen, tuple(assume)), sha256=digest)
+    sized = bind_symbols(model, {}, input_shapes or {})
+    return replace(prove(sized, called, chosen, tuple(assume)), sha256=digest)

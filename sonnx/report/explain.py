@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
+from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.deviations import RULES
 from sonnx.language.parser import built_ins
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Edition, Erratum, Operator, Rule
-from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, rules_by_slug
+from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
 from sonnx.profile.signature import active_condition, every_rule, signature
 
 LINE_WIDTH = 100
@@ -70,7 +71,8 @@ def explanation(name: str) -> Explanation:
         return Explanation(name, rules=tagged, labels=parts)
     statuses = {edition: known.status(name) for edition, known in catalogue.editions().editions.items()}
     if not any(statuses.values()):
-        raise UsageError(f"nothing is named {name!r}; `sonnx rules` lists rules, tags and operators")
+        hint = did_you_mean(name, {*names_of_rules(), *catalogue.errata()})
+        raise UsageError(f"nothing is named {name!r}{hint or '; `sonnx rules` lists rules, tags and operators'}")
     unwritten = ", ".join(f"{status} in {edition}" for edition, status in statuses.items() if status)
     return Explanation(name, unwritten=unwritten)
 

@@ -17,7 +17,7 @@ from sonnx.checker.report import Report
 if TYPE_CHECKING:
     from sonnx.report.document import Document
 
-FORMATS = ("text", "json", "sarif", "junit", "github", "markdown", "html", "deviations")
+FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "markdown", "html", "deviations")
 """The formats of `sonnx check`."""
 DOCUMENT_FORMATS = ("sarif", "junit", "github", "markdown", "html")
 """The formats that render a document, for every other command; text and JSON are specific to a command."""
@@ -41,6 +41,8 @@ def render(
     match name:
         case "text":
             from sonnx.report.text import render as made
+        case "concise":
+            from sonnx.report.concise import render as made
         case "json":
             from sonnx.report.json import render as made
         case "sarif":

@@ -9,6 +9,7 @@ from typing import Any
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.profile.definitions import Rule, Tag
+from sonnx.report.phrases import rewrites_of
 
 FORMAT = 1
 
@@ -44,6 +45,8 @@ def whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
         "exit": report.exit_code(accept_assumptions),
         "partial": report.partial or None,
         "bound": dict(report.bound),
+        "input_shapes": {name: list(shape) for name, shape in report.input_shapes},
+        "open_inputs": {name: list(shape) for name, shape in report.open_inputs},
         "strict_versions": report.strict_versions,
         "tailoring": _tailoring(report),
         "deviations": _deviations(report),
@@ -77,6 +80,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "because_of": finding.cause or None,
         "operands": dict(finding.operands),
         "deviation": finding.deviation or None,
+        "rewrites": [each.name for each in rewrites_of(finding)],
     }
 
 

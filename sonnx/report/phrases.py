@@ -8,6 +8,7 @@ from sonnx.base.escaping import escape, quote
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule
+from sonnx.profile.rewrites import RewriteDescription, rewrites_for
 
 VERDICT_PHRASES = {
     Verdict.PASS: "conforms",
@@ -31,7 +32,8 @@ def verdict_phrase(report: Report) -> str:
         return f"the selected rules do not apply to the model ({report.partial}); edition {report.edition}"
     if report.partial and report.verdict is Verdict.PASS:
         return f"the selected rules hold ({report.partial}); edition {report.edition}"
-    bound = ", ".join(f"{escape(symbol)}={number}" for symbol, number in report.bound)
+    sizes = (*report.bound, *((name, list(shape)) for name, shape in report.input_shapes))
+    bound = ", ".join(f"{escape(name)}={size}" for name, size in sizes)
     tailored = f"tailored by {report.tailoring.name!r}" if report.tailoring else ""
     day = f"deviations as of {report.deviations.date}" if report.deviations else ""
     details = [f"edition {report.edition}", tailored, f"for {bound}" if bound else "", day, report.partial]
@@ -54,6 +56,11 @@ def meaning(finding: Finding, rule: Rule) -> str:
     if finding.breaks_onnx:
         return "not valid ONNX"
     return "against the project's own rules" if rule.kind == "project" else "outside the profile"
+
+
+def rewrites_of(finding: Finding) -> tuple[RewriteDescription, ...]:
+    """The rewrites that `sonnx fix` has for a failure; whether one applies depends on the model."""
+    return rewrites_for(finding.rule, finding.where.operator) if finding.verdict is Verdict.FAIL else ()
 
 
 def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:

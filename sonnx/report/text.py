@@ -1,88 +1,234 @@
-"""The report as text: all findings by rule, the first of each rule in full, the others as places."""
+"""The report as text: a summary, the findings by rule, each result once with its places, and what to do next."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 
-from sonnx.base.escaping import quote
+from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Rule, show_tags
-from sonnx.report.phrases import grouped, headline, justifications, meaning, place, project_files, verdict_counts
+from sonnx.profile.rewrites import OUTSIDE
+from sonnx.report.phrases import (
+    grouped,
+    headline,
+    justifications,
+    meaning,
+    place,
+    project_files,
+    rewrites_of,
+    verdict_counts,
+)
+from sonnx.report.terminal import PLAIN, Style
 
 MORE_PLACES = 3
 """Further places shown for one rule; the JSON report has all."""
+MAX_NAMED_OPERATORS = 12
+"""Operators outside the profile that the summary names."""
+TABLE_FROM = 3
+"""Rules with findings from which a table stands before the findings."""
+LABEL_WIDTH = 18
 
 
 def render(
-    reports: Sequence[Report],
-    unreadable: Mapping[str, str],
-    code: int,
-    accept_assumptions: bool = False,
+    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
 ) -> str:
-    """All reports of one run, and a line of totals if there are several files; unreadable files are only counted."""
-    text = "\n".join(map(one_report, reports))
+    """The report of one model; or for several one line for each and a line of totals, without colours."""
+    return render_in(PLAIN, reports, unreadable)
+
+
+def render_in(style: Style, reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
+    """As `render`, in a style."""
+    if len(reports) + len(unreadable) == 1:
+        return "".join(one_report(report, style) for report in reports)
+    return "".join(f"{brief(report, style)}\n" for report in reports) + total(reports, unreadable.values())
+
+
+def render_full(reports: Sequence[Report], unreadable: Mapping[str, str], style: Style = PLAIN) -> str:
+    """The whole report of each model, and a line of totals if there are several files."""
+    text = "\n".join(one_report(report, style) for report in reports)
     return text + "\n" + total(reports, unreadable.values()) if len(reports) + len(unreadable) > 1 else text
 
 
-def one_report(report: Report) -> str:
+def statistics(reports: Sequence[Report], style: Style = PLAIN) -> str:
+    """The rules with findings over all models, with the number of places and whether `sonnx fix` has a rewrite."""
+    findings = [finding for report in reports for finding in report.roots]
+    return "".join(f"{line}\n" for line in _table(findings, style)) or "no findings\n"
+
+
+def brief(report: Report, style: Style = PLAIN) -> str:
+    """The verdict on one model, with the number of its findings, in one line."""
+    counts = Counter(finding.verdict for finding in report.roots)
+    listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    return _headline(report, style) + (f": {listed}" if listed else "")
+
+
+def one_report(report: Report, style: Style = PLAIN) -> str:
     """The report of one model, ending in a line feed."""
     groups = grouped(report.roots)
-    blocks = ["\n".join(_group(findings, report.rules[findings[0].rule], report)) for findings in groups]
-    return "\n\n".join([headline(report), *blocks, "\n".join(_summary(report))]) + "\n"
+    blocks = ["\n".join([_headline(report, style), *_overview(report, groups, style)])]
+    for findings in groups:
+        lines = _group(findings, report.rules[findings[0].rule], report, style)
+        blocks.append("\n".join(lines))
+    blocks.append("\n".join(_summary(report, style)))
+    return "\n\n".join(blocks) + "\n"
 
 
-def _group(findings: Sequence[Finding], rule: Rule, report: Report) -> Iterator[str]:
+def _headline(report: Report, style: Style) -> str:
+    name, _, phrase = headline(report).rpartition(": ")
+    return f"{style.bold(name)}: {style.verdict(report.verdict, phrase)}"
+
+
+# ------------------------------------------------------------------ before the findings
+
+
+def _overview(report: Report, groups: Sequence[Sequence[Finding]], style: Style) -> Iterator[str]:
+    failures = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+    if failures:
+        yield f"  {_correctable(failures)}"
+    outside = _operators_outside(failures)
+    if outside:
+        yield style.wrapped(f"  operators outside the profile: {outside}", 4)
+    if len(groups) >= TABLE_FROM:
+        yield ""
+        yield from (f"  {line}" for line in _table(report.roots, style))
+
+
+def _correctable(failures: Sequence[Finding]) -> str:
+    """How many failures of how many rules, and for how many `sonnx fix` has a rewrite."""
+    rules = len({finding.rule for finding in failures})
+    text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
+    fixable = sum(bool(rewrites_of(each)) for each in failures)
+    return f"{text}; sonnx fix has rewrites for {'all' if fixable == len(failures) else fixable} of them"
+
+
+def _operators_outside(failures: Iterable[Finding]) -> str:
+    """The operators of nodes that have none of the profile, the most frequent first."""
+    counts = Counter(finding.where.operator for finding in failures if finding.rule == OUTSIDE)
+    listed = [f"{escape(name)} {number}" for name, number in counts.most_common(MAX_NAMED_OPERATORS)]
+    more = len(counts) - len(listed)
+    return ", ".join([*listed, f"and {more} more"] if more else listed)
+
+
+def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
+    """A row for each rule and verdict: places, and how many of them `sonnx fix` has a rewrite for."""
+    rows = [("rule", "result", "places", "sonnx fix")]
+    verdicts: list[Verdict | None] = [None]
+    for group in grouped(findings):
+        fixable = sum(bool(rewrites_of(each)) for each in group)
+        rows.append((group[0].rule, str(group[0].verdict), str(len(group)), str(fixable) if fixable else "-"))
+        verdicts.append(group[0].verdict)
+    if len(rows) == 1:
+        return
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row, verdict in zip(rows, verdicts, strict=True):
+        rule, result = row[0].ljust(widths[0]), row[1].ljust(widths[1])
+        cells = "  ".join(cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True))
+        yield f"{rule}  {result if verdict is None else style.verdict(verdict, result)}  {cells}"
+
+
+# ------------------------------------------------------------------ the findings
+
+
+def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style) -> Iterator[str]:
     first = findings[0]
-    tags = show_tags(first.tags)
-    yield place(first.where)
-    yield "  ".join(filter(None, [f"  {first.verdict}", first.rule, tags, first.actual]))
+    yield style.bold(place(first.where))
+    parts = (style.verdict(first.verdict), style.bold(first.rule), show_tags(first.tags), first.actual)
+    yield style.wrapped("  " + "  ".join(filter(None, parts)), LABEL_WIDTH)
     if first.operands:
-        yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in first.operands))
+        yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in first.operands), style)
     if first.verdict is Verdict.FAIL:
-        yield _line("meaning", meaning(first, rule))
-        yield _line("requires", first.requires)
-        yield _line("because", rule.because)
-        yield _line("remedy", rule.remedy)
+        yield _line("meaning", meaning(first, rule), style)
+        yield _line("requires", first.requires, style)
+        yield _line("because", rule.because, style)
+        yield _line("remedy", rule.remedy, style)
+        rewrites = rewrites_of(first)
+        if rewrites:
+            yield _line("sonnx fix", "; ".join(each.title for each in rewrites), style)
     elif first.verdict is Verdict.DEVIATED:
-        yield from (_line(label, text) for label, text in justifications(findings, report))
+        yield from (_line(label, text, style) for label, text in justifications(findings, report))
     elif first.verdict is not Verdict.NOT_CHECKED:
-        yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires)
+        yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires, style)
     if rule.kind != "project":
-        yield _line("more", f"sonnx explain {first.rule}")
-    yield from _others(findings[1:])
+        yield _line("more", f"sonnx explain {first.rule}", style)
+    yield from (style.wrapped(line, 6) for line in _others(first, findings[1:]))
 
 
-def _line(label: str, text: str) -> str:
-    return f"        {label:<9} {text}"
+def _line(label: str, text: str, style: Style) -> str:
+    return style.wrapped(f"        {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
 
 
-def _others(findings: Sequence[Finding]) -> Iterator[str]:
-    for finding in findings[:MORE_PLACES]:
-        yield f"    also {place(finding.where)}: {finding.actual}"
-    if len(findings) > MORE_PLACES:
-        yield f"    and {len(findings) - MORE_PLACES} more places (--format json lists them)"
+def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
+    """The other places of a rule, equal results together."""
+    alike: dict[str, list[str]] = {}
+    for finding in others:
+        alike.setdefault(finding.actual, []).append(place(finding.where))
+    shown = 0
+    for actual, places in list(alike.items())[:MORE_PLACES]:
+        shown += len(places)
+        listed = "; ".join(places[:MORE_PLACES])
+        more = f"; and {len(places) - MORE_PLACES} more" if len(places) > MORE_PLACES else ""
+        yield f"    also {listed}{more}" + ("" if actual == first.actual else f": {actual}")
+    if shown < len(others):
+        yield f"    and {plural(len(others) - shown, 'more place')} (--format concise lists them)"
 
 
-def _summary(report: Report) -> Iterator[str]:
+# ------------------------------------------------------------------ after the findings
+
+
+def _summary(report: Report, style: Style) -> Iterator[str]:
     coverage = report.coverage
+    failures = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+    if failures:
+        yield style.bold(_correctable(failures))
+        if any(map(rewrites_of, failures)):
+            command, open_sizes = fix_command(report)
+            yield f"  {style.bold(command)}" + (f"   (write numbers for {open_sizes})" if open_sizes else "")
+    yield style.wrapped(
+        f"{coverage.evaluated} of {coverage.applicable} applicable rules were evaluated everywhere; "
+        f"results: {verdict_counts(report)}", 2,
+    )  # fmt: skip
     outside = coverage.nodes - coverage.nodes_in_profile
-    yield (
-        f"rules: {coverage.known} known, {coverage.applicable} applicable, {coverage.evaluated} evaluated everywhere; "
-        f"results: {verdict_counts(report)}"
-    )
-    yield (
-        f"nodes: {coverage.nodes}, of which {outside} outside the profile and "
-        f"{coverage.nodes_not_checked} of operators whose rules are not written yet"
-    )
+    if outside:
+        named = _operators_outside(failures)
+        yield style.wrapped(
+            f"{outside} of {plural(coverage.nodes, 'node')} use operators outside the profile"
+            + (f": {named}" if named else ""), 2,
+        )  # fmt: skip
+    if coverage.nodes_not_checked:
+        yield f"{plural(coverage.nodes_not_checked, 'node')} of operators whose rules are not written yet: not checked"
     folded = len(report.findings) - len(report.roots)
     if folded:
         causes = sorted({finding.cause for finding in report.findings if finding.cause})
-        yield f"folded: {folded} results are undecided only because of {', '.join(causes)}"
+        yield style.wrapped(f"{plural(folded, 'more result')} wait for {', '.join(causes)} and are not listed", 2)
     for label, text in project_files(report):
         yield f"{label}: {text}"
     for note in report.notes:
-        yield f"note: {note}"
+        yield style.dim(style.wrapped(f"note: {note}", 6))
+
+
+def fix_command(report: Report) -> tuple[str, str]:
+    """The command that corrects what it can, and the sizes in it that a reader must replace by numbers."""
+    name = PurePath(report.name)
+    command = ["sonnx", "fix", report.name, "--output", str(name.with_suffix(".fixed" + (name.suffix or ".onnx")))]
+    for symbol, number in report.bound:
+        command += ["--bind", f"{symbol}={number}"]
+    for input_name, sizes in report.input_shapes:
+        command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
+    symbols = tuple(dict.fromkeys(each for _, shape in report.open_inputs for each in shape if not _is_number(each)))
+    if "?" in symbols:
+        for input_name, shape in report.open_inputs:
+            command += ["--input-shape", f"{input_name}={','.join(shape)}"]
+    elif symbols:
+        command += ["--bind", ",".join(f"{symbol}=1" for symbol in symbols)]
+    return escape(shlex.join(command)), escape(" and ".join(symbols)) if "?" in symbols else ""
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def total(reports: Sequence[Report], without_report: Collection[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sonnx.base.escaping import escape, quote
 from sonnx.graph.environment import whole_numbers
 from sonnx.language.evaluator import Unknown
-from sonnx.model.ir import NOT_STATED, Attribute, Node, Tensor, Type
+from sonnx.model.ir import Attribute, Node, Tensor
 
 MAX_SHOWN_NUMBERS = 8
 """A constant with more numbers is shown without them."""
@@ -40,14 +40,6 @@ def tensor(constant: Tensor) -> str:
     if isinstance(numbers, Unknown) or len(numbers) > MAX_SHOWN_NUMBERS:
         return stated
     return f"{stated} = {list(numbers) if constant.dims else numbers[0]}"
-
-
-def declared_type(stated: Type) -> str:
-    """A declaration as `float [1, 'N']`."""
-    if stated == NOT_STATED:
-        return "not declared"
-    shape = "without shape" if stated.shape is None else _dims(stated.shape)
-    return f"{escape(stated.element or stated.kind)} {shape}"
 
 
 def _dims(shape: Iterable[int | str | None]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -49,6 +49,7 @@ def fix(
     edition: str | None = None,
     *,
     bind: Mapping[str, int] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
     select: Collection[str] = (),
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
@@ -61,6 +62,7 @@ def fix(
         source: a path, or the bytes of a model file.
         edition: a name of restrictions/editions.toml; the default one if none is named.
         bind: numbers for symbolic dimensions.
+        input_shapes: shapes of graph inputs.
         select: make only rewrites that serve rules with these slugs or tags, or of these operators.
         fold_batch_normalization: fold BatchNormalization into the convolution before it, which changes how values are
             rounded.
@@ -79,7 +81,7 @@ def fix(
     _require_no_external_data(original)
     before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
     _require_writable(original, before, strict_versions)
-    bound, bindings = _bound(original, before, bind or {}, strict_versions)
+    bound, bindings = _bound(original, before, bind or {}, input_shapes or {}, strict_versions)
     context = RewriteContext(
         ActiveRules(catalogue.edition_named(chosen), strict_versions),
         imports_of(original.imports).get(""),
@@ -189,26 +191,27 @@ def _require_writable(model: Model, report: Report, strict: bool) -> None:
 
 
 def _bound(
-    model: Model, report: Report, numbers: Mapping[str, int], strict: bool
+    model: Model, report: Report, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]], strict: bool
 ) -> tuple[Model, tuple[AppliedRewrite, ...]]:
-    """The model with numbers for its symbols.
+    """The model with numbers for its symbols and shapes for its inputs.
 
     Raises:
         UsageError: a negative number, a symbol that the model lacks, or numbers for which the model is not valid ONNX.
     """
-    if not numbers:
+    if not numbers and not shapes:
         return model, ()
     negative = [symbol for symbol, number in numbers.items() if number < 0]
     if negative:
         raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
-    bound = bind_symbols(model, numbers)
+    bound = bind_symbols(model, numbers, shapes)
     again = evaluate_model(bound, report.name, report.edition, strict_versions=strict)
     failed = {(each.rule, each.where) for each in report.findings if each.verdict is Verdict.FAIL}
     for each in again.findings:
         if each.verdict is Verdict.FAIL and each.breaks_onnx and (each.rule, each.where) not in failed:
-            binding = ", ".join(f"{symbol}={number}" for symbol, number in sorted(numbers.items()))
+            sizes = {**numbers, **{name: list(shape) for name, shape in shapes.items()}}
+            binding = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
             raise UsageError(f"{binding} cannot hold: {each.rule} fails at {each.where.place}: {each.actual}")
-    return bound, tuple(_bindings(numbers))
+    return bound, (*_bindings(numbers), *_input_shapes(model, bound, shapes))
 
 
 def _bindings(numbers: Mapping[str, int]) -> Iterator[AppliedRewrite]:
@@ -222,3 +225,17 @@ def _bindings(numbers: Mapping[str, int]) -> Iterator[AppliedRewrite]:
             str(number),
             changes=f"the model is for {symbol} = {number} only",
         )
+
+
+def _input_shapes(model: Model, bound: Model, shapes: Mapping[str, Sequence[int]]) -> Iterator[AppliedRewrite]:
+    for index, (before, after) in enumerate(zip(model.graph.inputs, bound.graph.inputs, strict=True)):
+        if before.name in shapes and before != after:
+            yield AppliedRewrite(
+                "input-shape",
+                "Set the shapes of graph inputs",
+                ("explicit-shape",),
+                Where(f"graph/input[{index}]", "value", before.name),
+                str(before.type),
+                str(after.type),
+                changes=f"the model is for inputs {before.name} of shape {list(shapes[before.name])} only",
+            )

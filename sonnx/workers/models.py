@@ -35,7 +35,9 @@ def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, dra
         drawn: whether the report has the outline of the graph.
     """
     return {
-        "edition": request.edition, "bind": dict(request.bind), "select": request.select, "ignore": request.ignore,
+        "edition": request.edition, "bind": dict(request.bind),
+        "input_shapes": {name: list(shape) for name, shape in request.input_shapes.items()},
+        "select": request.select, "ignore": request.ignore,
         "strict_versions": request.strict_versions, "limits": dict(request.limits),
         "tailoring": [tailoring, request.tailoring.sha256] if tailoring and request.tailoring else None,
         "hashed": hashed, "drawn": drawn,

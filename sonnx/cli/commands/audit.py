@@ -12,9 +12,8 @@ from pathlib import Path
 from sonnx.api import audit
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments
+from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
 from sonnx.model.limits import parse_limits
-from sonnx.model.symbols import parse_bindings
 from sonnx.report.phrases import headline
 
 HELP = "write or verify an evidence pack on a model"
@@ -52,7 +51,13 @@ def _verify(options: argparse.Namespace) -> int:
     from sonnx.evidence.pack import differences
 
     given = (options.edition, options.tailoring, options.deviations, options.date, options.rewrites)
-    if any(each is not None for each in given) or options.bind or options.strict_versions or options.accept_assumptions:
+    if (
+        any(each is not None for each in given)
+        or options.bind
+        or options.input_shape
+        or options.strict_versions
+        or options.accept_assumptions
+    ):
         raise UsageError("--verify takes the options from the pack: leave them out")
     found = list(dict.fromkeys(differences(options.verify, options.model)))
     name = escape(str(options.verify))
@@ -72,7 +77,7 @@ def _write(options: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     require_free(options.output)
     pack = audit(
-        options.model, options.edition, bind=parse_bindings(options.bind), strict_versions=options.strict_versions,
+        options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
         accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
         date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
         limits=parse_limits(options.limit),

@@ -15,6 +15,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
+from sonnx.cli.arguments import add_size_arguments, sizes_of
 from sonnx.report.formats import render
 
 HELP = "bound the ranges of values and the errors of implementations"
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="bound a model that does not conform")
+    add_size_arguments(parser)
     parser.set_defaults(command=bound_command)
 
 
@@ -78,6 +80,7 @@ def bound_command(options: argparse.Namespace) -> int:
                 options.model, options.input, options.hypotheses, options.edition, unchecked=options.unchecked,
                 differences=[_pair(text) for text in options.difference], argmax=options.argmax,
                 max_error=options.max_error, split=options.split, progress=line if line.enabled else None,
+                **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:
         sys.stdout.write(render("text", [stop.report], {}, stop.exit_code))

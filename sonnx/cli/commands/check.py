@@ -16,7 +16,9 @@ from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names
 from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
+from sonnx.report import text
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
+from sonnx.report.terminal import COLOURS, PLAIN, terminal_style
 
 STANDARD_INPUT = "standard input"
 """The name of the model that `-` stands for."""
@@ -34,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add(option, action="append", default=[], metavar="RULE",
             help=f"check {what} the rules with these slugs, tags or operators, comma-separated")  # fmt: skip
     add("--format", choices=FORMATS, default="text", help="the format of the report")
+    brevity = parser.add_mutually_exclusive_group()
+    brevity.add_argument("--full", action="store_true", help="print the whole report of each of several models")
+    brevity.add_argument("--quiet", action="store_true", help="print one line for each model")
+    brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
+    add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
         help="processes for several models (default: the cores); 0: check in this process")  # fmt: skip
@@ -69,11 +76,26 @@ def check_command(options: argparse.Namespace) -> int:
 
         results.reports = list(deviations.apply(results.reports, *justified))
     code = results.exit_code(options.accept_assumptions)
-    text = render(options.format, results.reports, results.without_report, code, options.accept_assumptions)
-    deliver(text, options.output)
+    deliver(_rendered(options, results, code), options.output)
+    if options.output is not None:
+        print(f"wrote {escape(str(options.output))}", file=sys.stderr)
     if results.interrupted:
         raise KeyboardInterrupt
     return code
+
+
+def _rendered(options: argparse.Namespace, results: BatchResult, code: int) -> str:
+    reports, others = results.reports, results.without_report
+    if options.format != "text":
+        return render(options.format, reports, others, code, options.accept_assumptions)
+    style = PLAIN if options.output is not None else terminal_style(options.color)
+    if options.statistics:
+        return text.statistics(reports, style)
+    if options.quiet:
+        return "".join(f"{text.brief(report, style)}\n" for report in reports)
+    if options.full:
+        return text.render_full(reports, others, style)
+    return text.render_in(style, reports, others)
 
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:

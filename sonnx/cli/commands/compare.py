@@ -11,9 +11,8 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import BIND_HELP, amount
+from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
 from sonnx.cli.commands.run import INPUT_HELP
-from sonnx.model.symbols import parse_bindings
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS, render
 
 HELP = "compare a runtime with the exact values"
@@ -34,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--test-data", type=Path, default=None, metavar="DIR", help="a folder with input_*.pb")
     add("--random", type=amount("runs"), default=None, metavar="N", help="N generated runs (default 4, without inputs)")
     add("--seed", type=int, default=0, metavar="S", help="the seed of generated inputs (default 0)")
-    add("--bind", action="append", default=[], metavar="N=1,H=224", help=BIND_HELP)
+    add_size_arguments(parser)
     add("--every-node", action="store_true", help="compare every node too: on equal inputs, and accumulated")
     add("--max-ulp", type=amount("steps", least=0, largest=MAX_ULP), default=None, metavar="K",
         help="exit 1 if a value is more than K ulp away")  # fmt: skip
@@ -62,7 +61,7 @@ def compare_command(options: argparse.Namespace) -> int:
             report = compare(
                 options.model, options.runtime, options.edition, input_files=options.input,
                 test_data=options.test_data, outputs=options.outputs, runs=options.random, seed=options.seed,
-                bind=parse_bindings(options.bind), unchecked=options.unchecked, every_node=options.every_node,
+                **sizes_of(options), unchecked=options.unchecked, every_node=options.every_node,
                 max_ulp=options.max_ulp, no_special_mismatch=options.no_special_mismatch, bound=options.bound,
                 name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip

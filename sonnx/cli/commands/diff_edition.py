@@ -8,9 +8,8 @@ import sys
 from sonnx.base.errors import USAGE
 from sonnx.base.escaping import escape
 from sonnx.checker.request import CheckRequest, open_model
-from sonnx.cli.arguments import BIND_HELP
+from sonnx.cli.arguments import add_size_arguments, sizes_of
 from sonnx.model.reader import Unreadable
-from sonnx.model.symbols import parse_bindings
 
 HELP = "compare two editions, and the verdicts on models under both"
 
@@ -20,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="BEFORE", help="an edition")
     parser.add_argument("after", metavar="AFTER", help="the edition it is compared with")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="models to check under both")
-    parser.add_argument("--bind", action="append", default=[], metavar="N=1,H=224", help=BIND_HELP)
+    add_size_arguments(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="the format of the comparison")
     parser.set_defaults(command=diff_edition_command)
 
@@ -35,7 +34,7 @@ def diff_edition_command(options: argparse.Namespace) -> int:
     from sonnx.report import edition_difference
 
     found = compare_editions(options.before, options.after)
-    request = CheckRequest(bind=parse_bindings(options.bind))
+    request = CheckRequest(**sizes_of(options))
     models, unreadable = [], {}
     for name in options.models:
         try:

@@ -10,8 +10,7 @@ from sonnx.api import DEFAULT_SAMPLES, fix
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import write_whole
-from sonnx.cli.arguments import BIND_HELP, amount
-from sonnx.model.symbols import parse_bindings
+from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
 
 HELP = "rewrite a model into the profile without changing a value"
 
@@ -24,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--output", type=Path, metavar="FILE", help="write the rewritten model to FILE")
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
     add("--edition", default=None, help="the edition to rewrite the model for")
-    add("--bind", action="append", default=[], metavar="N=1,H=224", help=BIND_HELP)
+    add_size_arguments(parser)
     add("--select", action="append", default=[], metavar="RULE",
         help="only rewrites for these slugs, tags or operators, comma-separated")  # fmt: skip
     add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
@@ -52,7 +51,7 @@ def fix_command(options: argparse.Namespace) -> int:
     result = fix(
         options.model,
         options.edition,
-        bind=parse_bindings(options.bind),
+        **sizes_of(options),
         select=[name for value in options.select for name in value.split(",") if name],
         fold_batch_normalization=options.fold_batch_normalization,
         strict_versions=options.strict_versions,

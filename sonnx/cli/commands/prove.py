@@ -12,8 +12,9 @@ from sonnx.api import prove
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver, write_whole
 from sonnx.base.progress import StatusLine
-from sonnx.cli.arguments import add_limit_argument, amount, names
+from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, names
 from sonnx.model.limits import parse_limits
+from sonnx.model.symbols import parse_input_shapes
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
 if TYPE_CHECKING:  # these load z3
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cluster", default=None, metavar="ADDRESS", help="prove on the Dask cluster with this scheduler")
     add("--cache", type=Path, metavar="DIR", help="where answers of solvers are kept (default: the user's cache)")
     add("--no-cache", action="store_true", help="ask every query again and keep no answer")
+    add_input_shape_argument(parser)
     add_limit_argument(parser)
     parser.set_defaults(command=prove_command)
 
@@ -60,7 +62,7 @@ def prove_command(options: argparse.Namespace) -> int:
 
 THEOREM_OPTIONS = ("--list", "--select", "--emit-smt2", "--no-cache", "--cache", "--timeout", "--cluster")
 """Options without effect on a MODEL."""
-MODEL_OPTIONS = ("--edition", "--assume", "--limit")
+MODEL_OPTIONS = ("--edition", "--assume", "--input-shape", "--limit")
 """Options without effect on theorems."""
 
 
@@ -84,7 +86,7 @@ def _require_effect(options: argparse.Namespace) -> None:
 def _prove_model(options: argparse.Namespace) -> int:
     report = prove(
         options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
-        hashed=options.format in HASHED,
+        hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape),
     )  # fmt: skip
     deliver(report.to_format(options.format), options.output)
     return report.exit_code

@@ -12,7 +12,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_limit_argument, amount
+from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
 from sonnx.model.limits import parse_limits
 from sonnx.report.formats import render
 
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--unchecked", action="store_true", help="run a model that does not conform")
     add("--jobs", type=amount("threads", largest=MAX_THREADS), default=None, metavar="N",
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
+    add_size_arguments(parser)
     add_limit_argument(parser)
     parser.set_defaults(command=run_command)
 
@@ -60,7 +61,7 @@ def run_command(options: argparse.Namespace) -> int:
             report = run(
                 options.model, None, options.edition, input_files=options.input, test_data=options.test_data,
                 bits=options.bits, unchecked=options.unchecked, all_values=options.all_values,
-                limits=parse_limits(options.limit), progress=line if line.enabled else None,
+                limits=parse_limits(options.limit), **sizes_of(options), progress=line if line.enabled else None,
             )  # fmt: skip
     except NotConforming as stop:
         form = "json" if options.report == "json" else "text"

@@ -111,7 +111,7 @@ def _removals(graph: Graph, used: set[str]) -> Iterator[Edit]:
         if value.name not in used:
             where = Where(f"graph/input[{index}]", "value", value.name)
             changes = "" if value.name in constant else "callers no longer give it"
-            yield Edit(where, f"graph input {descriptions.declared_type(value.type)}", "removed", changes=changes)
+            yield Edit(where, f"graph input {value.type}", "removed", changes=changes)
     for index, tensor in enumerate(graph.initializers):
         if tensor.name not in used:
             where = Where(f"graph/initializer[{index}]", "tensor", tensor.name)

@@ -14,7 +14,6 @@ from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.model.ir import NOT_STATED, Dimension, Graph, Model, Type, Value
 from sonnx.model.scopes import Scope
-from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
 
@@ -69,7 +68,7 @@ class _Declarations:
             before, after = self.declared.get(name, NOT_STATED), self.type_of(name)
             if before != after and name not in self.several:
                 served = tuple(rule for rule in self.rules if _serves(rule, before, after))
-                shown = descriptions.declared_type(before), descriptions.declared_type(after)
+                shown = str(before), str(after)
                 yield Edit(Where(places[name], "value", name), *shown, served)
 
 

@@ -1,0 +1,17 @@
+"""Suggestions for misspelt names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SIMILARITY = 0.6
+"""How alike two names must be, from 0 to 1 (difflib)."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """ "; did you mean 'X'?" for the known name that is most alike, capitals aside; "" if none is."""
+    from difflib import get_close_matches  # only wrong names need it
+
+    by_lower = {each.lower(): each for each in known}
+    found = get_close_matches(name.lower(), by_lower, 1, SIMILARITY)
+    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""

@@ -1,0 +1,27 @@
+"""The report with one finding on a line: MODEL: PLACE: VERDICT RULE: what the model states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sonnx.base.escaping import escape
+from sonnx.checker.report import Finding, Report
+from sonnx.report.phrases import place
+from sonnx.report.text import total
+
+
+def render(
+    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
+) -> str:
+    """Every finding that does not wait for another one, and a line of totals."""
+    lines = [line for report in reports for line in _lines(report)]
+    return "".join(f"{line}\n" for line in lines) + total(reports, unreadable.values())
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for finding in report.roots:
+        yield f"{escape(report.name)}: {place(finding.where)}: {_result(finding)}"
+
+
+def _result(finding: Finding) -> str:
+    return f"{finding.verdict} {finding.rule}: {finding.actual}"
