@@ -9,7 +9,7 @@ SIMILARITY = 0.6
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """ "; did you mean 'X'?" for the known name that is most alike, capitals aside; "" if none is."""
+    """A sentence with the known name that is most alike, capitals aside: `; did you mean 'X'?`, or "" if none is."""
     from difflib import get_close_matches  # only wrong names need it
 
     by_lower = {each.lower(): each for each in known}

@@ -225,7 +225,7 @@ def edition_named(name: str | None = None) -> Edition:
     known = editions()
     found = known.editions.get(known.default if name is None else name)
     if found is None:
-        hint = did_you_mean(name, known.editions)
+        hint = did_you_mean(name or "", known.editions)
         raise UsageError(f"unknown edition {name!r}; known are {', '.join(known.editions)}{hint}")
     return found
 
