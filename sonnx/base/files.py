@@ -46,6 +46,11 @@ def _errors_about(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
+def fixed_path(model: Path) -> Path:
+    """Where a rewritten model is written by default: NAME.fixed.onnx beside it."""
+    return model.with_suffix(f".fixed{model.suffix or '.onnx'}")
+
+
 def deliver(document: str, path: Path | None) -> None:
     """Write a document to a file atomically, or to standard output where `path` is None.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Finding, Report
+from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.report.phrases import place
 from sonnx.report.text import total
 
@@ -15,6 +15,8 @@ def render(
 ) -> str:
     """Every finding that does not wait for another one, and a line of totals."""
     lines = [line for report in reports for line in _lines(report)]
+    for name, reason in unreadable.items():
+        lines.append(f"{escape(name)}: {reason_without_verdict(reason).word}: {escape(reason)}")
     return "".join(f"{line}\n" for line in lines) + total(reports, unreadable.values())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePath
 
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
@@ -212,8 +211,7 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
 
 def fix_command(report: Report) -> tuple[str, str]:
     """The command that corrects what it can, and the sizes in it that a reader must replace by numbers."""
-    name = PurePath(report.name)
-    command = ["sonnx", "fix", report.name, "--output", str(name.with_suffix(".fixed" + (name.suffix or ".onnx")))]
+    command = ["sonnx", "fix", report.name]
     for symbol, number in report.bound:
         command += ["--bind", f"{symbol}={number}"]
     for input_name, sizes in report.input_shapes:

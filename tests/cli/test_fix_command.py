@@ -304,7 +304,7 @@ def test_no_other_command_loads_it(model, arguments):
 
 def test_theorems_that_are_named_exist():
     known = {theorem.id for theorem in registry.theorems()}
-    named = {rewrite.theorem for rewrite in every_rewrite().values()} - {""}
+    named = {rewrite.description.theorem for rewrite in every_rewrite().values()} - {""}
     assert named
     assert named <= known
 

@@ -163,7 +163,7 @@ def test_differences_of_rank_0_and_of_integers():
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        ("max.onnx", 2, "missing inputs: 'a', 'b'; the model takes 'a', 'b'"),
+        ("max.onnx", 2, "missing inputs: 'a', 'b'; the model takes 'a' bfloat16 [2, 3], 'b' bfloat16 [3]"),
         ("max.onnx --input both.npz --input b=b.npz", 2, "the input 'b' is given twice"),
         ("max.onnx --input a=a.npy --input b=float.npy", 2, "'b' is of type float; the model declares bfloat16"),
         ("max.onnx --input a=none.npy", 2, "the file 'none.npy' does not exist"),

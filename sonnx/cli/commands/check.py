@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx.api import WHOLE_MODEL
-from sonnx.base.errors import EXIT_CODES, UsageError
-from sonnx.base.escaping import escape
-from sonnx.base.files import deliver
+from sonnx.api import WHOLE_MODEL, fix
+from sonnx.base.errors import EXIT_CODES, UsageError, worst_exit_code
+from sonnx.base.escaping import escape, quote
+from sonnx.base.files import deliver, fixed_path, write_whole
 from sonnx.checker.report import BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model
-from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names
+from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
 from sonnx.report import text
@@ -36,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add(option, action="append", default=[], metavar="RULE",
             help=f"check {what} the rules with these slugs, tags or operators, comma-separated")  # fmt: skip
     add("--format", choices=FORMATS, default="text", help="the format of the report")
+    add(
+        "--fix",
+        action="store_true",
+        help="rewrite each model into MODEL.fixed.onnx and print what was done and what is left",
+    )
     brevity = parser.add_mutually_exclusive_group()
     brevity.add_argument("--full", action="store_true", help="print the whole report of each of several models")
     brevity.add_argument("--quiet", action="store_true", help="print one line for each model")
@@ -61,6 +66,8 @@ def check_command(options: argparse.Namespace) -> int:
     select, ignore = names(options.select), names(options.ignore)
     if options.deviations is not None and (select or ignore):
         raise UsageError(WHOLE_MODEL)
+    if options.fix:
+        return _fix(options)
     request, justified = check_request(options, select, ignore), deviations_of(options)
     hashed, drawn = justified is not None or options.format in HASHED, options.format in DRAWN
     models = models_of(options.models)
@@ -82,6 +89,37 @@ def check_command(options: argparse.Namespace) -> int:
     if results.interrupted:
         raise KeyboardInterrupt
     return code
+
+
+NOT_WITH_FIX = ("tailoring", "deviations", "output", "resume", "cluster", "statistics", "quiet", "full")
+
+
+def _fix(options: argparse.Namespace) -> int:
+    """Rewrite the models; the worst exit code of their checks.
+
+    Raises:
+        UsageError: options that say nothing about a rewritten model, or a file that exists.
+    """
+    given = [name for name in NOT_WITH_FIX if getattr(options, name)]
+    given += ["ignore"] if options.ignore else []
+    given += ["format"] if options.format != "text" else []
+    if given:
+        raise UsageError(f"--fix does not go with --{given[0]}; use sonnx fix, then sonnx check")
+    codes = {0}
+    for name in models_of(options.models):
+        target = fixed_path(Path(name))
+        if name == "-" or target.exists():
+            raise UsageError(
+                "--fix needs a file" if name == "-" else f"{quote(str(target))} exists; sonnx fix --force overwrites it"
+            )
+        result = fix(
+            name, options.edition, **sizes_of(options), select=names(options.select),
+            strict_versions=options.strict_versions, name=name,
+        )  # fmt: skip
+        write_whole(target, result.model_bytes())
+        sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")
+        codes.add(result.after.exit_code(options.accept_assumptions))
+    return worst_exit_code(codes)
 
 
 def _rendered(options: argparse.Namespace, results: BatchResult, code: int) -> str:

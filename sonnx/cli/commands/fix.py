@@ -9,7 +9,7 @@ from pathlib import Path
 from sonnx.api import DEFAULT_SAMPLES, fix
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
-from sonnx.base.files import write_whole
+from sonnx.base.files import fixed_path, write_whole
 from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
 
 HELP = "rewrite a model into the profile without changing a value"
@@ -19,8 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file, which is never changed")
-    target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--output", type=Path, metavar="FILE", help="write the rewritten model to FILE")
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
+        "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
+    )
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
     add("--edition", default=None, help="the edition to rewrite the model for")
     add_size_arguments(parser)
@@ -46,6 +48,8 @@ def fix_command(options: argparse.Namespace) -> int:
         UsageError: an output that exists, an unknown name, or a model that sonnx cannot write.
         OSError: a file cannot be written.
     """
+    if options.output is None and not options.dry_run:
+        options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
     _require_free(Path(options.model), targets, options.force)
     result = fix(
