@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sonnx.checker.report import Count, Coverage, Report, applicable_and_evaluated, overall
-from sonnx.profile.index import rules_by_slug, slugs_named
+from sonnx.profile.index import slugs_named
 
 
 def select(report: Report, chosen: Collection[str], ignored: Collection[str]) -> Report:
@@ -15,7 +15,7 @@ def select(report: Report, chosen: Collection[str], ignored: Collection[str]) ->
     Raises:
         UnknownRule: a name has no rule.
     """
-    keep = slugs_named(chosen) if chosen else frozenset(rules_by_slug())
+    keep = slugs_named(chosen) if chosen else frozenset(report.rules)
     keep -= slugs_named(ignored) if ignored else frozenset()
     counts = tuple(count for count in report.counts if count.rule in keep)
     selection = [f"only {', '.join(sorted(chosen))}"] if chosen else []

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sonnx.base.errors import UsageError
 from sonnx.base.suggestions import did_you_mean
-from sonnx.profile.catalogue import general_rules, graph_rules, operators
+from sonnx.profile.catalogue import general_rules, graph_rules, operator, operators
 from sonnx.profile.definitions import Formal, Operator, Rule, Tag
 from sonnx.profile.signature import every_rule
 
@@ -63,16 +63,24 @@ def slugs_named(names: Iterable[str]) -> frozenset[str]:
     Raises:
         UnknownRule: a name has no rule.
     """
-    known = rules_by_slug()
-    found: set[str] = set()
-    for name in names:
-        matches = {slug for slug, rule in known.items() if matches_rule(name, rule)}
-        matches |= {label.rule for label in all_labels() if label.rule and matches_tag(name, label.tag)}
-        if not matches:
-            hint = did_you_mean(name, names_of_rules()) or "; `sonnx rules` lists them"
-            raise UnknownRule(f"no rule, tag or operator is called {name!r}{hint}")
-        found |= matches
-    return frozenset(found)
+    return frozenset(slug for name in names for slug in _slugs_of(name))
+
+
+@cache
+def _slugs_of(name: str) -> frozenset[str]:
+    """The slugs of the rules of one name; reads only the file of an operator where the name begins with one."""
+    if any(name == rule.slug for rule in (*general_rules(), *graph_rules())):
+        return frozenset({name})
+    named = operator(name.partition(".")[0])
+    known = [rule for rule in every_rule(named) if matches_rule(name, rule)] if named is not None else []
+    if known:
+        return frozenset(rule.slug for rule in known)
+    matches = {slug for slug, rule in rules_by_slug().items() if matches_rule(name, rule)}
+    matches |= {label.rule for label in all_labels() if label.rule and matches_tag(name, label.tag)}
+    if not matches:
+        hint = did_you_mean(name, names_of_rules()) or "; `sonnx rules` lists them"
+        raise UnknownRule(f"no rule, tag or operator is called {name!r}{hint}")
+    return frozenset(matches)
 
 
 def names_of_rules() -> set[str]:

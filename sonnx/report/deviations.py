@@ -1,6 +1,7 @@
 """A file of deviations to be filled in, with all failures that can be justified (docs/deviations.md).
 
-Reason, risk and approver are empty, and a file with an empty reason is refused: printing it justifies nothing.
+Reason, risk and approver are empty and the date is past; a file with an empty reason is refused: printing it justifies
+nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.report.phrases import headline
 
+FIRST_DAY = "0001-01-01"
+"""An expired date, so that every record must be given one."""
 HEAD = """\
-# Deviations to be filled in: reason, risk, approver and `expires = YYYY-MM-DD`. Delete what you do not justify.
+# Deviations to be filled in: reason, risk, approver, and the last day in `expires`. Delete what you do not justify.
 # docs/deviations.md says what each key means.
 """
 
@@ -49,6 +52,7 @@ def _record(findings: Sequence[Finding], report: Report, number: int) -> str:
         'reason   = ""',
         'risk     = ""',
         'approver = ""',
+        f"expires  = {FIRST_DAY}",
         "findings = [",
         *(f"  {{ place = {_quoted(place)}, states = {_quoted(actual)} }}," for place, actual in pairs),
         "]",
