@@ -36,7 +36,17 @@ from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCau
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, Definition, ExactPathCounts, Kernel, NoValue
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import ELEMENTS, MAX_AXES, NAMES, Array, TensorSpec, has_array
+from sonnx.numerics.formats import (
+    ELEMENTS,
+    MAX_AXES,
+    NAMES,
+    Array,
+    TensorSpec,
+    format_of,
+    has_array,
+    is_integer,
+    is_small_float,
+)
 from sonnx.operators import Operator, operator_of
 from sonnx.operators.stated_signature import StatedSignature
 from sonnx.profile import catalogue
@@ -92,11 +102,16 @@ class ActualValues:
 
     def read(self) -> tuple[Any, ...] | Unknown:
         """The elements in row-major order; unknown where they are too many, or not numbers."""
-        if self.array.dtype == np.bool_:
+        if not listable(self.array.dtype):
             return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
         if self.array.size > MAX_RULE_ELEMENTS:
             return Unknown(UnknownCause.NOT_STATED, "the value is too large to read")
         return tuple(self.array.reshape(-1).tolist())
+
+
+def listable(kind: np.dtype[Any]) -> bool:
+    """Whether rules read the elements of a type: numbers that have an order."""
+    return is_integer(kind) or is_small_float(kind) or format_of(kind) is not None
 
 
 def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
@@ -105,9 +120,12 @@ def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
     So rules about few floating-point numbers (a scale, a bound) are decided by them; the operator decides those about
     whole tensors (`Operator.error_conditions`).
     """
-    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else 1 if array.dtype == np.bool_ else MAX_LISTED_FLOATS
-    if array.size <= most and (all_values or array.ndim <= 1):
-        values: Any = tuple(array.reshape(-1).tolist())
+    kind = array.dtype
+    most = MAX_PARAMETER_ELEMENTS if is_integer(kind) else 1 if kind == np.bool_ else MAX_LISTED_FLOATS
+    if kind != np.bool_ and not listable(kind):
+        values: Any = ActualValues(array) if all_values else RUN_TIME
+    elif array.size <= most and (all_values or array.ndim <= 1):
+        values = tuple(array.reshape(-1).tolist())
     else:
         values = ActualValues(array) if all_values else RUN_TIME
     return TensorFacts(NAMES[array.dtype], array.shape, values)
