@@ -247,7 +247,6 @@ class RunDomain:
         if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
             return None, None
         complete_types(made, names)
-        require_types(made, call, names)
         after = output_facts(made, names, stated, (), lambda output: shapes[output.name])
         for index, output in enumerate(made.outputs[: len(after)]):
             undefined = first_unknown(shapes.get(output.name))
@@ -255,6 +254,7 @@ class RunDomain:
                 raise NotExecutable(f"the shape of {output.name} is not defined: {undefined.reason}")
             if isinstance(after[index].type, Unknown) and operator.result_type is not None:
                 after[index] = after[index]._replace(type=operator.result_type(names))
+        require_types(made, call, names, after)
         prepared = self._with_names(call, operator, made, names, attributes, after)
         if prepared is not None and not call.inputs:
             return [facts_of(each) for each in prepared.definition(prepared.application, ())], prepared
@@ -416,20 +416,23 @@ def require_count(call: Call, made: Signature) -> None:
         raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
 
 
-def require_types(made: Signature, call: Call, names: Mapping[str, Any]) -> None:
-    """The inputs of every type variable have an element type that ONNX gives it.
+def require_types(made: Signature, call: Call, names: Mapping[str, Any], after: Facts) -> None:
+    """The inputs and outputs of every type variable have an element type that ONNX gives it.
 
     Raises:
         NotExecutable: one does not.
     """
     inputs = {each.name for each in made.inputs}
+    results = {output.name: facts for output, facts in zip(made.outputs, after, strict=False)}
     for variable, formals in made.groups.items():
         group = [name for name in formals if name in inputs]
-        types = [each.type for each in members(group, names).values() if isinstance(each.type, str)]
+        known = [*members(group, names).values(), *[results[name] for name in formals if name in results]]
+        types = [each.type for each in known if each is not None and isinstance(each.type, str)]
         listed = at(call.known.types[variable], made.version) if call.known else None
         admitted = expand(listed or (), catalogue.editions().families)
-        if types and types[0] not in admitted:
-            raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {types[0]}")
+        for name in dict.fromkeys(types):
+            if name not in admitted:
+                raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {name}")
 
 
 def require_stated_count(call: Call, signature: StatedSignature) -> None:

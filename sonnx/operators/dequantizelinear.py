@@ -19,7 +19,7 @@ from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
 from sonnx.numerics.exact_sums import wrapped
-from sonnx.numerics.formats import ELEMENTS, NAMES, Array, format_of, is_small_float, widened
+from sonnx.numerics.formats import ELEMENTS, Array, format_of, is_small_float, widened
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
 from sonnx.numerics.rounding import canonicalize_nans
 from sonnx.operators.operator import Operator
@@ -48,8 +48,6 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     """Y, of the shape of X and the type of x_scale."""
     X, scale, zero_point = spread(application, inputs)
     kind = ELEMENTS[result_type(application.names)]
-    if format_of(kind) is None:
-        raise NotExecutable(f"output_dtype is not written, and Y has no values of the type of x_scale, {NAMES[kind]}")
     exact = format_of(scale.dtype) is None  # float8e8m0 has no fractions, double has every difference
     middle, once = rounding_context(ELEMENTS["double"] if exact else scale.dtype), rounding_context(kind)
     rows = zip(elements(X), elements(scale), elements(zero_point), strict=True)
@@ -70,7 +68,7 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
     X, scale, zero_point = (*inputs, None)[:3]
     assert X is not None and scale is not None  # noqa: S101  required inputs
     if zero_point is None:
-        zero_point = np.zeros(scale.shape, f"u{X.itemsize}").view(X.dtype)
+        zero_point = np.zeros(scale.shape, X.dtype)
     return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
 
 

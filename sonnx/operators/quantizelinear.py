@@ -81,7 +81,7 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
     X, scale, zero_point = (*inputs, None)[:3]
     assert X is not None and scale is not None  # noqa: S101  required inputs
     if zero_point is None:
-        zero_point = np.zeros(scale.shape, np.uint8).view(ELEMENTS[result_type(application.names)])
+        zero_point = np.zeros(scale.shape, ELEMENTS[result_type(application.names)])
     return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
 
 
@@ -140,7 +140,7 @@ def quotient(x: Any, scale: Any, once: Any) -> Any:
     """X / scale, exactly or rounded once."""
     if once is not None:
         return once.div(to_mpfr(x), to_mpfr(scale))
-    return Fraction(x) / Fraction(scale) if x else copysign(0.0, x) * copysign(1.0, scale)
+    return Fraction(float(x)) / Fraction(scale) if x else copysign(0.0, x) * copysign(1.0, scale)
 
 
 def total(quotient: Any, zero_point: float) -> Any:
