@@ -85,9 +85,7 @@ MAX_COMBINATIONS = 64
 
 def typed_nodes(sample: Sample, operator: Operator, version: int, *, every: bool = False) -> Iterator[Node]:
     """A node of a version for each combination of element types; of an older one see `MAX_COMBINATIONS`."""
-    families = catalogue.editions().families
-    formals = [each for each in operator.inputs if each.since <= version and (each.before or version + 1) > version]
-    used = [formals[min(n, len(formals) - 1)].type for n in range(len(sample.inputs))]
+    families, used = catalogue.editions().families, types_used(sample, operator, version)
     admitted = {
         variable: expand(at(listed, version) or (), families)
         for variable, listed in operator.types.items()
@@ -99,6 +97,12 @@ def typed_nodes(sample: Sample, operator: Operator, version: int, *, every: bool
         combinations = [tuple(listed[n % len(listed)] for listed in admitted.values()) for n in range(most)]
     for combination in combinations:
         yield node_of(sample, version, dict(zip(admitted, combination, strict=True)), used, EXTENTS)
+
+
+def types_used(sample: Sample, operator: Operator, version: int) -> list[str]:
+    """The type variable or the element type of each input."""
+    formals = [each for each in operator.inputs if each.since <= version < (each.before or version + 1)]
+    return [formals[min(place, len(formals) - 1)].type for place in range(len(sample.inputs))]
 
 
 def chooses(operator: Operator, variable: str, version: int, used: Sequence[str]) -> bool:
@@ -193,3 +197,17 @@ def distinct(name: str, size: int, start: int) -> Array:
     if is_integer(kind) or kind == numpy.bool_:
         return integer_array([place % 2 if kind == numpy.bool_ else place for place in places], kind, (size,))
     return numpy.array(list(places)).astype(kind)
+
+
+def empty_nodes(sample: Sample, operator: Operator, version: int) -> Iterator[Node]:
+    """A node for each set of extents that are 0, and each type of the first variable that has a path of its own."""
+    letters = sorted({letter for shape in sample.inputs if shape for letter in shape if letter in EXTENTS})
+    by_type = {next(iter(node.types.values()), ""): node for node in typed_nodes(sample, operator, version)}
+    chosen = [by_type[name] for name in PATHS if name in by_type] or [*by_type.values()][:1]
+    for node, number in product(chosen, range(1, 2 ** len(letters))):
+        gone = {letter: 0 for place, letter in enumerate(letters) if number >> place & 1}
+        yield node_of(sample, version, node.types, types_used(sample, operator, version), {**EXTENTS, **gone})
+
+
+PATHS = ("float16", "float", "double", "int32", "uint8", "bool", "string")
+"""Element types that kernels tell apart."""
