@@ -44,6 +44,7 @@ from sonnx.numerics.formats import (
     TensorSpec,
     format_of,
     has_array,
+    is_computed_with,
     is_integer,
     is_small_float,
 )
@@ -315,6 +316,9 @@ class RunDomain:
         if not all(each is None or is_known(each) for each in inputs):
             return None, None
         known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
+        for each in known:
+            if each is not None and not is_computed_with(each[1]):
+                raise NotExecutable(f"{operator.name} is not defined here for elements of type {NAMES[each[1]]}")
         specs = operator.signature.output_specs(application, known)
         prepared = self._prepared(application, operator, specs)
         return [TensorFacts(NAMES[kind], shape, RUN_TIME) for shape, kind in specs], prepared

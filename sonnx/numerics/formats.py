@@ -86,6 +86,11 @@ def is_integer(kind: np.dtype[Any]) -> bool:
     return np.dtype(WIDER.get(kind, kind)).kind in "iu"
 
 
+def is_computed_with(kind: np.dtype[Any]) -> bool:
+    """Whether operators compute with a type: bool, integers and floating-point numbers of whole bytes, but float8."""
+    return kind == np.bool_ or (kind not in WIDER and is_integer(kind)) or format_of(kind) is not None
+
+
 def is_small_float(kind: np.dtype[Any]) -> bool:
     """Whether a type is a floating-point type of at most eight bits (`small_floats.py`)."""
     return WIDER.get(kind) == np.float32
