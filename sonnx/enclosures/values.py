@@ -243,7 +243,7 @@ FEW = 128
 
 def facts_of(array: Array) -> TensorFacts:
     """What rules know of an array: type, shape, and the elements where they are few numbers in a list."""
-    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else 0 if array.dtype == np.bool_ else FEW
+    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else FEW if array.dtype.kind in "fV" else 0
     few = array.size <= most and array.ndim <= 1
     return TensorFacts(NAMES[array.dtype], array.shape, tuple(array.reshape(-1).tolist()) if few else RUN_TIME)
 

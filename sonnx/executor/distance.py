@@ -1,7 +1,8 @@
 """The distance of values from the exact ones, and the first difference of two arrays.
 
 Floating-point distance is counted in units in the last place (ulp): the number of steps from one representable value
-to the next that lead from the exact value to the found one; +0 and -0 are the same place.  NaN, infinities and the sign
+to the next that lead from the exact value to the found one; +0 and -0 are the same place.  A complex number is its
+two parts.  NaN, infinities and the sign
 of zero have no distance: where they differ, that is counted separately, with an example.
 """
 
@@ -12,7 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sonnx.numerics.formats import NAMES, Array, Format, format_of, patterns
+from sonnx.base.escaping import quote
+from sonnx.numerics import small_floats
+from sonnx.numerics.formats import NAMES, TEXT, Array, Format, format_of, is_small_float, patterns, widened
 
 NAN, INFINITY, ZERO = "NaN", "infinity", "sign of zero"
 
@@ -32,9 +35,9 @@ class SpecialMismatch:
 class Distance:
     """The distance of all elements of one value, in one or several runs.
 
-    `measured` elements are finite numbers on both sides; sums and maxima are over these.  `ulp` is None for integers
-    and bool.  `at` is the index of the element with the largest ulp distance (of integers: absolute one).  Absolute
-    distances are taken in float64.
+    `measured` elements are finite numbers on both sides; sums and maxima are over these.  `ulp` is None for integers,
+    bool and strings.  `at` is the index of the element with the largest ulp distance (of integers: absolute one).
+    Absolute distances are taken in float64.
     """
 
     elements: int
@@ -95,9 +98,26 @@ def distance(found: Array, exact: Array) -> Distance:
         if one != other:
             raise Incomparable(f"its {what} is {one}, not {other}")
     found, exact = (np.ascontiguousarray(each).reshape(each.shape) for each in (found, exact))
-    made = format_of(exact.dtype)
     with np.errstate(all="ignore"):  # an array of rank 0 warns of integers that wrap around
-        return _integers(found, exact) if made is None else _floating(found, exact, made)
+        if exact.dtype == TEXT:
+            return _strings(found, exact)
+        if exact.dtype.kind == "c":
+            return distance(_parts(found), _parts(exact))
+        if format_of(exact.dtype) is not None or is_small_float(exact.dtype):
+            return _floating(found, exact)
+        return _integers(widened(found), widened(exact))
+
+
+def _strings(found: Array, exact: Array) -> Distance:
+    """Strings are identical or not; none has a distance."""
+    same = found == exact
+    made = Distance(exact.size, int(np.count_nonzero(same)), 0, None, 0.0, 0.0, 0.0)
+    return made if same.all() else _at(made, _first(~same), found, exact)
+
+
+def _parts(values: Array) -> Array:
+    """Complex numbers as their real and imaginary parts, along a last axis."""
+    return np.stack([values.real, values.imag], -1)
 
 
 def _integers(found: Array, exact: Array) -> Distance:
@@ -117,13 +137,16 @@ def _integers(found: Array, exact: Array) -> Distance:
     return made if at is None else _at(made, at, found, exact)
 
 
-def _floating(found: Array, exact: Array, made: Format) -> Distance:
-    places, steps = _places(found, exact, made)
-    nan = [each > made.infinity for each in places]
-    infinite = [each == made.infinity for each in places]
+def _floating(found: Array, exact: Array) -> Distance:
+    made = format_of(exact.dtype)
+    if made is None:
+        places, steps = _listed_places(found, exact)
+    else:
+        places, steps = _places(found, exact, made)
+    nan, infinite = ([test(widened(each)) for each in (found, exact)] for test in (np.isnan, np.isinf))
     same = (patterns(found) == patterns(exact)) | (nan[0] & nan[1])
     plain = ~(nan[0] | nan[1] | infinite[0] | infinite[1])
-    apart = np.abs(found.astype(np.float64) - exact.astype(np.float64))
+    apart = np.abs(widened(found).astype(np.float64) - widened(exact).astype(np.float64))
     steps, apart = np.where(plain, steps, 0), np.where(plain, apart, 0.0)
     largest = int(steps.max()) if steps.size else 0
     differ = {
@@ -158,6 +181,16 @@ def _places(found: Array, exact: Array, made: Format) -> tuple[list[Array], Arra
         signed.append(np.where(pattern >= np.uint64(made.sign), np.uint64(0) - magnitude, magnitude).view(np.int64))
     high, low = np.maximum(*signed), np.minimum(*signed)
     return magnitudes, high.view(np.uint64) - low.view(np.uint64)
+
+
+def _listed_places(found: Array, exact: Array) -> tuple[list[Array], Array]:
+    """The same for a type of at most eight bits: a magnitude is counted among all of its type."""
+    every = np.abs(np.array(small_floats.numbers(NAMES[exact.dtype])))
+    listed = np.unique(every[np.isfinite(every)])
+    wide = [widened(each).astype(np.float64) for each in (found, exact)]
+    places = [np.searchsorted(listed, np.abs(each)) * (each != 0) for each in wide]
+    one, other = (np.where(np.signbit(each), -place, place) for each, place in zip(wide, places, strict=True))
+    return places, np.abs(one - other)
 
 
 def _at(made: Distance, at: tuple[int, ...], found: Array, exact: Array) -> Distance:
@@ -220,17 +253,24 @@ def _type(values: Array) -> str:
 
 def _differing(found: Array, wanted: Array, bits: bool) -> Array:
     made = format_of(found.dtype)
+    if found.dtype.kind == "c":
+        either: Array = np.any(_differing(_parts(found), _parts(wanted), bits), axis=-1)
+        return either
     differs: Array = patterns(found) != patterns(wanted)
-    if made is None or bits:
+    if bits:
         return differs
+    if made is None:
+        small = is_small_float(found.dtype)
+        return differs & ~(np.isnan(widened(found)) & np.isnan(widened(wanted))) if small else differs
     one, other = (values & (made.sign - 1) > made.infinity for values in (patterns(found), patterns(wanted)))
     return differs & ~(one & other)
 
 
 def show(values: Array, at: tuple[int, ...]) -> str:
     """An element as its value and, for floating point, its bits."""
-    made = format_of(values.dtype)
     element = values[at]
-    if made is None:
+    if values.dtype == TEXT:
+        return quote(element)
+    if format_of(values.dtype) is None and not is_small_float(values.dtype):
         return str(element)
     return f"{element} (0x{int(patterns(values)[at]):0{2 * values.dtype.itemsize}x})"

@@ -29,7 +29,7 @@ from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
 from sonnx.model.reader import read
 from sonnx.numerics.application import ExactPathCounts, Kernel
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import ELEMENTS, NAMES, Array, TensorSpec
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.operators import is_executable
 from sonnx.profile import catalogue
 
@@ -72,7 +72,8 @@ def run(
     Args:
         source: a path, or the bytes of a model file.
         inputs: an array for every graph input that is not a constant, of exactly the declared type and shape; bfloat16
-            is the type of ml_dtypes.
+            and the types of at most eight bits are
+            those of ml_dtypes, strings are `str` in an array of objects or an array of numpy's strings.
         edition: a name of restrictions/editions.toml; the default one if none is named.
         unchecked: run a model that does not conform to the edition.  Rules that its values rest on must hold.
         all_values: return the outputs of every node, not only those of the graph.
@@ -189,6 +190,8 @@ def _fitting(name: str, values: Array, declared: Type, symbols: dict[str, tuple[
         values = np.asarray(values)
     if not isinstance(values, np.ndarray):
         raise BadInput(f"the input {quote(name)} is not a numpy array but of type {type(values).__name__}")
+    if kind == TEXT:
+        values = _strings(name, values)
     if values.dtype != kind:
         given_type = NAMES.get(values.dtype, str(values.dtype))
         raise BadInput(f"the input {quote(name)} is of type {given_type}; the model declares {declared.element}")
@@ -197,6 +200,17 @@ def _fitting(name: str, values: Array, declared: Type, symbols: dict[str, tuple[
     if not all(_agrees(name, *pair, symbols) for pair in _pairs(values.shape, declared)):
         shape = ", ".join("?" if d is None else str(d) for d in declared.shape or ())
         raise BadInput(f"the input {quote(name)} has the shape {list(values.shape)}; the model declares [{shape}]")
+    return values
+
+
+def _strings(name: str, values: Array) -> Array:
+    """Strings of any numpy type as an array of `str`."""
+    if values.dtype.kind in "UT":
+        return values.astype(TEXT)
+    others = [each for each in values.reshape(-1).tolist() if not isinstance(each, str)] if values.dtype == TEXT else []
+    if others:
+        what = type(others[0]).__name__
+        raise BadInput(f"the input {quote(name)} is declared as strings and has an element of type {what}")
     return values
 
 

@@ -25,7 +25,7 @@ from sonnx.model.ir import Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel, NoValue
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import Array, TensorSpec
+from sonnx.numerics.formats import TEXT, Array, TensorSpec
 
 OMITTED = -1
 """The place of an omitted optional input: the last one, which holds None."""
@@ -50,7 +50,7 @@ class Step:
     prepared: PreparedNode | None
     kernel: tuple[Kernel, TensorSpec] | None = None
     size: int = 0
-    """Bytes of the output of the kernel."""
+    """Bytes of the output of the kernel; 0 for strings, which have no buffer."""
     buffer: int | None = None
     dead_values: tuple[int, ...] = ()
     dead_buffers: tuple[int, ...] = ()
@@ -220,7 +220,8 @@ class _PlanBuilder:
             step = Step(visit.position, node, visit.call, declared, around, inputs, outputs, made)
             if made is not None and made.kernel is not None and made.output_specs is not None:
                 shape, kind = made.output_specs[0]
-                step.kernel, step.size = (made.kernel, (shape, kind)), prod(shape) * kind.itemsize
+                step.kernel = (made.kernel, (shape, kind))
+                step.size = prod(shape) * kind.itemsize if kind != TEXT else 0
             self.steps.append(step)
 
     def _all_known(self, places: Sequence[int]) -> bool:

@@ -36,7 +36,18 @@ from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCau
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, Definition, ExactPathCounts, Kernel, NoValue
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import ELEMENTS, MAX_AXES, NAMES, Array, TensorSpec, has_array
+from sonnx.numerics.formats import (
+    ELEMENTS,
+    MAX_AXES,
+    NAMES,
+    Array,
+    TensorSpec,
+    format_of,
+    has_array,
+    is_computed_with,
+    is_integer,
+    is_small_float,
+)
 from sonnx.operators import Operator, operator_of
 from sonnx.operators.stated_signature import StatedSignature
 from sonnx.profile import catalogue
@@ -92,11 +103,16 @@ class ActualValues:
 
     def read(self) -> tuple[Any, ...] | Unknown:
         """The elements in row-major order; unknown where they are too many, or not numbers."""
-        if self.array.dtype == np.bool_:
+        if not listable(self.array.dtype):
             return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
         if self.array.size > MAX_RULE_ELEMENTS:
             return Unknown(UnknownCause.NOT_STATED, "the value is too large to read")
         return tuple(self.array.reshape(-1).tolist())
+
+
+def listable(kind: np.dtype[Any]) -> bool:
+    """Whether rules read the elements of a type: numbers that have an order."""
+    return is_integer(kind) or is_small_float(kind) or format_of(kind) is not None
 
 
 def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
@@ -105,9 +121,12 @@ def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
     So rules about few floating-point numbers (a scale, a bound) are decided by them; the operator decides those about
     whole tensors (`Operator.error_conditions`).
     """
-    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else 1 if array.dtype == np.bool_ else MAX_LISTED_FLOATS
-    if array.size <= most and (all_values or array.ndim <= 1):
-        values: Any = tuple(array.reshape(-1).tolist())
+    kind = array.dtype
+    most = MAX_PARAMETER_ELEMENTS if is_integer(kind) else 1 if kind == np.bool_ else MAX_LISTED_FLOATS
+    if kind != np.bool_ and not listable(kind):
+        values: Any = ActualValues(array) if all_values else RUN_TIME
+    elif array.size <= most and (all_values or array.ndim <= 1):
+        values = tuple(array.reshape(-1).tolist())
     else:
         values = ActualValues(array) if all_values else RUN_TIME
     return TensorFacts(NAMES[array.dtype], array.shape, values)
@@ -229,7 +248,6 @@ class RunDomain:
         if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
             return None, None
         complete_types(made, names)
-        require_types(made, call, names)
         after = output_facts(made, names, stated, (), lambda output: shapes[output.name])
         for index, output in enumerate(made.outputs[: len(after)]):
             undefined = first_unknown(shapes.get(output.name))
@@ -237,6 +255,7 @@ class RunDomain:
                 raise NotExecutable(f"the shape of {output.name} is not defined: {undefined.reason}")
             if isinstance(after[index].type, Unknown) and operator.result_type is not None:
                 after[index] = after[index]._replace(type=operator.result_type(names))
+        require_types(made, call, names, after)
         prepared = self._with_names(call, operator, made, names, attributes, after)
         if prepared is not None and not call.inputs:
             return [facts_of(each) for each in prepared.definition(prepared.application, ())], prepared
@@ -297,6 +316,9 @@ class RunDomain:
         if not all(each is None or is_known(each) for each in inputs):
             return None, None
         known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
+        for each in known:
+            if each is not None and not is_computed_with(each[1]):
+                raise NotExecutable(f"{operator.name} is not defined here for elements of type {NAMES[each[1]]}")
         specs = operator.signature.output_specs(application, known)
         prepared = self._prepared(application, operator, specs)
         return [TensorFacts(NAMES[kind], shape, RUN_TIME) for shape, kind in specs], prepared
@@ -398,20 +420,23 @@ def require_count(call: Call, made: Signature) -> None:
         raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
 
 
-def require_types(made: Signature, call: Call, names: Mapping[str, Any]) -> None:
-    """The inputs of every type variable have an element type that ONNX gives it.
+def require_types(made: Signature, call: Call, names: Mapping[str, Any], after: Facts) -> None:
+    """The inputs and outputs of every type variable have an element type that ONNX gives it.
 
     Raises:
         NotExecutable: one does not.
     """
     inputs = {each.name for each in made.inputs}
+    results = {output.name: facts for output, facts in zip(made.outputs, after, strict=False)}
     for variable, formals in made.groups.items():
         group = [name for name in formals if name in inputs]
-        types = [each.type for each in members(group, names).values() if isinstance(each.type, str)]
+        known = [*members(group, names).values(), *[results[name] for name in formals if name in results]]
+        types = [each.type for each in known if each is not None and isinstance(each.type, str)]
         listed = at(call.known.types[variable], made.version) if call.known else None
         admitted = expand(listed or (), catalogue.editions().families)
-        if types and types[0] not in admitted:
-            raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {types[0]}")
+        for name in dict.fromkeys(types):
+            if name not in admitted:
+                raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {name}")
 
 
 def require_stated_count(call: Call, signature: StatedSignature) -> None:

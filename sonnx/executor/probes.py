@@ -17,7 +17,18 @@ from sonnx.base.escaping import quote
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.input_files import inputs_from_files
 from sonnx.model.ir import Model, Value
-from sonnx.numerics.formats import ELEMENTS, Array, Format, format_of
+from sonnx.numerics import small_floats
+from sonnx.numerics.formats import (
+    ELEMENTS,
+    NAMES,
+    TEXT,
+    Array,
+    Format,
+    bits_of,
+    format_of,
+    is_small_float,
+    limits_of,
+)
 
 DEFAULT_RUNS = 4
 """Generated runs of a comparison."""
@@ -59,6 +70,14 @@ def _values(value: Value, seed: int, number: int) -> Array:
 
 def _of_kind(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], which: str) -> Array:
     made = format_of(kind)
+    if kind == TEXT:
+        return _strings(raw, which)
+    if kind.kind == "c":
+        part = np.dtype(f"f{kind.itemsize // 2}")
+        parts = (_of_kind(each, stream, part, which) for each in (raw, raw[::-1]))
+        return np.stack([*parts], -1).view(kind).reshape(raw.shape)
+    if is_small_float(kind):
+        return _small_floats(raw, stream, kind, which)
     if made is None:
         return _integers(raw, stream, kind, which)
     if which == "patterns":
@@ -69,14 +88,33 @@ def _of_kind(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], wh
     return plain if which == "ordinary" else _sprinkled(plain, _special(kind, made), stream)
 
 
+def _strings(raw: Array, which: str) -> Array:
+    """Short words; of special ones the empty string, spaces, quotes and characters outside ASCII too."""
+    special = ("", " ", "\n", "'", '"', "\0", "é", "\U0001f600")
+    words = [f"w{number % 17 if which == 'ties' else number:x}" for number in raw.tolist()]
+    chosen = [special[n // 8 % 8] if n % 8 == 0 else w for n, w in zip(raw.tolist(), words, strict=True)]
+    return np.array(chosen if which in ("special", "patterns") else words, TEXT)
+
+
+def _small_floats(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], which: str) -> Array:
+    """Patterns of the type: all of them, or those of numbers of at most 1, or 8 for ties."""
+    numbers = np.array(small_floats.numbers(NAMES[kind]))
+    every = np.arange(numbers.size, dtype=np.uint8)
+    chosen = every if which == "patterns" else every[np.abs(numbers) <= (8 if which == "ties" else 1)]
+    plain = chosen[raw % np.uint64(chosen.size)]
+    return (plain if which != "special" else _sprinkled(plain, every, stream)).view(kind)
+
+
 def _integers(raw: Array, stream: np.random.PCG64, kind: np.dtype[np.generic], which: str) -> Array:
     if kind == np.bool_:
         return (raw & np.uint64(1)).astype(np.bool_)
+    least, greatest = limits_of(kind)
     if which == "patterns":
-        return raw.astype(f"u{kind.itemsize}").view(kind)
-    small = (raw % np.uint64(17)).astype(np.int64) - (0 if kind.kind == "u" else 8)
-    limits = np.iinfo(kind.name)
-    ends = np.array([limits.min, limits.max, 0, 1, limits.max - 1, limits.min + 1], kind)
+        return (raw & np.uint64((1 << bits_of(kind)) - 1)).astype(f"u{kind.itemsize}").view(kind)
+    small = (raw % np.uint64(17)).astype(np.int64) - (0 if least == 0 else 8)
+    if bits_of(kind) < 8:
+        small %= greatest + 1
+    ends = np.array([least, greatest, 0, 1, greatest - 1, least + 1], kind)
     return small.astype(kind) if which != "special" else _sprinkled(small.astype(kind), ends, stream)
 
 

@@ -1,7 +1,7 @@
 """Arrays in files: .npy and .npz of numpy, and .pb with one TensorProto, as the onnx package writes its test data.
 
-numpy does not have bfloat16 and writes its elements as two plain bytes; they are read back where the model declares
-bfloat16.  No bit changes.
+numpy does not have bfloat16 and the types of at most eight bits, and writes their elements as plain bytes; they are
+read back where the model declares the type.  No bit changes.  Strings are numpy's strings of one length.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from sonnx.base.escaping import quote
 from sonnx.model.reader import Unreadable, map_file, read_tensor
 from sonnx.model.writer import Unwritable, write_tensor
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import ELEMENTS, NAMES, Array
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, WIDER, Array
+from sonnx.numerics.packing import packed
 
-PLAIN = {"bfloat16": np.dtype("V2")}
+PLAIN = {"bfloat16": np.dtype("V2"), **{NAMES[kind]: np.dtype("V1") for kind in WIDER}}
 """What numpy writes for element types that it does not have."""
 
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -111,9 +112,23 @@ def _write_npz(folder: Path, values: Mapping[str, Array]) -> list[str]:
             if not _can_be_an_entry(name):
                 raise BadInput(f"the value {quote(name)} cannot be an entry of an .npz file; write --format pb")
             plain = PLAIN.get(NAMES[array.dtype])
+            held = _numpy_strings(name, array) if array.dtype == TEXT else array if plain is None else array.view(plain)
             with archive.open(zipfile.ZipInfo(f"{name}.npy", FIXED_TIME), "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array if plain is None else array.view(plain), allow_pickle=False)
+                np.lib.format.write_array(file, held, allow_pickle=False)
     return ["outputs.npz"]
+
+
+def _numpy_strings(name: str, strings: Array) -> Array:
+    """Strings as numpy's, which end before the zeros at their end.
+
+    Raises:
+        BadInput: one ends in a zero.
+    """
+    held = strings.astype(np.str_)
+    if (held.astype(TEXT) != strings).any():
+        what = f"the value {quote(name)} has a string that ends in a zero, which an .npz file does not keep"
+        raise BadInput(f"{what}; write --format pb")
+    return held
 
 
 def _can_be_an_entry(name: str) -> bool:
@@ -133,5 +148,5 @@ def _write_pb(folder: Path, values: Mapping[str, Array]) -> list[str]:
 
 
 def _message(name: str, array: Array) -> bytes:
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return write_tensor(name, NAMES[array.dtype], array.shape, little.tobytes())
+    values = [each.encode() for each in array.ravel()] if array.dtype == TEXT else packed(array)
+    return write_tensor(name, NAMES[array.dtype], array.shape, values)

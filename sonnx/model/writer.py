@@ -215,16 +215,21 @@ def _numbers() -> MappingProxyType[str | None, int]:
     return MappingProxyType({name: number for number, name in element_names().items()})
 
 
-def write_tensor(name: str, element: str, dims: Sequence[int], values: bytes) -> bytes:
-    """The bytes of a TensorProto with these little-endian values, the format of the test data of the onnx package.
+def write_tensor(name: str, element: str, dims: Sequence[int], values: bytes | Sequence[bytes]) -> bytes:
+    """The bytes of a TensorProto, the format of the test data of the onnx package.
+
+    Args:
+        name: the name of the tensor.
+        element: the element type.
+        dims: the shape.
+        values: the layout of raw_data, or the strings in UTF-8.
 
     Raises:
         Unwritable: protobuf refuses the name or the size.
     """
+    data = {"raw_data" if isinstance(values, bytes) else "string_data": values}
     try:
-        message = message_classes().TensorProto(
-            name=name, data_type=element_number(element), dims=dims, raw_data=values
-        )
+        message = message_classes().TensorProto(name=name, data_type=element_number(element), dims=dims, **data)
         written: bytes = message.SerializeToString()
     except (EncodeError, ValueError) as error:
         raise Unwritable(str(error)) from None

@@ -1,10 +1,11 @@
 """The constants of a model as numpy arrays: initializers and tensors of attributes, inside the file or beside it.
 
-Nothing is copied or converted: an array is a read-only view of the file.
+Nothing is converted: an array is a read-only view of the file, but where its elements are strings or packed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from sonnx.base.escaping import number_text, quote
 from sonnx.model.external_data import OutsideFolder, resolve_location
 from sonnx.model.ir import External, Tensor
 from sonnx.model.reader import Unreadable, map_file
-from sonnx.numerics.formats import ELEMENTS, Array, has_array
+from sonnx.numerics.formats import ELEMENTS, TEXT, Array, has_array
+from sonnx.numerics.packing import packed_size, unpacked
 
 
 def decode(tensor: Tensor, folder: Path | None) -> Array:
@@ -36,18 +38,41 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
     if min(tensor.dims, default=0) < 0 or tensor.segment or tensor.misfit is not None:
         wrong = f"a negative dimension, a segment, or an entry that is not of type {tensor.element}"
         raise NotExecutable(f"{called} has {wrong}")
-    wanted = prod(tensor.dims) * kind.itemsize
+    if not has_array(tensor.dims, kind):
+        raise NotExecutable(f"{called} has more dimensions, or larger ones, than an array can have")
+    if kind == TEXT:
+        return _strings(tensor, called)
+    wanted = packed_size(tensor.dims, kind) or 0
     data = tensor.data if tensor.external is None else outside(tensor.external, wanted, folder, called)
     if data is None and wanted:
         raise NotExecutable(f"{called} has no values where its element type has them")
     if data is not None and len(data) != wanted:
         raise NotExecutable(f"{called} has {len(data)} bytes of values; its type and shape take {number_text(wanted)}")
-    if not has_array(tensor.dims, kind):
-        raise NotExecutable(f"{called} has more dimensions, or larger ones, than an array can have")
-    values = np.frombuffer(data or b"", np.uint8)
-    if kind == np.bool_ and bool((values > 1).any()):
+    if kind == np.bool_ and bool((np.frombuffer(data or b"", np.uint8) > 1).any()):
         raise NotExecutable(f"{called} is of type bool and has a byte that is neither 0 nor 1")
-    return values.view(kind.newbyteorder("<")).astype(kind, copy=False).reshape(tensor.dims)
+    return unpacked(data or b"", tensor.dims, kind)
+
+
+def text_array(strings: Sequence[str], shape: Sequence[int]) -> Array:
+    """Strings in row-major order as an array."""
+    made = np.empty(len(strings), TEXT)
+    made[:] = strings
+    return made.reshape(shape)
+
+
+def _strings(tensor: Tensor, called: str) -> Array:
+    """The strings of a constant.
+
+    Raises:
+        NotExecutable: there are more or fewer than its shape says, or one is not UTF-8.
+    """
+    wanted = prod(tensor.dims)
+    if len(tensor.strings) != wanted or tensor.external is not None or "raw_data" in tensor.stored:
+        raise NotExecutable(f"{called} has {len(tensor.strings)} strings; its shape takes {number_text(wanted)}")
+    try:
+        return text_array([each.decode("utf-8") for each in tensor.strings], tensor.dims)
+    except UnicodeDecodeError:
+        raise NotExecutable(f"{called} has a string that is not UTF-8") from None
 
 
 def outside(external: External, wanted: int, folder: Path | None, called: str) -> memoryview:

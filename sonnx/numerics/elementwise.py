@@ -16,7 +16,7 @@ from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, Definition, NoValue
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr_list
-from sonnx.numerics.formats import NAMES, Array, format_of
+from sonnx.numerics.formats import NAMES, Array, bits_of, format_of
 
 ElementFunction: TypeAlias = Callable[..., Any]
 
@@ -69,7 +69,7 @@ def integer_array(values: Sequence[int], kind: np.dtype[Any], shape: Sequence[in
     """Integers modulo 2^n in a type of n bits; truths as they are."""
     if kind == np.bool_:
         return np.array(values, np.bool_).reshape(shape)
-    bits = 8 * kind.itemsize
+    bits = bits_of(kind)
     return np.array([value % (1 << bits) for value in values], f"u{kind.itemsize}").view(kind).reshape(shape)
 
 

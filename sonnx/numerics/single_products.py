@@ -194,7 +194,7 @@ def in_parts(A: Array, B: Array, shape: tuple[int, ...], part: int) -> Array:
     """
     made, spare = (memory.array(prod(shape), DOUBLE).reshape(shape) for memory in (_MADE, _SPARE))
     np.matmul(A[:, :, :part], B[:, :part], out=made)
-    for k in range(part, A.shape[2], part):
+    for k in range(part, A.shape[2], max(1, part)):
         made += np.matmul(A[:, :, k : k + part], B[:, k : k + part], out=spare)
     return made
 
@@ -221,7 +221,7 @@ def bound_factor(count: int, part: int) -> float:
         count: how many products there are.
         part: how many of them are added up at a time: none goes through more additions than these and the parts.
     """
-    additions = min(count, part) + -(-count // part)
+    additions = min(count, part) + -(-count // max(1, part))
     return additions * UNIT / (1 - additions * UNIT) * SLACK
 
 

@@ -109,6 +109,8 @@ def kernel(application: Application) -> Kernel:
 def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
     """Y in `out`; how many elements took the exact path."""
     X, rank = inputs[0], inputs[0].ndim
+    if not out.size:
+        return 0
     if any(each.dtype == DOUBLE for each in inputs):
         for index in np.ndindex(out.shape):
             store_element(out, index, inputs, epsilon)

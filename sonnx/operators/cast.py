@@ -1,43 +1,59 @@
 """Cast: output[i] = input[i] in the element type `to`.
 
-ONNX Cast-6 to Cast-28.  To floating point: rounded once.  From floating point to an integer: without the fractional
-part; a number beyond the type, an infinity and NaN have no value there.  Between integers: modulo 2^n.  To bool: every
-element but a zero is true, NaN too.  From bool: 0 and 1.  `saturate` and `round_mode` concern types of 8 bits.
+ONNX Cast-1 to Cast-28.  To floating point: rounded once; into a type of at most eight bits as `saturate` and
+`round_mode` say (`small_floats.py`).  From floating point to an integer: without the fractional part; a number beyond
+the type, an infinity and NaN have no value there.  Between integers: modulo 2^n.  To bool: every element but a zero is
+true, NaN too.  From bool: 0 and 1.  From and to strings: `numerals.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import isfinite, trunc
 from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics import numerals, small_floats
 from sonnx.numerics.application import Application, Kernel
-from sonnx.numerics.correctly_rounded import to_mpfr
-from sonnx.numerics.elementwise import each, elements, integer_array
+from sonnx.numerics.elementwise import integer_array
 from sonnx.numerics.elementwise_kernels import canonicalize_nans_in_blocks
-from sonnx.numerics.formats import ELEMENTS, Array, format_of
-from sonnx.numerics.rounding import narrow
+from sonnx.numerics.formats import (
+    ELEMENTS,
+    TEXT,
+    WIDER,
+    Array,
+    format_of,
+    is_integer,
+    is_small_float,
+    limits_of,
+    widened,
+)
+from sonnx.numerics.rounding import grid_of, nan_of, narrow, nearest
 from sonnx.operators.operator import Operator
 
 NUMBERS = {
-    1: "float", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
-    11: "double", 12: "uint32", 13: "uint64", 16: "bfloat16",
+    1: "float", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
+    10: "float16", 11: "double", 12: "uint32", 13: "uint64", 16: "bfloat16", 17: "float8e4m3fn", 18: "float8e4m3fnuz",
+    19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 24: "float8e8m0", 25: "uint2",
+    26: "int2", 27: "float6e2m3", 28: "float6e3m2",
 }  # fmt: skip
-"""ONNX's numbers of the element types the executor knows."""
+"""ONNX's numbers of the element types that Cast knows."""
 
 
 def target_type(application: Application) -> np.dtype[Any]:
     """The type `to`.
 
     Raises:
-        NotExecutable: it is absent, or one the executor does not know.
+        NotExecutable: it is absent, or one that Cast does not know.
     """
-    number = application.attribute("to", None)
-    if number not in NUMBERS:
-        raise NotExecutable(f"the attribute to is {number}, which is not an element type that the executor knows")
-    return ELEMENTS[NUMBERS[number]]
+    written = application.attribute("to", None)
+    name = written.lower() if isinstance(written, str) else NUMBERS.get(written, "")  # Cast-1 has names
+    if name not in NUMBERS.values():
+        raise NotExecutable(f"the attribute to is {written}, which is not an element type of Cast")
+    return ELEMENTS[name]
 
 
 def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -47,29 +63,47 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         NotExecutable: an element has no value in the type.
     """
     X, kind = inputs[0], target_type(application)
-    if format_of(kind) is not None:
-        return (each(rounded, X, kind=kind),)
+    if X.dtype == kind == TEXT:
+        return (X,)
+    if X.dtype == TEXT and is_integer(kind):
+        return (integer_array([numerals.read_integer(x, limits_of(kind)) for x in X.ravel()], kind, X.shape),)
+    return (_converted(numbers(X), X, kind, application),)
+
+
+def numbers(X: Array) -> list[Any]:
+    """The numbers of an array in row-major order, without rounding: int, float or, of strings, Fraction."""
+    if X.dtype == TEXT:
+        return [numerals.read(x) for x in X.ravel()]
+    if is_small_float(X.dtype):
+        return list(small_floats.elements(X))
+    wide = X.astype(np.float64) if format_of(X.dtype) is not None else X
+    return [int(x) if isinstance(x, bool) else x for x in wide.ravel().tolist()]
+
+
+def _converted(values: list[Any], X: Array, kind: np.dtype[Any], application: Application) -> Array:
+    if kind == TEXT:
+        made = np.empty(len(values), TEXT)
+        made[:] = numerals.written(values, X.dtype)
+        return made.reshape(X.shape)
     if kind == np.bool_:
-        return (each(truth, X, kind=kind),)
-    if format_of(X.dtype) is None:
-        return (integer_array([int(x) for x in elements(X)], kind, X.shape),)
-    require_range(X, kind)
-    return (each(truncated, X, kind=kind),)
+        return np.array([bool(x != 0) for x in values], np.bool_).reshape(X.shape)
+    if is_integer(kind):
+        if format_of(X.dtype) is not None or is_small_float(X.dtype):
+            require_range(X, kind)
+        return integer_array([trunc(x) for x in values], kind, X.shape)
+    if is_small_float(kind):
+        saturate, mode = bool(application.attribute("saturate", 1)), application.attribute("round_mode", "up")
+        return small_floats.rounded(values, kind, X.shape, saturate=saturate, mode=mode)
+    unsigned = grid_of(kind).made.unsigned
+    return np.array([rounded(x, kind) for x in values], unsigned).view(kind).reshape(X.shape)
 
 
-def rounded(x: Any, once: Any) -> Any:
-    """x, rounded once."""
-    return once.plus(to_mpfr(int(x)) if isinstance(x, int) else x)
-
-
-def truth(x: Any) -> bool:
-    """Whether x is not a zero."""
-    return bool(x != 0)
-
-
-def truncated(x: Any) -> int:
-    """X without its fractional part; the int of an mpfr number would be rounded."""
-    return int(float(x))
+def rounded(x: Any, kind: np.dtype[Any]) -> int:
+    """The pattern of x, rounded once."""
+    if isinstance(x, float) and not isfinite(x):
+        made = grid_of(kind).made
+        return nan_of(kind) if x != x else made.infinity + (made.sign if x < 0 else 0)
+    return nearest(Fraction(x), kind, isinstance(x, float) and np.signbit(x).item())
 
 
 def require_range(X: Array, kind: np.dtype[Any]) -> None:
@@ -78,8 +112,9 @@ def require_range(X: Array, kind: np.dtype[Any]) -> None:
     Raises:
         NotExecutable: one is not.
     """
-    limits, whole = np.iinfo(kind), np.trunc(X.astype(np.float64))
-    inside = (whole >= float(limits.min)) & (whole < float(limits.max) + 1)
+    least, greatest = limits_of(kind)
+    whole = np.trunc(X.astype(np.float64))
+    inside = (whole >= float(least)) & (whole < float(greatest) + 1)
     if not inside.all():
         index = np.argwhere(~np.atleast_1d(inside))[0].tolist() if X.ndim else ""
         element = float(X[tuple(index)])
@@ -90,12 +125,17 @@ def kernel(application: Application) -> Kernel:
     """The conversions of numpy where they are the one rounding, the truncation or the remainder that is meant.
 
     Integers become float or double in one rounding of the processor; integers of more digits than float has reach the
-    types of 16 bits by the definition.  From double to a narrower type: see `rounding.narrow`.
+    types of 16 bits by the definition, as do strings, and every type the types of at most eight bits.  From double to a
+    narrower type: see `rounding.narrow`.
     """
     kind = target_type(application)
 
     def cast(inputs: Sequence[Any], out: Array) -> Array:
         X = inputs[0]
+        if TEXT in (X.dtype, kind) or kind in WIDER:
+            np.copyto(out, define(application, inputs)[0])
+            return out
+        X = widened(X)
         if kind == np.bool_:
             np.not_equal(X, np.zeros((), X.dtype), out=out)
         elif format_of(kind) is None:

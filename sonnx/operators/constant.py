@@ -1,8 +1,8 @@
 """Constant: output = the value of the one attribute that is written.
 
 ONNX Constant-1 to Constant-25.  `value` is a tensor of any type; from version 12 on `value_int` and `value_float` are
-tensors of rank 0 (int64, float), `value_ints` and `value_floats` of rank 1.  Sparse tensors and strings are outside
-the executor.
+tensors of rank 0 (int64, float), `value_ints` and `value_floats` of rank 1, `value_string` and `value_strings` are
+strings.  Sparse tensors are outside the executor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sonnx.base.escaping import quote
 from sonnx.model.ir import Attribute, Tensor
 from sonnx.numerics.application import Application
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import TEXT, Array
 from sonnx.operators.operator import Operator
 
 NUMBERS = {
@@ -25,8 +25,10 @@ NUMBERS = {
     "value_ints": ("ints", np.int64),
     "value_float": ("float", np.float32),
     "value_floats": ("floats", np.float32),
+    "value_string": ("string", np.object_),
+    "value_strings": ("strings", np.object_),
 }
-"""Attributes that are numbers, with their kind and the type of the tensor."""
+"""Attributes that are numbers or strings, with their kind and the type of the tensor."""
 
 NUMBERS_SINCE = 12
 """The version that has them."""
@@ -50,8 +52,15 @@ def _value(attribute: Attribute, version: int) -> Array:
         return decode(value, None)
     kind, element = NUMBERS.get(attribute.name, ("", np.int64))
     if attribute.kind != kind or version < NUMBERS_SINCE:
-        raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant holds no tensor of numbers")
-    return np.array(value, element)
+        raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant does not hold a tensor")
+    made: Array = np.array(value, element)
+    if any(not _is_text(each) for each in made.ravel() if made.dtype == TEXT):
+        raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant has a string that is not UTF-8")
+    return made
+
+
+def _is_text(value: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 OPERATOR = Operator(name="Constant", exact=True, define=define)

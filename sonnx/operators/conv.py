@@ -1,8 +1,9 @@
 """Conv: Y[b, c, m, n] = sum over i, j, z of X[b, i, m s0 + j d0 - p0, n s1 + z d1 - p1] * W[c, i, j, z] + B[c].
 
 SONNX Conv of 2026-08 (conv2.md), function; ONNX Conv-1 to Conv-22, for any number of spatial axes.  The channels i are
-those of the group of c.  Padding enters the products as +0, gaps between the elements of a dilated kernel do not enter
-(erratum conv-zero-times-infinity).  The exact sum with the bias is rounded once (erratum conv-float-accumulation).
+those of the group of c.  Padding enters the products as +0; so do the gaps between the elements of a dilated kernel by
+the SONNX text, which calls them elements of value 0, and not by that of ONNX (erratum conv-zero-times-infinity).  The
+exact sum with the bias is rounded once (erratum conv-float-accumulation).
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ from sonnx.numerics.single_products import Left, block_into
 from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.operator import Operator
 
+NO_PROFILE = "onnx"
+"""The text where no SONNX text applies."""
+
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type of X."""
     X, W = inputs[:2]
     assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
     B = inputs[2] if len(inputs) > 2 else None
-    slid, group = windows_of(application, X, W), application.names["group"]
+    W, slid = without_gaps(application, X, W)
+    group = application.names["group"]
     channels, kernels = W.shape[1], W.shape[0] // group
     weights = [numbers(w) for w in W]
     bias = None if B is None else [in_units_of_products(each, B.dtype) for each in numbers(B)]
@@ -51,17 +56,34 @@ def windows_of(application: Application, X: Array, W: Array) -> Windows:
     return windows(X.shape[2:], W.shape[2:], names["strides"], names["dilations"], names["pads"])
 
 
+def without_gaps(application: Application, X: Array, W: Array) -> tuple[Array, Windows]:
+    """W with zeros in its gaps, where the text has them, and its places."""
+    dilations = application.names["dilations"]
+    if application.text == NO_PROFILE or set(dilations) <= {1}:
+        return W, windows_of(application, X, W)
+    extents = [(size - 1) * dilation + 1 for size, dilation in zip(W.shape[2:], dilations, strict=True)]
+    made = np.zeros((*W.shape[:2], *extents), W.dtype)
+    made[(slice(None), slice(None), *[slice(None, None, dilation) for dilation in dilations])] = W
+    strides, pads = application.names["strides"], application.names["pads"]
+    return made, windows(X.shape[2:], extents, strides, [1] * len(extents), pads)
+
+
 def kernel(application: Application) -> Kernel:
     """A matrix product: the rows are the kernels, the columns the patches of X under them.
 
-    Groups are a stack of matrices.  A bias is one more column of the kernels over a row of ones.
+    Groups are a stack of matrices.  A bias is one more column of the kernels over a row of ones.  Gaps change a value
+    where an infinity or NaN lies under one, and the sign of a zero; then they are filled.
     """
 
     def conv(inputs: Sequence[Array], out: Array) -> Array:
         X, W = inputs[:2]
         bias = inputs[2] if len(inputs) > 2 else None
         slid, group = windows_of(application, X, W), application.names["group"]
-        application.count(out.size, convolution(X, W, bias, Patches(slid, X.shape[1], group, bias is not None), out))
+        exact = convolution(X, W, bias, Patches(slid, X.shape[1], group, bias is not None), out)
+        filled, places = without_gaps(application, X, W)
+        if filled.shape != W.shape and not (np.isfinite(X).all() and (out[np.signbit(out)] != 0).all()):
+            exact += convolution(X, filled, bias, Patches(places, X.shape[1], group, bias is not None), out)
+        application.count(out.size, min(exact, out.size))
         return out
 
     return conv
@@ -69,7 +91,8 @@ def kernel(application: Application) -> Kernel:
 
 def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: Array) -> int:
     """Y in `out`; how many elements were added up exactly."""
-    if out.size == 0:
+    if out.size == 0 or patches.height == 0:
+        out[...] = 0
         return 0
     group = patches.group
     kernels = np.empty((group, len(W) // group, patches.height))

@@ -26,6 +26,12 @@ from sonnx.numerics.single_products import GATHERED_PRODUCTS, bound_factor, exac
 from sonnx.numerics.windows import window
 from sonnx.operators.operator import Operator
 
+EQUATIONS_TURNED = 11
+"""The version from which the first half of an odd padding is the smaller one for SAME_UPPER only.
+
+Version 1 prints the equations the other way round, against its own sentence on SAME_UPPER and SAME_LOWER, which hold.
+"""
+
 PRODUCT_ELEMENTS = 1 << 20
 """Elements of a matrix product that are in memory at a time."""
 
@@ -57,7 +63,8 @@ def places(application: Application, shape: Sequence[int], weights: Sequence[int
     if wanted is not None or how.startswith("SAME"):
         extents = wanted or [extent * s for extent, s in zip(shape[2:], strides, strict=True)]
         cut = [max(0, each - extent) for each, extent in zip(whole, extents, strict=True)]
-        return list(extents), [each // 2 if how != "SAME_LOWER" else each - each // 2 for each in cut]
+        smaller = how == "SAME_UPPER" or (application.version < EQUATIONS_TURNED and how != "SAME_LOWER")
+        return list(extents), [each // 2 if smaller else each - each // 2 for each in cut]
     pads = [0] * 2 * axes if how == "VALID" else pads
     return [each - pads[d] - pads[axes + d] for d, each in enumerate(whole)], list(pads[:axes])
 
@@ -245,7 +252,7 @@ def _factors(
 ) -> tuple[Array, Array, Array]:
     """The factors of the sums at some places of Y, as (places, products), and which products there are."""
     left, right, there = list[Array](), list[Array](), list[Array]()
-    for index, reached, m in spread.reaching(at):
+    for index, reached, m in spread.reaching(at) if X.size else ():
         at_x: tuple[Any, ...] = (slice(None), *m)
         at_w: tuple[Any, ...] = (slice(None), channels, *index)
         left.append(X[at_x].T)
@@ -255,6 +262,9 @@ def _factors(
         left.append(bias[channels][:, None])
         right.append(np.ones_like(left[-1]))
         there.append(np.ones(left[-1].shape, np.bool_))
+    if not left:
+        none = np.zeros((len(channels), 0), X.dtype)
+        return none, none, none.astype(np.bool_)
     return np.concatenate(left, axis=1), np.concatenate(right, axis=1), np.concatenate(there, axis=1)
 
 

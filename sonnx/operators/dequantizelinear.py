@@ -19,7 +19,7 @@ from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
 from sonnx.numerics.exact_sums import wrapped
-from sonnx.numerics.formats import ELEMENTS, Array, format_of
+from sonnx.numerics.formats import ELEMENTS, Array, format_of, is_small_float, widened
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
 from sonnx.numerics.rounding import canonicalize_nans
 from sonnx.operators.operator import Operator
@@ -47,29 +47,26 @@ def result_type(names: Mapping[str, Any]) -> str:
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the shape of X and the type of x_scale."""
     X, scale, zero_point = spread(application, inputs)
-    kind, middle = ELEMENTS[result_type(application.names)], rounding_context(scale.dtype)
-    once = rounding_context(kind)
+    kind = ELEMENTS[result_type(application.names)]
+    exact = format_of(scale.dtype) is None  # float8e8m0 has no fractions, double has every difference
+    middle, once = rounding_context(ELEMENTS["double"] if exact else scale.dtype), rounding_context(kind)
     rows = zip(elements(X), elements(scale), elements(zero_point), strict=True)
     wraps = X.dtype == np.int32
-    numbers = [once.mul(middle.plus(to_mpfr(difference(x, z, wraps))), s) for x, s, z in rows]
+    numbers = [once.mul(difference(x, z, wraps, middle), to_mpfr(s)) for x, s, z in rows]
     return (from_mpfr(numbers, kind, X.shape),)
 
 
-def difference(x: int, zero_point: int, wraps: bool) -> int:
-    """X - zero_point, of int32 modulo 2^32."""
-    return wrapped(int(x) - int(zero_point), np.dtype(np.int32)) if wraps else int(x) - int(zero_point)
+def difference(x: Any, zero_point: Any, wraps: bool, middle: Any) -> Any:
+    """X - zero_point, of int32 modulo 2^32, rounded once."""
+    if isinstance(x, int):
+        return middle.plus(to_mpfr(wrapped(x - zero_point, np.dtype(np.int32)) if wraps else x - zero_point))
+    return middle.sub(to_mpfr(x), to_mpfr(zero_point))
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
-    """X, the scale and the zero point of each of its elements; an absent zero point is 0.
-
-    Raises:
-        NotExecutable: X is of a type the executor does not know.
-    """
+    """X, the scale and the zero point of each of its elements; an absent zero point is 0."""
     X, scale, zero_point = (*inputs, None)[:3]
     assert X is not None and scale is not None  # noqa: S101  required inputs
-    if format_of(X.dtype) is not None:
-        raise NotExecutable("it dequantizes integers only")
     if zero_point is None:
         zero_point = np.zeros(scale.shape, X.dtype)
     return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
@@ -81,14 +78,19 @@ def kernel(application: Application) -> Kernel:
     def dequantize(inputs: Sequence[Any], out: Array) -> Array:
         X, scale, zero_point = spread(application, inputs)
         direct = scale.dtype in (ELEMENTS["float"], ELEMENTS["double"]) or X.itemsize <= MAX_EXACT_BYTES
-        if scale.dtype != out.dtype or not direct or not arithmetic_is_ieee(out.dtype):
+        shifted = is_small_float(X.dtype) and widened(zero_point).any()
+        X, zero_point = widened(X), widened(zero_point)
+        if scale.dtype != out.dtype or not direct or shifted or not arithmetic_is_ieee(out.dtype):
             np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
             return out
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
         for start in range(0, flat.size, BLOCK_ELEMENTS):
             x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
-            less = np.subtract(x, z, dtype=np.int32) if x.dtype == np.int32 else x.astype(np.int64) - z
+            if x.dtype == np.int32:
+                less = np.subtract(x, z, dtype=np.int32)
+            else:
+                less = x.astype(np.int64) - z if x.dtype.kind in "iu" else x
             y = flat[start : start + BLOCK_ELEMENTS]
             np.multiply(less.astype(scale.dtype), s, out=y)
             canonicalize_nans(y)

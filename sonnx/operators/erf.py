@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.base.errors import NotExecutable
 from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application, Kernel
-from sonnx.numerics.elementwise import each, elementwise_definition
+from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
-from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.operators.operator import Operator
 
 
@@ -34,8 +35,8 @@ def kernel(application: Application) -> Kernel:
     approximated = real_function(erf, approximate)(application)
 
     def error_function(inputs: Sequence[Any], out: Array) -> Array:
-        if out.dtype == ELEMENTS["double"]:
-            np.copyto(out, each(erf, inputs[0]))
+        if out.dtype == ELEMENTS["double"] or format_of(out.dtype) is None:
+            np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
             return out
         return approximated(inputs, out)
@@ -43,6 +44,15 @@ def kernel(application: Application) -> Kernel:
     return error_function
 
 
-OPERATOR = Operator(
-    name="Erf", define=elementwise_definition(erf), kernel=kernel, bound=elementwise.transfer(elementwise.ERF)
-)
+def define(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """Y, of the shape and type of X.
+
+    Raises:
+        NotExecutable: X is of integers, whose function values are not.
+    """
+    if format_of(inputs[0].dtype) is None:
+        raise NotExecutable(f"no text says how the error function of elements of type {inputs[0].dtype} is rounded")
+    return elementwise_definition(erf)(application, inputs)
+
+
+OPERATOR = Operator(name="Erf", define=define, kernel=kernel, bound=elementwise.transfer(elementwise.ERF))

@@ -32,7 +32,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     extent = data.shape[axis]
     if np.any((indices < -extent) | (indices >= extent)):
         raise NotExecutable(f"an index lies outside [-{extent}, {extent - 1}]")
-    return (np.take(data, indices, axis),)
+    return (np.asarray(np.take(data, indices, axis), data.dtype),)
 
 
 OPERATOR = Operator(name="Gather", exact=True, define=define, bound=layout.moving(define))

@@ -44,8 +44,8 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) 
     layout = application.attribute("layout", 0)
     backwards = directions_of(application.attribute("direction", "forward"))
     activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
-    if len(activations) != 2 * len(backwards) or "activation_alpha" in application.attributes:
-        raise NotExecutable(f"{len(activations)} activations, or factors of them, for {len(backwards)} directions")
+    if len(activations) != 2 * len(backwards):
+        raise NotExecutable(f"{len(activations)} activations for {len(backwards)} directions, each of which has 2")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
     h = h if h is None or layout == 0 else np.swapaxes(h, 0, 1)
     _require_shapes(len(backwards), X, W, R, B, h)

@@ -48,8 +48,8 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps)
     layout = application.names.get("layout", 0)
     backwards = directions_of(application.names["direction"])
     activations = application.names["activations"]
-    if len(activations) != 3 * len(backwards) or "activation_alpha" in application.attributes:
-        raise NotExecutable(f"{len(activations)} activations, or factors of them, for {len(backwards)} directions")
+    if len(activations) != 3 * len(backwards):
+        raise NotExecutable(f"{len(activations)} activations for {len(backwards)} directions, each of which has 3")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
     h, c = (each if each is None or layout == 0 else np.swapaxes(each, 0, 1) for each in (h, c))
     require_whole_sequences(application.operator, lengths, len(X))
@@ -90,7 +90,7 @@ def _step(application: Application, weights: Sequence[Array | None], activations
         f = None if coupled else steps.activate(first, gate(FORGET, c))
         c = steps.rest(i, c, g) if f is None else steps.mix(f, c, i, g)
         o = steps.activate(first, gate(OUTPUT, c))
-        return steps.scale(o, steps.activate(third, c)), c
+        return steps.scale(o, steps.activate(third, c if clip is None else steps.within(c, clip))), c
 
     return step
 

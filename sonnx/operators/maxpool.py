@@ -88,6 +88,8 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array,
     """Y as by the kernel; Indices hold the first element of each window that has the pattern of its maximum."""
     X, slid = inputs[0], windows_of(application, inputs[0])
     Y = np.empty((*X.shape[:2], *slid.places), X.dtype)
+    if not Y.size:
+        return define(application, inputs)
     pool(X, slid, Y)
     return (Y, _indices(X, Y, slid, numbering(application, X[:1, :1])))[: application.outputs]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sonnx.enclosures import layout
 from sonnx.numerics.application import Application, NoValue
-from sonnx.numerics.formats import Array, patterns
+from sonnx.numerics.formats import TEXT, Array, patterns
 from sonnx.operators.operator import Operator
 
 VALUE_INPUT_SINCE = 11
@@ -33,11 +33,13 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
 
 
 def constant(application: Application, inputs: Sequence[Array | None], kind: np.dtype[np.generic]) -> Array:
-    """constant_value, of rank 0; 0 where it is absent."""
+    """constant_value, of rank 0; where it is absent 0, False or the empty string."""
     if application.version < VALUE_INPUT_SINCE:
         return np.array(application.names["value"]).astype(kind)
     given = inputs[2] if len(inputs) > 2 else None
-    return np.zeros((), kind) if given is None else given
+    if given is not None:
+        return given
+    return np.array("", TEXT) if kind == TEXT else np.zeros((), kind)
 
 
 def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Array) -> Array:

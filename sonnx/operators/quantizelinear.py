@@ -2,23 +2,35 @@
 
 SONNX QuantizeLinear of 2026-08, FUNC_0010; ONNX QuantizeLinear-10 to QuantizeLinear-28.  The quotient is rounded to the
 type of y_scale, then to a whole number, both to nearest even; the sum is exact.  A quotient that overflows saturates
-(erratum quantize-quotient-overflows).  One scale for the whole tensor, or by the ONNX text one for each index of an
-axis, or for each block along it.
+(erratum quantize-quotient-overflows).  Into a floating-point type the exact sum is rounded once instead, as Cast rounds
+it; a zero point that is absent is not added.  One scale for the whole tensor, or by the ONNX text one for each index of
+an axis, or for each block along it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import copysign, isfinite
 from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics import small_floats
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
-from sonnx.numerics.correctly_rounded import rounding_context
+from sonnx.numerics.correctly_rounded import rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements, integer_array, refuse
-from sonnx.numerics.formats import ELEMENTS, Array, format_of
+from sonnx.numerics.formats import (
+    ELEMENTS,
+    Array,
+    bits_of,
+    format_of,
+    is_small_float,
+    limits_of,
+    widened,
+)
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
 from sonnx.operators.operator import Operator
 
@@ -26,11 +38,15 @@ SCALE_NOT_ZERO = "QuantizeLinear.scale-not-zero"
 SCALE_FINITE = "QuantizeLinear.scale-finite"
 INPUT_FINITE = "QuantizeLinear.input-finite"
 
-INTEGERS = {0: "uint8", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16"}
+TYPES = {
+    0: "uint8", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 17: "float8e4m3fn", 18: "float8e4m3fnuz",
+    19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 25: "uint2", 26: "int2",
+    27: "float6e2m3", 28: "float6e3m2",
+}  # fmt: skip
 """ONNX's numbers of the element types of Y; 0, without a zero point, is uint8."""
 
-PRECISIONS = {0: None, 1: np.float32, 10: np.float16, 11: np.float64}
-"""ONNX's numbers of element types; 0 is the type of y_scale."""
+PRECISIONS = {1: "float", 10: "float16", 11: "double", 16: "bfloat16"}
+"""ONNX's numbers of element types that a quotient is rounded to."""
 
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
@@ -41,10 +57,19 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     """
     X, scale, zero_point = spread(application, inputs)
     require_finite(X, scale)
-    limits, once = np.iinfo(zero_point.dtype), rounding_context(quotient_type(application, inputs))
-    rows = zip(elements(_real(X)), elements(scale), elements(zero_point), strict=True)
-    found = [min(max(to_whole(once.div(x, s), limits) + z, limits.min), limits.max) for x, s, z in rows]
-    return (integer_array(found, zero_point.dtype, X.shape),)
+    kind, precision = zero_point.dtype, quotient_type(application, inputs)
+    once = rounding_context(precision) if precision is not None else None
+    quotients = [quotient(x, s, once) for x, s in zip(elements(X), elements(scale), strict=True)]
+    if is_small_float(kind):
+        given = len(inputs) > 2 and inputs[2] is not None
+        zeros = elements(zero_point) if given else [-0.0] * X.size  # -0 is added without effect
+        sums = [total(q, z) for q, z in zip(quotients, zeros, strict=True)]
+        saturate = bool(application.names.get("saturate", 1))
+        return (small_floats.rounded(sums, kind, X.shape, saturate=saturate),)
+    least, greatest = limits_of(kind)
+    zeros = elements(zero_point)
+    found = [min(max(to_whole(q, kind) + z, least), greatest) for q, z in zip(quotients, zeros, strict=True)]
+    return (integer_array(found, kind, X.shape),)
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
@@ -57,8 +82,6 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
     assert X is not None and scale is not None  # noqa: S101  required inputs
     if zero_point is None:
         zero_point = np.zeros(scale.shape, ELEMENTS[result_type(application.names)])
-    if format_of(zero_point.dtype) is not None:
-        raise NotExecutable("it quantizes to integers only")
     return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
 
 
@@ -85,17 +108,20 @@ def spread_values(application: Application, shape: Sequence[int], values: Array)
     return np.broadcast_to(np.take(values, places, axis), shape)
 
 
-def quotient_type(application: Application, inputs: Sequence[Array | None]) -> np.dtype[Any]:
+def quotient_type(application: Application, inputs: Sequence[Array | None]) -> np.dtype[Any] | None:
     """The type the quotient is rounded to: the attribute precision, else the type of y_scale.
 
+    None where y_scale is of a type without fractions (int32, float8e8m0): the quotient is exact.
+
     Raises:
-        NotExecutable: the attribute names a type the executor does not know.
+        NotExecutable: the attribute does not name a floating-point type.
     """
     precision = application.names.get("precision", 0)
     assert inputs[1] is not None  # noqa: S101  a required input
-    if precision not in PRECISIONS:
+    if precision and precision not in PRECISIONS:
         raise NotExecutable(f"precision is {precision}, which is not a floating-point type")
-    return np.dtype(PRECISIONS[precision] or inputs[1].dtype)
+    kind = ELEMENTS[PRECISIONS[precision]] if precision else inputs[1].dtype
+    return kind if format_of(kind) is not None else None
 
 
 def result_type(names: Mapping[str, Any]) -> str:
@@ -105,14 +131,29 @@ def result_type(names: Mapping[str, Any]) -> str:
         NotExecutable: the attribute names a type the executor does not know.
     """
     wanted = names.get("output_dtype", 0)
-    if wanted not in INTEGERS:
-        raise NotExecutable(f"output_dtype is {wanted}, which is not an integer type that the executor knows")
-    return INTEGERS[wanted]
+    if wanted not in TYPES:
+        raise NotExecutable(f"output_dtype is {wanted}, which is not a type to quantize to")
+    return TYPES[wanted]
 
 
-def to_whole(quotient: Any, limits: Any) -> int:
+def quotient(x: Any, scale: Any, once: Any) -> Any:
+    """X / scale, exactly or rounded once."""
+    if once is not None:
+        return once.div(to_mpfr(x), to_mpfr(scale))
+    return Fraction(float(x)) / Fraction(scale) if x else copysign(0.0, x) * copysign(1.0, scale)
+
+
+def total(quotient: Any, zero_point: float) -> Any:
+    """The exact sum; of two zeros it is -0 where both are."""
+    number = quotient if isinstance(quotient, Fraction) else float(quotient)
+    if not (number and isfinite(number) and isfinite(zero_point)):
+        return number + zero_point if isinstance(number, float) else zero_point
+    return Fraction(number) + Fraction(zero_point)
+
+
+def to_whole(quotient: Any, kind: np.dtype[Any]) -> int:
     """To nearest even; an infinite quotient is beyond every limit."""
-    beyond: int = 4 * (limits.max - limits.min)
+    beyond: int = 4 << bits_of(kind)
     if abs(quotient) < beyond:
         rounded: int = round(quotient)
         return rounded
@@ -125,14 +166,10 @@ def require_finite(X: Array, scale: Array) -> None:
     Raises:
         NoValue: one does not.
     """
-    refuse(SCALE_NOT_ZERO, scale == 0, scale, "y_scale", "a divisor")
-    refuse(SCALE_FINITE, ~np.isfinite(scale), scale, "y_scale", "which is not finite")
+    refuse(SCALE_NOT_ZERO, widened(scale) == 0, scale, "y_scale", "a divisor")
+    refuse(SCALE_FINITE, ~np.isfinite(widened(scale)), scale, "y_scale", "which is not finite")
     if format_of(X.dtype) is not None:
         refuse(INPUT_FINITE, ~np.isfinite(X), X, "X", "which is not finite")
-
-
-def _real(X: Array) -> Array:
-    return X.astype(np.float64) if format_of(X.dtype) is None else X
 
 
 def kernel(application: Application) -> Kernel:
@@ -141,18 +178,19 @@ def kernel(application: Application) -> Kernel:
     def quantize(inputs: Sequence[Any], out: Array) -> Array:
         X, scale, zero_point = spread(application, inputs)
         kind = quotient_type(application, inputs)
-        if not (X.dtype == scale.dtype == kind and arithmetic_is_ieee(kind)) or format_of(X.dtype) is None:
+        fast = X.dtype == scale.dtype == kind and format_of(kind) is not None and arithmetic_is_ieee(kind)
+        if not fast or is_small_float(out.dtype):
             np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
             return out
         require_finite(X, scale)
-        limits = np.iinfo(out.dtype)
-        flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
+        least, greatest = limits_of(out.dtype)
+        flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, widened(zero_point))]
         for start in range(0, flat.size, BLOCK_ELEMENTS):
             x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
             q = np.rint(np.divide(x, s)).astype(np.float64)
             np.add(q, z, out=q)
-            flat[start : start + BLOCK_ELEMENTS] = np.clip(q, limits.min, limits.max)
+            flat[start : start + BLOCK_ELEMENTS] = np.clip(q, least, greatest)
         return out
 
     return quantize

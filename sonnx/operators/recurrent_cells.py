@@ -30,7 +30,10 @@ from sonnx.operators import mul, relu, sigmoid, tanh
 from sonnx.operators.operator import Operator
 
 ACTIVATIONS: dict[str, Operator] = {each.name: each for each in (sigmoid.OPERATOR, tanh.OPERATOR, relu.OPERATOR)}
-"""The activation functions that have a meaning here, by the names of their operators."""
+"""The activation functions that have a meaning here, by the names of their operators.
+
+None of them has a factor, so that the lists activation_alpha and activation_beta mean nothing.
+"""
 
 Pairs = Sequence[tuple[Array, Array]]
 
@@ -44,7 +47,8 @@ class Steps:
 
     `gate(W, added, clip)` of weights, rows and a bound is a function of x and pairs that gives x W' + the rows + the
     products of the pairs, within -clip and clip; it is made once for all steps.  `mix(f, c, i, g)` is f c + i g,
-    `rest(z, h, g)` is (1 - z) h + z g, `scale(x, y)` is x y, `activate` a function.
+    `rest(z, h, g)` is (1 - z) h + z g, `scale(x, y)` is x y, `activate` a function, `within(x, clip)` is x between
+    -clip and clip.
     """
 
     gate: Callable[[Array, Sequence[Array], float | None], Gate]
@@ -52,6 +56,7 @@ class Steps:
     rest: Callable[[Array, Array, Array], Array]
     scale: Callable[[Array, Array], Array]
     activate: Callable[[str, Array], Array]
+    within: Callable[[Array, float], Array]
 
 
 def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
@@ -117,6 +122,14 @@ def scale(x: Array, y: Array) -> Array:
     return made
 
 
+def within(x: Array, clip: float) -> Array:
+    """Every element between -clip and clip; NaN stays."""
+    made, unit = np.empty(x.shape, x.dtype), Fraction(2) ** grid_of(x.dtype).least
+    for at in np.ndindex(made.shape):
+        store(made, at, clipped(numbers(x[at])[0], clip, unit))
+    return made
+
+
 def activate(name: str, z: Array) -> Array:
     """An activation function of every element."""
     return activation(name).define(Application(name, 1, "onnx"), [z])[0]
@@ -133,7 +146,7 @@ def activation(name: str) -> Operator:
     return ACTIVATIONS[name]
 
 
-EXACT_STEPS = Steps(gate, mix, rest, scale, activate)
+EXACT_STEPS = Steps(gate, mix, rest, scale, activate, within)
 """The definitions."""
 
 
@@ -213,10 +226,13 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:
         assert kernel is not None  # noqa: S101  all of ACTIVATIONS have one
         return kernel(application)([z], np.empty_like(z))
 
+    def within(x: Array, clip: float) -> Array:
+        return _clipped(x.copy(), clip) if 0 <= clip < inf else EXACT_STEPS.within(x, clip)
+
     def scale(x: Array, y: Array) -> Array:
         return product([x, y], np.empty_like(x))
 
-    made = Steps(gate, fast_mix, fast_rest, scale, activate)
+    made = Steps(gate, fast_mix, fast_rest, scale, activate, within)
     return made if kind != DOUBLE else replace(made, mix=_exact_mix, rest=EXACT_STEPS.rest)
 
 

@@ -45,9 +45,10 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     if depth > data.ndim or updates.shape != (*indices.shape[:-1], *data.shape[depth:]):
         shapes = [list(each.shape) for each in (data, indices, updates)]
         raise NotExecutable(f"the shapes of data, indices and updates are {shapes}, which do not fit")
-    rows = updates.reshape(-1, *updates.shape[indices.ndim - 1 :])
+    count = prod(indices.shape[:-1])
+    rows = updates.reshape(count, *data.shape[depth:])
     found: dict[tuple[int, ...], list[Array]] = {}
-    for place, row in zip(indices.reshape(-1, depth).tolist(), rows, strict=True):
+    for place, row in zip(indices.reshape(count, depth).tolist(), rows, strict=True):
         found.setdefault(_index(place, data.shape), []).append(row)
     output = data.copy()
     for index, every in found.items():

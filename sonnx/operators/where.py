@@ -14,11 +14,14 @@ from sonnx.enclosures import selection
 from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
 from sonnx.numerics.broadcasting import broadcast
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import TEXT, Array
 from sonnx.numerics.scratch import Scratch
 from sonnx.operators.operator import Operator
 
 _MASK = Scratch()
+
+MAX_PATTERN_BYTES = 8
+"""The widest integer of numpy."""
 
 
 def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -28,6 +31,9 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 def select_into(inputs: Sequence[Any], out: Array) -> Array:
     """Y xor ((X xor Y) and M) on the patterns, with every bit of M the condition; no branch to predict."""
+    if out.dtype == TEXT or out.itemsize > MAX_PATTERN_BYTES:
+        np.copyto(out, np.where(*inputs))
+        return out
     if out.size == 0:
         return out
     shape, Z = merged(inputs, out.shape)

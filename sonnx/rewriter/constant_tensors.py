@@ -10,7 +10,9 @@ import numpy as np
 
 from sonnx.model.ir import WIDTH, SparseTensor, Tensor
 from sonnx.model.reader import element_names
-from sonnx.numerics.formats import ELEMENTS, NAMES, Array, format_of, lowest
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, lowest
+from sonnx.numerics.packing import packed
+from sonnx.numerics.small_floats import EXPONENTS
 
 ELEMENT_NUMBERS = {name: number for number, name in element_names().items() if name is not None}
 """The number of each element type, as the attribute `to` of Cast has it."""
@@ -21,14 +23,16 @@ MAX_CONSTANT_BYTES = 1 << 31
 
 def from_array(name: str, values: Array) -> Tensor:
     """A constant with the elements of an array."""
-    data = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
-    return from_bytes(name, NAMES[values.dtype], values.shape, data)
+    if values.dtype == TEXT:
+        strings = tuple(each.encode() for each in values.ravel())
+        return Tensor(name, "string", values.shape, ("string_data",), None, strings, len(strings) or None)
+    return from_bytes(name, NAMES[values.dtype], values.shape, packed(np.ascontiguousarray(values)))
 
 
 def from_numbers(name: str, element: str, numbers: Any, dims: Sequence[int] = ()) -> Tensor | None:
-    """A constant of one number everywhere, or of listed ones; None where the executor does not know the type."""
+    """A constant of one number everywhere, or of listed ones; None where the type is unknown or does not have 0."""
     dtype = ELEMENTS.get(element)
-    if dtype is None:
+    if dtype is None or dtype == TEXT or element == EXPONENTS:
         return None
     return from_array(name, np.broadcast_to(np.array(numbers, dtype), tuple(dims)))
 
@@ -41,7 +45,7 @@ def from_bytes(name: str, element: str | None, dims: Sequence[int], data: bytes)
 def smallest(element: str) -> float | int | None:
     """The smallest value of an element type: -Inf, or the smallest integer; None where the type is unknown."""
     dtype = ELEMENTS.get(element)
-    if dtype is None:
+    if dtype is None or (format_of(dtype) is None and dtype.kind not in "biu"):
         return None
     return float("-inf") if format_of(dtype) is not None else lowest(dtype)
 
@@ -60,7 +64,9 @@ def undecoded(tensor: Tensor) -> Array | None:
 def decoded(tensor: Tensor) -> Array | None:
     """The numbers of a constant; None where the executor does not know its type or the values are not in the file."""
     dtype, values = ELEMENTS.get(tensor.element or ""), undecoded(tensor)
-    return None if dtype is None or values is None else values.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
+    if dtype is None or dtype == TEXT or values is None:
+        return None
+    return values.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
 
 
 def broadcast(tensor: Tensor, name: str, dims: Sequence[int]) -> Tensor | None:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from math import inf, nan
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Value
-from sonnx.numerics.formats import ELEMENTS, Array, format_of
+from sonnx.numerics import small_floats
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, is_small_float, limits_of
 
 Generator = Callable[[np.random.Generator, "np.dtype[np.generic]", tuple[int, ...]], Array]
 
@@ -47,8 +49,14 @@ def _generated(
 
 
 def _ordinary(random: np.random.Generator, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Array:
+    if dtype == TEXT:
+        return np.array([f"w{n}" for n in random.integers(0, 4, shape).ravel()], TEXT).reshape(shape)
+    if dtype.kind == "c":
+        return (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(dtype)
     if format_of(dtype) is not None:
         return random.standard_normal(shape).astype(dtype)
+    if is_small_float(dtype):
+        return _specials(dtype)[random.integers(0, len(small_floats.numbers(NAMES[dtype])), shape)]
     if dtype == np.bool_:
         return random.integers(0, 2, shape).astype(dtype)
     return random.integers(0, 4, shape).astype(dtype)  # an index, a length or a count is small
@@ -67,16 +75,22 @@ def _special(random: np.random.Generator, dtype: np.dtype[np.generic], shape: tu
 
 def _zeros(random: np.random.Generator, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> Array:
     """Zeros of both signs, and ones: every sign of an exact zero is seen."""
-    listed = [0.0, -0.0, 1.0, -1.0] if format_of(dtype) is not None else [0, 1]
-    known = np.array(listed).astype(dtype)
+    listed = [0.0, -0.0, 1.0, -1.0] if format_of(dtype) is not None or dtype.kind == "c" else [0, 1]
+    known = np.array(["", "0"], TEXT) if dtype == TEXT else np.array(listed).astype(dtype)
     return known[random.integers(0, known.size, shape)]
 
 
 def _specials(dtype: np.dtype[np.generic]) -> Array:
     """Zeros, infinities, NaNs of both dtypes and signs, the least and the greatest numbers."""
     made = format_of(dtype)
+    if dtype == TEXT:
+        return np.array(["", " ", "é", "w"], TEXT)
+    if dtype.kind == "c":
+        return np.array([complex(one, other) for one in (0.0, -0.0, inf, nan) for other in (1.0, -inf)], dtype)
+    if is_small_float(dtype):
+        return np.arange(len(small_floats.numbers(NAMES[dtype])), dtype=np.uint8).view(dtype)
     if made is None:
-        ends = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1)  # type: ignore[type-var]
+        ends = (0, 1) if dtype == np.bool_ else (*limits_of(dtype), 0, 1)
         return np.array(ends).astype(dtype)
     positive = [0, 1, made.infinity - 1, made.infinity, made.infinity + 1, made.sign - 1]
     return np.array([*positive, *(made.sign + each for each in positive)], made.unsigned).view(dtype)

@@ -176,6 +176,7 @@ def test_a_constant_node_gives_axes():
 @pytest.mark.parametrize(
     ("attributes", "element", "wanted"),
     [({"value_float": 1.5}, "float", 1.5), ({"value_floats": [1.5, -0.0]}, "float", [1.5, -0.0]),
+     ({"value_string": "é"}, "string", "é"), ({"value_strings": ["a", ""]}, "string", ["a", ""]),
      ({"value_int": 7}, "int64", 7), ({"value_ints": [7, 8]}, "int64", [7, 8]),
      ({"value": numpy_helper.from_array(numpy.array([[1, 2]], "i2"))}, "int16", [[1, 2]])],
 )  # fmt: skip
@@ -186,7 +187,7 @@ def test_constants(attributes, element, wanted):
     assert (found.tolist(), found.dtype) == (wanted, ELEMENTS[element])
 
 
-@pytest.mark.parametrize("attributes", [{"value_string": b"x"}, {"value_int": 1, "value_float": 1.0}, {}])
+@pytest.mark.parametrize("attributes", [{"value_string": b"\xff"}, {"value_int": 1, "value_float": 1.0}, {}])
 def test_constants_without_a_meaning(attributes):
     model = graph([helper.make_node("Constant", [], ["y"], **attributes)], {}, {"y": (FLOAT, [])})
     with pytest.raises(sonnx.Stop, match="Constant"):
@@ -261,7 +262,9 @@ def test_external_data_refused(tmp_path, tensor, sentence):
         (TensorProto(name="b", data_type=FLOAT, dims=[3], raw_data=b"\0" * 11), "has 11 bytes"),
         (TensorProto(name="b", data_type=FLOAT, dims=[-3], raw_data=b""), "negative dimension"),
         (TensorProto(name="b", data_type=TensorProto.BOOL, dims=[1], raw_data=b"\2"), "neither 0 nor 1"),
-        (TensorProto(name="b", data_type=TensorProto.STRING, dims=[1], string_data=[b"x"]), "element type string"),
+        (TensorProto(name="b", data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff"]), "not UTF-8"),
+        (TensorProto(name="b", data_type=TensorProto.STRING, dims=[2], string_data=[b"x"]), "has 1 strings"),
+        (TensorProto(name="b", data_type=TensorProto.INT4, dims=[3], raw_data=b"x"), "has 1 bytes"),
     ],
 )
 def test_constants_that_are_not_well_formed(tensor, sentence):

@@ -74,7 +74,7 @@ def test_lstm(name, direction, coupled):
                 keep = summed([1, product(-1, i[j])]) if coupled else f[j]
                 cell.append(n.once([product(keep, c_[j]), product(i[j], g[j])]))
             o = [gate(1, j, cell[j]) for j in range(HIDDEN)]
-            state = [n.once([product(o[j], n.relu(cell[j]))]) for j in range(HIDDEN)]
+            state = [n.once([product(o[j], n.relu(max(min(cell[j], 16), -16)))]) for j in range(HIDDEN)]
             states[b] = wanted[t, b] = (state, cell)
     flat = [wanted[t, b][0][j] for t in range(STEPS) for b in range(BATCH) for j in range(HIDDEN)]
     assert same(Y, array(X.dtype, flat, Y.shape))

@@ -96,3 +96,18 @@ def test_few_ordinary_elements_take_the_exact_path():
     elements, exact = made.exact_path_counts.by_operator["ConvTranspose"]
     assert elements == 16 * 28 * 28
     assert exact < elements / 1000
+
+
+@pytest.mark.parametrize(
+    ("version", "how", "begin"),
+    [(11, "SAME_UPPER", 0), (11, "SAME_LOWER", 1), (11, "NOTSET", 1), (11, "VALID", 1),
+     (22, "SAME_UPPER", 0), (22, "NOTSET", 1), (1, "SAME_UPPER", 0), (1, "SAME_LOWER", 1), (1, "NOTSET", 0)],
+)  # fmt: skip
+def test_an_odd_padding_for_output_shape(version, how, begin):
+    """Of 7 places 6 are wanted: from version 11 on the first is cut, but for SAME_UPPER."""
+    made = written("ConvTranspose", version, strides=[2], output_shape=[6], auto_pad=how)
+    X, W = numpy.arange(1, 4, dtype="f4").reshape(1, 1, 3), numpy.array([[[1, 10, 100]]], "f4")
+    whole = numpy.array([1, 10, 102, 20, 203, 30, 300], "f4")
+    [Y] = OPERATOR.define(made, [X, W, None])
+    assert same(Y[0, 0], whole[begin : begin + 6])
+    assert same(kernel_output(OPERATOR, made, [X, W], Y), Y)

@@ -1,5 +1,7 @@
 """Sums of products: the definitions and the kernels against exact fractions, to the bit."""
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
@@ -220,3 +222,22 @@ def test_convolution(name, which, seed):
     B = hard(name, kernel[:1], seed + 9) if seed % 2 else None
     found = agreed(CONV, application("Conv", names), [X, W, B])
     assert same(found, convolution(X, W, B, names))
+
+
+@each_format
+@pytest.mark.parametrize("seed", range(8))
+def test_gaps_of_a_dilated_kernel_are_zeros(name, seed):
+    """By the SONNX text: an infinity under a gap gives NaN, and a sum of -0 alone is one of the zeros of a gap too."""
+    shape, kernel, given = CONVOLUTIONS["dilated"]
+    names = {"group": 1, "strides": [1, 1], "pads": [0, 1, 1, 0]}
+    X, W = hard(name, shape, seed), hard(name, kernel, seed + 5)
+    X[0, 0, 1, 1] = numpy.inf
+    if seed >= 4:
+        X, W = numpy.copysign(X.dtype.type(0), X), numpy.copysign(W.dtype.type(1), W)
+    filled = numpy.zeros((2, 1, 4, 5), W.dtype)
+    filled[:, :, ::3, ::2] = W
+    wanted = convolution(X, filled, None, {**names, "dilations": [1, 1]})
+    made = replace(application("Conv", {**names, **given}), text="2026-08")
+    assert same(agreed(CONV, made, [X, W]), wanted)
+    if seed < 4:
+        assert not same(agreed(CONV, application("Conv", {**names, **given}), [X, W]), wanted)

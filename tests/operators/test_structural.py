@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import sonnx
+from sonnx.numerics.formats import ELEMENTS
 from tests.support.models import FLOAT, INT64, graph
 from tests.support.nodes import by_definition, by_kernel, prepared
 
@@ -229,7 +230,7 @@ MISFITS = [
         {},
         r"shape \[2\] has no index \[5\]",
     ),
-    ("Cast", [numpy.zeros(3, "f4")], {"to": 17}, "the element type float8e4m3fn, which the executor does not know"),
+    ("Cast", [numpy.zeros(3, "f4")], {"to": 23}, "Cast-21 is not defined for elements of type float4e2m1"),
     ("Cast", [numpy.zeros(3, "f4")], {}, "to is not written"),
     ("Pow", [numpy.ones(2, "i4"), numpy.array([0.5, 1], "f4")], {}, "not a whole number"),
     ("Reshape", [numpy.zeros(3, "f4"), numpy.array([2, 2])], {}, "Reshape"),
@@ -258,3 +259,17 @@ def test_what_does_not_fit_is_refused_with_a_sentence(operator, inputs, attribut
     source = graph([node], declared, {"y": (FLOAT, None)}, operator_set=22).SerializeToString()
     with pytest.raises(sonnx.Stop, match=sentence):
         sonnx.run(source, dict(zip(names, inputs, strict=True)), unchecked=True)
+
+
+@pytest.mark.parametrize("element", ["string", "complex64", "int4", "float8e5m2"])
+@pytest.mark.parametrize("operator", ["Greater", "GlobalMaxPool", "Sign", "Dropout"])
+def test_operators_without_a_data_file_compute_with_numbers_only(operator, element):
+    inputs = [numpy.zeros((1, 1, 2), ELEMENTS[element])] * (2 if operator == "Greater" else 1)
+    if element == "string":
+        inputs = [each.astype(str) for each in inputs]
+    number = getattr(TensorProto, element.upper())
+    names = [f"x{n}" for n in range(len(inputs))]
+    node = helper.make_node(operator, names, ["y"])
+    model = graph([node], {name: (number, (1, 1, 2)) for name in names}, {"y": (number, None)}, operator_set=22)
+    with pytest.raises(sonnx.NotExecutable, match=f"{operator} is not defined here for elements of type {element}"):
+        sonnx.run(model.SerializeToString(), dict(zip(names, inputs, strict=True)), unchecked=True)

@@ -1,0 +1,169 @@
+"""The floating-point types of at most eight bits: their numbers, and a real rounded into one of them.
+
+ONNX, Cast-19 to Cast-28, and the technical pages "Float stored in 4, 6 and 8 bits" of its documentation.  A pattern is
+a sign, an exponent and a fraction; float8e8m0 is an exponent alone, and has neither a sign nor a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import copysign, inf, isfinite, isnan, nan
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.formats import NAMES, Array
+
+Real: TypeAlias = "int | float | Fraction"
+"""A number without rounding; as a float also NaN, an infinity or -0."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFloat:
+    """The layout of a type: bits of exponent and fraction, the bias, and which patterns are not finite numbers.
+
+    `negative_zero`: whether the sign of a zero is kept; where it is not, the pattern of -0 is NaN or never made.
+    """
+
+    exponent: int
+    fraction: int
+    bias: int
+    infinity: int | None = None
+    nans: tuple[int, ...] = ()
+    negative_zero: bool = True
+
+    @property
+    def sign(self) -> int:
+        """The pattern of the sign bit."""
+        return 1 << self.exponent + self.fraction
+
+
+SMALL_FLOATS = {
+    "float4e2m1": SmallFloat(2, 1, 1),
+    "float6e2m3": SmallFloat(2, 3, 1, negative_zero=False),
+    "float6e3m2": SmallFloat(3, 2, 3, negative_zero=False),
+    "float8e4m3fn": SmallFloat(4, 3, 7, nans=(0x7F, 0xFF)),
+    "float8e4m3fnuz": SmallFloat(4, 3, 8, nans=(0x80,), negative_zero=False),
+    "float8e5m2": SmallFloat(5, 2, 15, infinity=0x7C, nans=(0x7E, 0x7D, 0x7F, 0xFE, 0xFD, 0xFF)),
+    "float8e5m2fnuz": SmallFloat(5, 2, 16, nans=(0x80,), negative_zero=False),
+}
+"""The types with a sign."""
+
+EXPONENTS = "float8e8m0"
+"""The type of powers of two: the pattern e is 2^(e - 127), 255 is NaN."""
+
+EXPONENT_BIAS, EXPONENT_NAN, LAST_EXPONENT = 127, 255, 254
+
+ROUND_MODES = ("up", "down", "nearest")
+
+
+@cache
+def numbers(name: str) -> tuple[float, ...]:
+    """The number of each pattern, in the order of the patterns."""
+    if name == EXPONENTS:
+        return (*[2.0 ** (e - EXPONENT_BIAS) for e in range(EXPONENT_NAN)], nan)
+    made = SMALL_FLOATS[name]
+    return tuple(_number(pattern, made) for pattern in range(2 * made.sign))
+
+
+def _number(pattern: int, made: SmallFloat) -> float:
+    if pattern in made.nans:
+        return nan
+    magnitude, sign = pattern % made.sign, -1.0 if pattern >= made.sign else 1.0
+    if magnitude == made.infinity:
+        return sign * inf
+    exponent, fraction = divmod(magnitude, 1 << made.fraction)
+    significand = fraction + (1 << made.fraction if exponent else 0)
+    return sign * significand * 2.0 ** (max(exponent, 1) - made.bias - made.fraction)
+
+
+def elements(values: Array) -> list[float]:
+    """The numbers of an array in row-major order."""
+    listed = numbers(NAMES[values.dtype])
+    return [listed[pattern] for pattern in values.view(np.uint8).ravel().tolist()]
+
+
+def rounded(
+    values: Iterable[Real], kind: np.dtype[Any], shape: Sequence[int], *, saturate: bool = True, mode: str = "up"
+) -> Array:
+    """Numbers in a small type, each rounded once.
+
+    Args:
+        values: in row-major order.
+        kind: the type.
+        shape: that of the result.
+        saturate: what is beyond the greatest number becomes it; else an infinity or NaN.
+        mode: of float8e8m0, one of `ROUND_MODES`.
+
+    Raises:
+        NotExecutable: a negative number has no value in float8e8m0.
+    """
+    name = NAMES[kind]
+    if name == EXPONENTS:
+        found = [_power(value, saturate, mode) for value in values]
+    else:
+        found = [nearest(value, SMALL_FLOATS[name], saturate) for value in values]
+    return np.array(found, np.uint8).view(kind).reshape(shape)
+
+
+def nearest(value: Real, made: SmallFloat, saturate: bool = True) -> int:
+    """The pattern of the number nearest to a real, ties to even.
+
+    The real is rounded as if the exponent had no upper bound; what then is beyond the greatest number becomes it, or
+    without `saturate` the infinity, or NaN, with its sign where it has one.  A type without NaN always saturates, and
+    NaN becomes its greatest number.
+    """
+    negative = copysign(1.0, value) < 0 if isinstance(value, float) else value < 0
+    sign = made.sign if negative else 0
+    if isinstance(value, float) and isnan(value):
+        return _nan(made, negative and not saturate) if made.nans else _greatest(made)
+    place = 2 * made.sign if isinstance(value, float) and not isfinite(value) else _place(abs(Fraction(value)), made)
+    if place <= _greatest(made):
+        return place | sign if place or made.negative_zero else 0
+    if saturate or not made.nans:
+        return _greatest(made) | sign
+    if made.infinity is not None:
+        return made.infinity | sign
+    return _nan(made, negative)
+
+
+def _nan(made: SmallFloat, negative: bool) -> int:
+    """The first NaN of a sign, the only one of a type that has one."""
+    return next((each for each in made.nans if negative == (each >= made.sign)), made.nans[0])
+
+
+def _greatest(made: SmallFloat) -> int:
+    """The pattern of the greatest finite number."""
+    last = made.infinity if made.infinity is not None else min([made.sign, *made.nans])
+    return last - 1
+
+
+def _place(value: Fraction, made: SmallFloat) -> int:
+    """The magnitude of a pattern, beyond the last one for a number that is too large."""
+    least = 1 - made.bias - made.fraction
+    exponent = least
+    while value >= Fraction(2) ** (exponent + made.fraction + 1):
+        exponent += 1
+    return (exponent - least << made.fraction) + round(value / Fraction(2) ** exponent)
+
+
+def _power(value: Real, saturate: bool, mode: str) -> int:
+    """The pattern of a power of two."""
+    if isinstance(value, float) and isnan(value):
+        return EXPONENT_NAN
+    if (copysign(1.0, value) if isinstance(value, float) else value) < 0:
+        raise NotExecutable(f"{float(value)} has no value in {EXPONENTS}, and no text gives one")
+    if isinstance(value, float) and not isfinite(value):
+        return LAST_EXPONENT if saturate else EXPONENT_NAN
+    real, least, last = Fraction(value), Fraction(2) ** -EXPONENT_BIAS, Fraction(2) ** (LAST_EXPONENT - EXPONENT_BIAS)
+    if not least <= real <= last:
+        return EXPONENT_NAN if not saturate else 0 if real < least else LAST_EXPONENT
+    below = real.numerator.bit_length() - real.denominator.bit_length()
+    below -= Fraction(2) ** below > real
+    over = real / Fraction(2) ** below  # in [1, 2)
+    up = {"up": over > 1, "down": False, "nearest": over >= Fraction(3, 2)}[mode]
+    return min(below + up + EXPONENT_BIAS, LAST_EXPONENT)

@@ -1,0 +1,103 @@
+"""Arrays of every element type in files, and packed elements as the onnx package writes and reads them."""
+
+import numpy
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import sonnx
+from sonnx.base.errors import BadInput
+from sonnx.cli.main import run
+from sonnx.executor.distance import first_difference
+from sonnx.executor.probes import probe
+from sonnx.executor.tensor_files import as_declared, read_file, write_folder
+from sonnx.model.ir import Type, Value
+from sonnx.model.reader import read_tensor
+from sonnx.model.writer import element_number
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.formats import ELEMENTS, TEXT, patterns
+from tests.support.models import graph
+
+each_type = pytest.mark.parametrize("element", [*ELEMENTS])
+STRING = TensorProto.STRING
+
+
+def some(element, shape=(3, 5)):
+    """Every kind of element, NaN and infinities included."""
+    made = probe([Value("x", Type("tensor", element, shape))], 5, 3)["x"]
+    return (
+        numpy.array([text.rstrip("\0") for text in made.ravel()], TEXT).reshape(shape) if made.dtype == TEXT else made
+    )
+
+
+@each_type
+@pytest.mark.parametrize("form", ["npz", "pb"])
+@pytest.mark.parametrize("shape", [(3, 5), (), (0, 2)])
+def test_what_is_written_is_read(tmp_path, element, form, shape):
+    values = some(element, shape)
+    [name] = write_folder(tmp_path / "out", {"x": values}, form)
+    [(_, found)] = read_file(tmp_path / "out" / name).items()
+    found = as_declared(found, element)
+    if element == "string":
+        found = found.astype(TEXT)
+    assert first_difference(found, values, bits=True) is None
+
+
+@each_type
+def test_the_onnx_package_reads_what_is_written(tmp_path, element):
+    values = some(element)
+    [name] = write_folder(tmp_path / "out", {"x": values}, "pb")
+    found = numpy_helper.to_array(onnx.load_tensor(tmp_path / "out" / name))
+    assert first_difference(numpy.asarray(found), values, bits=True) is None
+
+
+@each_type
+@pytest.mark.parametrize("raw", [True, False])
+def test_what_the_onnx_package_writes_is_read(element, raw):
+    values = some(element, (7,))
+    if element == "string":
+        tensor = helper.make_tensor("x", STRING, [7], [text.encode() for text in values])
+    elif raw:
+        tensor = numpy_helper.from_array(values)
+    elif values.dtype.kind == "c":
+        return
+    else:
+        numbers = (
+            patterns(values).tolist()
+            if element.startswith(("float1", "bfloat", "float4", "float6", "float8"))
+            else None
+        )
+        tensor = TensorProto(name="x", data_type=element_number(element), dims=[7])
+        if numbers is None or values.dtype.itemsize > 2:
+            tensor = helper.make_tensor("x", element_number(element), [7], values)
+        elif element in ("float4e2m1",):
+            numbers.append(0)
+            tensor.int32_data.extend(low | high << 4 for low, high in zip(numbers[::2], numbers[1::2], strict=True))
+        else:
+            tensor.int32_data.extend(numbers)
+    assert first_difference(decode(read_tensor(memoryview(tensor.SerializeToString())), None), values) is None
+
+
+def test_strings_on_the_command_line(tmp_path, monkeypatch, capsys):
+    """A conforming model of strings, from files of numpy to files of numpy."""
+    monkeypatch.chdir(tmp_path)
+    node = helper.make_node("Concat", ["a", "b"], ["y"], axis=0)
+    model = graph([node], {"a": (STRING, [2]), "b": (STRING, [1])}, {"y": (STRING, [3])})
+    onnx.save(model, "concat.onnx")
+    numpy.save("a.npy", numpy.array(["é", "it's"]))
+    numpy.save("b.npy", numpy.array([""]))
+    assert run(["run", "concat.onnx", "--input", "a=a.npy", "--input", "b=b.npy", "--output", "out"]) == 0
+    [(_, found)] = read_file(tmp_path / "out" / "outputs.npz").items()
+    assert found.tolist() == ["é", "it's", ""]
+    assert "conforms to edition" in capsys.readouterr().out
+    given = {"a": numpy.array(["x", "y"], TEXT), "b": numpy.array(["z"])}
+    assert sonnx.run(model.SerializeToString(), given)["y"].tolist() == ["x", "y", "z"]
+    given["a"] = numpy.array(["x", 7], TEXT)
+    with pytest.raises(BadInput, match="declared as strings and has an element of type int"):
+        sonnx.run(model.SerializeToString(), given)
+
+
+def test_a_string_that_numpy_would_shorten(tmp_path):
+    with pytest.raises(BadInput, match="ends in a zero"):
+        write_folder(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "npz")
+    assert write_folder(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "pb") == ["output_0.pb"]

@@ -1,0 +1,75 @@
+"""Every operator of the catalogue, in every version, runs for every combination of element types that it admits.
+
+An operator that moves elements moves those of every type alike: elements of int64, or of float in a version without
+int64, that are their own numbers say which element of another type stands where.  Every other operator has one value by
+its definition and by its kernel.
+"""
+
+import numpy
+import pytest
+
+import sonnx
+from sonnx.numerics.formats import ELEMENTS
+from sonnx.profile import catalogue
+from tests.support.oracle import same
+from tests.support.typed_nodes import distinct, samples_of, typed_nodes, values_of
+
+OPERATORS = {each.name: each for each in catalogue.operators()}
+VERSIONS = [(name, version) for name, each in OPERATORS.items() for version in each.versions]
+WHOLE = {name for name in ELEMENTS if "int" in name}
+
+NO_VALUE = {
+    "Erf": (WHOLE, "no text says how the error function of elements of type"),
+    "ReduceMean": (WHOLE, "no text gives the mean of elements of type"),
+}
+"""Element types that ONNX lists, and for which its text gives no value; with the sentence."""
+
+
+def moved(node, carrier, found):
+    """The output of a node, by what the same node gives for numbers of elements."""
+    [name] = {node.types[variable] for variable in node.types if node.types[variable] != carrier.types[variable]}
+    elements = {0: numpy.zeros(1, ELEMENTS[name])[0], 1: distinct(name, 1, 0)[0]}
+    for numbers, own in zip(carrier.inputs, node.inputs, strict=True):
+        if numbers is not None and numbers.dtype != own.dtype:
+            elements |= dict(zip(numbers.ravel().tolist(), own.ravel(), strict=True))
+    made = numpy.empty(found.size, ELEMENTS[name])
+    for place, number in enumerate(found.ravel().tolist()):
+        made[place] = elements[number]
+    return made.reshape(found.shape)
+
+
+def carriers(nodes, variable):
+    """For each node the one that differs in the type of the elements alone, and has int64 or float there."""
+    by_types = {tuple(node.types.values()): node for node in nodes}
+    for node in nodes:
+        for name in ("int64", "float"):
+            wanted = tuple(name if each == variable else kind for each, kind in node.types.items())
+            if wanted in by_types:
+                yield node, by_types[wanted]
+                break
+
+
+@pytest.mark.parametrize(("name", "version"), VERSIONS)
+def test_every_type(name, version):
+    refused, sentence = NO_VALUE.get(name, ((), ""))
+    for sample in samples_of(OPERATORS[name], version):
+        nodes = [*typed_nodes(sample, OPERATORS[name], version)]
+        for node in [each for each in nodes if refused and each.types["T"] in refused]:
+            with pytest.raises(sonnx.NotExecutable, match=sentence):
+                values_of([node])
+            nodes.remove(node)
+        found = dict(zip((node.label for node in nodes), values_of(nodes), strict=True))
+        if not sample.moves:
+            for node, plain in zip(nodes, values_of(nodes, definitions=True), strict=True):
+                assert all(same(*pair) for pair in zip(found[node.label], plain, strict=True)), node.label
+            continue
+        compared, outputs = 0, OPERATORS[name].outputs
+        variable = next(each.type for each in outputs if each.since <= version < (each.before or version + 1))
+        for node, carrier in carriers(nodes, variable):
+            if node is not carrier:
+                for output, numbers in zip(found[node.label], found[carrier.label], strict=True):
+                    wanted = moved(node, carrier, numbers)
+                    assert output.dtype == wanted.dtype, node.label
+                    assert output.tolist() == wanted.tolist(), node.label
+                    compared += 1
+        assert compared, sample
