@@ -19,6 +19,7 @@ from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
 from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, verdict_of
 from sonnx.checker.verdicts import Verdict
+from sonnx.executor.node_errors import UNDEFINED_INPUT_ERRORS
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
     MAX_PARAMETER_ELEMENTS,
@@ -56,9 +57,6 @@ MAX_KNOWN_CALLS = 1 << 14
 
 MAX_COMPARED_BYTES = 64
 """Bytes of a tensor in an attribute up to which calls with equal tensors are prepared once."""
-
-UNDEFINED_INPUT_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What a definition may raise for inputs that no text defines."""
 
 
 @dataclass(frozen=True, slots=True)

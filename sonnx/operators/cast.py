@@ -35,9 +35,10 @@ def target_type(application: Application) -> np.dtype[Any]:
         NotExecutable: it is absent, or one the executor does not know.
     """
     number = application.attribute("to", None)
-    if number not in NUMBERS:
+    element = number.lower() if isinstance(number, str) else NUMBERS.get(number)  # a name before version 6
+    if element is None or element not in NUMBERS.values():
         raise NotExecutable(f"the attribute to is {number}, which is not an element type that the executor knows")
-    return ELEMENTS[NUMBERS[number]]
+    return ELEMENTS[element]
 
 
 def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
