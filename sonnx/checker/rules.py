@@ -83,26 +83,47 @@ class ActiveRules:
         return own or graph_rules.decide(rule)
 
     @cached_property
-    def _known(self) -> tuple[dict[object, _Reading | None], dict[object, RuleResult]]:
-        """What each rule reads, and the results of rules that hold or do not apply, by what they read."""
-        return {}, {}
+    def _readings(self) -> dict[tuple[str, str], _Reading | None]:
+        return {}
+
+    @cached_property
+    def _holding(self) -> dict[object, RuleResult]:
+        """The results of rules that hold or do not apply, by what they read."""
+        return {}
+
+    @cached_property
+    def _verdicts(self) -> dict[object, Verdict]:
+        return {}
+
+    def _reading(self, rule: Rule, demand: Expression) -> _Reading | None:
+        key = (rule.slug, demand.text)
+        if key not in self._readings:
+            self._readings[key] = _reading(demand, rule.when)
+        return self._readings[key]
 
     def evaluate(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
         """As `evaluate_rule`; facts that agree in all that a rule reads are evaluated once."""
-        readings, results = self._known
-        text = (rule.slug, demand.text)
-        if text not in readings:
-            readings[text] = _reading(demand, rule.when)
-        reading = readings[text]
+        reading = self._reading(rule, demand)
         if reading is None:
             return evaluate_rule(rule, demand, names)
-        key = (text, *reading.of(names))
-        result = results.get(key)
+        key = (rule.slug, demand.text, *reading.of(names))
+        result = self._holding.get(key)
         if result is None:
             result = evaluate_rule(rule, demand, names)
             if result.verdict in _COUNTED:
-                results[key] = result
+                self._holding[key] = result
         return result
+
+    def verdict(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
+        """The verdict of `evaluate`, faster because nothing is explained; an all(...) over an empty list passes."""
+        reading = self._reading(rule, demand)
+        key = None if reading is None else (rule.slug, demand.text, *reading.of(names))
+        verdict = None if key is None else self._verdicts.get(key)
+        if verdict is None:
+            verdict = _verdict_of(rule, demand, names)
+            if key is not None:
+                self._verdicts[key] = verdict
+        return verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +227,7 @@ def over_nothing(rule: Rule, demand: Expression) -> RuleResult:
     return RuleResult(rule, Verdict.NOT_APPLICABLE, f"{demand.over[0] if demand.over else ''} is empty")
 
 
-def verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
-    """The verdict of `evaluate_rule`, faster because nothing is explained; an all(...) over an empty list passes."""
+def _verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
     for condition, if_false in ((rule.when, Verdict.NOT_APPLICABLE), (demand, Verdict.FAIL)):
         value = True if condition is None else _value(condition, names)
         if isinstance(value, Unknown):
