@@ -17,7 +17,7 @@ from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.enclosures.hypotheses import Hypotheses
 from sonnx.enclosures.values import Condition, NotBounded, Value, nothing
 from sonnx.executor.executor import active_rules, check_conforming
-from sonnx.executor.plan import place_of
+from sonnx.executor.node_errors import place_of
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import RUN_TIME, declared_facts
 from sonnx.graph.interpreter import interpret

@@ -14,7 +14,7 @@ from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
-from sonnx.checker.rules import ActiveRules, SubjectResults, evaluate_rule, subject_results
+from sonnx.checker.rules import ActiveRules, SubjectResults, subject_results
 from sonnx.checker.verdicts import Verdict, Violation, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
@@ -23,7 +23,6 @@ from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
 from sonnx.model.scopes import Scope, nested_scopes
 from sonnx.profile import catalogue
-from sonnx.profile.signature import Signature
 
 if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
@@ -109,17 +108,11 @@ class _Check:
         for place, graph in self.model.training:
             for scope in nested_scopes(Scope(escape(place), graph, {})):
                 self._values(scope, {})
-        nodes = [visit for found in self.facts.scopes for visit in found.visits]
-        domains = {visit.node.domain for visit in nodes}
-        signatures = self._signatures()
+        signatures = self.facts.calls.signatures()
+        domains = {node.domain for found in self.facts.scopes for node in found.scope.graph.nodes}
         for text in notes(self.model, domains, signatures, self.rules.edition):
             self.builder.add_note(text)
-        return self.builder.report(about, len(nodes), signatures)
-
-    def _signatures(self) -> list[Signature]:
-        """The signatures that occur, in the order of their first call."""
-        made = (visit.call.signature for found in self.facts.scopes for visit in found.visits)
-        return list({(each.operator, each.version): each for each in made if each is not None}.values())
+        return self.builder.report(about, sum(len(found.visits) for found in self.facts.scopes), signatures)
 
     def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
         """Decide a rule of graph.toml: one pass for the subject, or one failure for each defect."""
@@ -205,7 +198,9 @@ class _Check:
         results = self.of_values.get(facts)
         if results is None:
             names = {"value": facts, "element_types": self.rules.edition.element_types}
-            listed = [evaluate_rule(rule, demand, names) for rule, demand in self.rules.general_rules_about("value")]
+            listed = [
+                self.rules.evaluate(rule, demand, names) for rule, demand in self.rules.general_rules_about("value")
+            ]
             results = self.of_values[facts] = subject_results(listed)
         return results
 
@@ -261,7 +256,7 @@ class _Check:
             return
         for name in both:
             for rule, demand in self.rules.general_rules_about("parameter"):
-                result = evaluate_rule(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
+                result = self.rules.evaluate(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
                 if result.verdict is Verdict.FAIL:
                     text = f"the graph input {quote(name)} has an initializer as its default"
                     self.builder.add_failure(result.rule, text, Where(f"{scope.place}/initializer", "value", name))

@@ -14,7 +14,6 @@ from sonnx.checker.rules import (
     ActiveRules,
     RuleResult,
     SubjectResults,
-    evaluate_rule,
     is_out_of_place,
     relying,
     subject_results,
@@ -127,7 +126,7 @@ def _parameter_results(
             depends_on_facts = absent is not None and parameter.name not in written and bool(absent.names)
             if depends_on_facts is (names is not None):
                 facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
-                result = evaluate_rule(rule, demand, {"parameter": facts})
+                result = rules.evaluate(rule, demand, {"parameter": facts})
                 if result.verdict is Verdict.FAIL:
                     meaning = _meaning(absent, names or {})
                     result = _stating(result, f"{parameter.name} is not written; its absence means {meaning}")
@@ -147,7 +146,7 @@ def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[
         for index, formal in enumerate(made.inputs):
             if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
-                result = evaluate_rule(rule, demand, {"input": {"connected": connected}})
+                result = rules.evaluate(rule, demand, {"input": {"connected": connected}})
                 instead = f"; {formal.instead}" if formal.instead else ""
                 yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
 
@@ -159,7 +158,7 @@ def group_results(
     for rule, demand in rules.general_rules_about("group"):
         for group in _groups(made, names, () if onnx_only else made.one_type):
             tensors = members(group, names)
-            result = _naming(evaluate_rule(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
+            result = _naming(rules.evaluate(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
             tags = dict.fromkeys(tag for each in made.formals if each.name in group for tag in each.type_tags)
             by_onnx = group in made.groups.values()
             yield _with_tags(result if by_onnx else replace(result, breaks_onnx=False), tuple(tags))
@@ -190,7 +189,7 @@ def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) 
         if demand is None or (cause and not is_out_of_place(rule, names)):
             result = relying(rule, cause)
         else:
-            result = evaluate_rule(rule, demand, names)
+            result = rules.evaluate(rule, demand, names)
         if result.verdict is Verdict.ASSUMED and demand is not None:
             result = replace(result, names=_at_run_time(made, (demand, rule.when), names))
         if result.verdict in OPEN:

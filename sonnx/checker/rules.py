@@ -6,17 +6,19 @@ A result holds no names of the model, so that equal facts are evaluated once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.domain import Expression
-from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, Unknown, UnknownCause
+from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause
 from sonnx.language.explainer import explain
+from sonnx.language.structure import fields
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule
 from sonnx.profile.signature import active_condition
@@ -60,9 +62,16 @@ class ActiveRules:
         """The slugs of the active rules, those of operators excepted."""
         return frozenset({rule.slug for rule, _ in self.general} | {rule.slug for rule in self.graph})
 
+    @cached_property
+    def _by_subject(self) -> dict[str, tuple[Any, ...]]:
+        return {}
+
     def general_rules_about(self, subject: str) -> tuple[tuple[Rule, Expression], ...]:
         """The active general rules about a subject, each with its condition."""
-        return tuple((rule, demand) for rule, demand in self.general if rule.subject == subject)
+        found = self._by_subject.get(subject)
+        if found is None:
+            found = self._by_subject[subject] = tuple(each for each in self.general if each[0].subject == subject)
+        return found
 
     def graph_rules_about(self, subject: str) -> tuple[Rule, ...]:
         """The active rules about a subject that a function decides."""
@@ -72,6 +81,49 @@ class ActiveRules:
         """The function that decides a rule."""
         own = dict(self.tailoring.decided).get(rule) if self.tailoring else None
         return own or graph_rules.decide(rule)
+
+    @cached_property
+    def _readings(self) -> dict[tuple[str, str], _Reading | None]:
+        return {}
+
+    @cached_property
+    def _holding(self) -> dict[object, RuleResult]:
+        """The results of rules that hold or do not apply, by what they read."""
+        return {}
+
+    @cached_property
+    def _verdicts(self) -> dict[object, Verdict]:
+        return {}
+
+    def _reading(self, rule: Rule, demand: Expression) -> _Reading | None:
+        key = (rule.slug, demand.text)
+        if key not in self._readings:
+            self._readings[key] = _reading(demand, rule.when)
+        return self._readings[key]
+
+    def evaluate(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
+        """As `evaluate_rule`; facts that agree in all that a rule reads are evaluated once."""
+        reading = self._reading(rule, demand)
+        if reading is None:
+            return evaluate_rule(rule, demand, names)
+        key = (rule.slug, demand.text, *reading.of(names))
+        result = self._holding.get(key)
+        if result is None:
+            result = evaluate_rule(rule, demand, names)
+            if result.verdict in _COUNTED:
+                self._holding[key] = result
+        return result
+
+    def verdict(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
+        """The verdict of `evaluate`, faster because nothing is explained; an all(...) over an empty list passes."""
+        reading = self._reading(rule, demand)
+        key = None if reading is None else (rule.slug, demand.text, *reading.of(names))
+        verdict = None if key is None else self._verdicts.get(key)
+        if verdict is None:
+            verdict = _verdict_of(rule, demand, names)
+            if key is not None:
+                self._verdicts[key] = verdict
+        return verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +147,9 @@ class SubjectResults:
     reported: tuple[RuleResult, ...]
 
 
+_SHARED_FIELDS = frozenset({"type", "kind", "holds_sparse"})
+"""Fields of tensors that many calls with different shapes share."""
+
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _NAME = re.compile(r"\b[A-Za-z_]\w*(?:\[\d+\])?")
 _TOO_LONG = Unknown(UnknownCause.NOT_STATED, TOO_LONG)
@@ -102,11 +157,38 @@ _TOO_LONG = Unknown(UnknownCause.NOT_STATED, TOO_LONG)
 
 def subject_results(results: Iterable[RuleResult]) -> SubjectResults:
     """The results, divided into those that are counted and those that are reported."""
-    listed = list(results)
-    return SubjectResults(
-        tuple(result for result in listed if result.verdict in _COUNTED),
-        tuple(result for result in listed if result.verdict not in _COUNTED),
-    )
+    counted, reported = list[RuleResult](), list[RuleResult]()
+    for result in results:
+        (counted if result.verdict in _COUNTED else reported).append(result)
+    return SubjectResults(tuple(counted), tuple(reported))
+
+
+class _Reading(NamedTuple):
+    """The names a rule reads, and how to get the fields it reads of a tensor."""
+
+    names: tuple[str, ...]
+    fields: Callable[[TensorFacts], object]
+
+    def of(self, names: Mapping[str, Any]) -> Iterator[object]:
+        """The facts as far as the rule reads them."""
+        for name in self.names:
+            value = names.get(name)
+            if isinstance(value, TensorFacts):
+                yield self.fields(value)
+            elif isinstance(value, tuple):
+                yield tuple([self.fields(each) if isinstance(each, TensorFacts) else each for each in value])
+            else:
+                yield tuple(value.items()) if isinstance(value, dict) else value
+
+
+def _reading(demand: Expression, when: Expression | None) -> _Reading | None:
+    """What a rule reads; None if it reads what differs at most calls: shapes and values."""
+    parts = [demand] if when is None else [demand, when]
+    read = sorted(frozenset[str]().union(*map(fields, parts)))
+    if any(each.built_ins for each in parts) or not _SHARED_FIELDS.issuperset(read):
+        return None
+    names = frozenset[str]().union(*(each.names for each in parts))
+    return _Reading(tuple(sorted(names)), attrgetter(*read) if read else lambda tensor: None)
 
 
 def evaluate_rule(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
@@ -145,8 +227,7 @@ def over_nothing(rule: Rule, demand: Expression) -> RuleResult:
     return RuleResult(rule, Verdict.NOT_APPLICABLE, f"{demand.over[0] if demand.over else ''} is empty")
 
 
-def verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
-    """The verdict of `evaluate_rule`, faster because nothing is explained; an all(...) over an empty list passes."""
+def _verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
     for condition, if_false in ((rule.when, Verdict.NOT_APPLICABLE), (demand, Verdict.FAIL)):
         value = True if condition is None else _value(condition, names)
         if isinstance(value, Unknown):

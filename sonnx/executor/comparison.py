@@ -17,7 +17,7 @@ from sonnx.base.errors import ErrorCondition
 from sonnx.checker.verdicts import Where
 from sonnx.executor.distance import Distance, Incomparable, distance
 from sonnx.executor.executor import required_inputs, run_model
-from sonnx.executor.plan import place_of
+from sonnx.executor.node_errors import place_of
 from sonnx.executor.probes import probe
 from sonnx.executor.runtimes import Failure, Loaded, Runtime
 from sonnx.executor.runtimes import runtime as load_runtime

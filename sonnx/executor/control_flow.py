@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.executor.node_errors import NodeErrors
 from sonnx.executor.preparation import Preparation
 from sonnx.graph.call import Call
 from sonnx.graph.environment import constant_facts
@@ -27,7 +28,7 @@ MAX_INLINED_NODES = 20_000
 """Nodes that take the place of calls and branches; functions that call themselves have no end."""
 
 RunGraph: TypeAlias = Callable[[Graph, Mapping[str, Array]], list[Array]]
-"""Runs a graph inside a node: its outputs for the values of its inputs."""
+"""Runs a graph inside a node: its outputs for the values of its inputs; it sees the values around the node."""
 
 BRANCHES = {True: "then_branch", False: "else_branch"}
 
@@ -63,7 +64,8 @@ class Inlining:
             return None
         self.nodes += 1 + len(body.nodes)
         if self.nodes > MAX_INLINED_NODES:
-            raise NotExecutable(f"functions and branches have more than {MAX_INLINED_NODES} nodes, or no end")
+            with NodeErrors(node, visit.position, conforming=False):
+                raise NotExecutable(f"functions and branches have more than {MAX_INLINED_NODES} nodes, or no end")
         own = [each.name for each in body.initializers] + [name for each in body.nodes for name in each.outputs if name]
         names |= {name: unused(f"{name}@{self.nodes}", self.taken) for name in dict.fromkeys(own)}
         for tensor in body.initializers:
@@ -104,21 +106,19 @@ def _with_attributes(node: Node, given: Mapping[str, Attribute]) -> Node:
     )
 
 
-def run_body(
-    node: Node, call: Call, inputs: Sequence[Array | None], captured: Mapping[str, Array], run: RunGraph
-) -> list[Array]:
-    """The outputs of a node whose graphs run when its values exist; `captured` are the values around them."""
+def run_body(node: Node, call: Call, inputs: Sequence[Array | None], run: RunGraph) -> list[Array]:
+    """The outputs of a node whose graphs run when its values exist."""
     if call.function is not None:
         formals = zip(call.function.inputs, inputs, strict=False)
         return run(body_of(call.function, node), {name: each for name, each in formals if each is not None})
     if _is(call, "If"):
-        return run(_graph(node.attributes, BRANCHES[_truth(inputs[0], "the condition")]), captured)
+        return run(_graph(node.attributes, BRANCHES[_truth(inputs[0], "the condition")]), {})
     if _is(call, "Loop"):
-        return _loop(_graph(node.attributes, "body"), inputs, captured, run)
+        return _loop(_graph(node.attributes, "body"), inputs, run)
     raise NotExecutable("the executor does not run graphs inside nodes, but for If and Loop")
 
 
-def _loop(body: Graph, inputs: Sequence[Array | None], captured: Mapping[str, Array], run: RunGraph) -> list[Array]:
+def _loop(body: Graph, inputs: Sequence[Array | None], run: RunGraph) -> list[Array]:
     """ONNX Loop: the body runs while its condition holds, at most as often as the first input says.
 
     The outputs are the carried values after the last iteration, and for each further output of the body the values of
@@ -134,7 +134,7 @@ def _loop(body: Graph, inputs: Sequence[Array | None], captured: Mapping[str, Ar
     done = 0
     while going and (limit is None or done < limit):
         state: list[Any] = [np.array(done, np.int64), np.array(going), *carried]
-        going_array, *found = run(body, {**captured, **dict(zip(names, state, strict=True))})
+        going_array, *found = run(body, dict(zip(names, state, strict=True)))
         going, carried, done = _truth(going_array, "the condition"), [*found[:count]], done + 1
         for every, each in zip(stacked, found[count:], strict=True):
             if every and (each.shape, each.dtype) != (every[0].shape, every[0].dtype):

@@ -22,7 +22,8 @@ from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.control_flow import run_body
-from sonnx.executor.plan import NodeErrors, Plan, Step, build_plan, place_of
+from sonnx.executor.node_errors import NodeErrors, place_of
+from sonnx.executor.plan import Plan, Step, build_plan
 from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
@@ -284,9 +285,9 @@ def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
             results = (prepared.kernel(inputs, np.empty(*prepared.output_specs[0])),)
         else:
             results = tuple([_own(each, inputs) for each in prepared.definition(prepared.application, inputs)])
-    if len(results) != len(step.outputs) and not plan.domain.conforming:
+    if any(step.call.outputs[len(results) :]):
         raise NotExecutable(f"{place_of(step.node, step.index)}: its operator gives {len(results)} outputs")
-    for place, result, spec in zip(step.outputs, results, prepared.output_specs or [None] * len(results), strict=True):
+    for place, result, spec in zip(step.outputs, results, prepared.output_specs or [None] * len(results), strict=False):
         if spec is not None and (result.shape, result.dtype) != spec:
             raise _wrong_output(plan, step, result, spec)
         values[place] = result
@@ -296,15 +297,17 @@ def _run_bodies(step: Step, plan: Plan, inputs: Sequence[Array | None]) -> None:
     """A node whose graphs are programs of their own, run on the values around it."""
     count, function, domain = len(step.node.inputs), step.call.function, plan.domain
     model = plan.model if function is None else replace(plan.model, imports=function.imports)
-    captured = {name: each for name, each in zip(step.captured, inputs[count:], strict=True) if each is not None}
+    around = dict(zip(step.captured, inputs[count:], strict=True)) if function is None else {}
 
     def run(graph: Graph, given: Mapping[str, Array]) -> list[Array]:
         constants = {tensor.name: decode(tensor, None) for tensor in graph.initializers}
-        found = execute(build_plan(replace(model, graph=graph), domain, {**given, **constants}))
+        hidden = {name for each in graph.nodes for name in each.outputs}
+        seen = {name: each for name, each in around.items() if each is not None and name not in hidden}
+        found = execute(build_plan(replace(model, graph=graph), domain, {**seen, **given, **constants}))
         return [found[value.name] for value in graph.outputs]
 
     with NodeErrors(step.node, step.index, conforming=False), domain.nested():
-        results = run_body(step.node, step.call, inputs[:count], captured, run)
+        results = run_body(step.node, step.call, inputs[:count], run)
         if len(results) < len(step.outputs):
             raise NotExecutable(f"its graph gives {len(results)} outputs")
     for place, result in zip(step.outputs, results, strict=False):

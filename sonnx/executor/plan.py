@@ -12,18 +12,19 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
-from sonnx.base.errors import ErrorCondition, NotExecutable
+from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.checker.checker import Facts as CheckedFacts
 from sonnx.checker.facts_domain import Facts
 from sonnx.executor.control_flow import Inlining
-from sonnx.executor.preparation import UNDEFINED_INPUT_ERRORS, Preparation, PreparedNode, RunDomain, facts_of
+from sonnx.executor.node_errors import NodeErrors
+from sonnx.executor.preparation import Preparation, PreparedNode, RunDomain, facts_of
 from sonnx.graph.call import Call, Calls
 from sonnx.graph.interpreter import Visit, interpret
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import captured
-from sonnx.numerics.application import Kernel, NoValue
+from sonnx.numerics.application import Kernel
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import TEXT, Array, TensorSpec
 
@@ -68,40 +69,6 @@ class Plan:
     steps: list[Step]
     outputs: dict[str, int]
     buffers: int = 0
-
-
-def place_of(node: Node, index: int) -> str:
-    """A node as messages name it."""
-    return f"node {quote(node.name)} ({quote(node.operator)[1:-1]}, graph/node[{index}])"
-
-
-class NodeErrors:
-    """A context that puts the node in front of the message of what stops a run inside it.
-
-    In a model outside the profile a definition may get inputs that no text defines: the run stops with a message.  In a
-    conforming model that is a defect of this tool, and not caught.  Values that do not fit into memory stop both.
-    """
-
-    def __init__(self, node: Node, index: int, *, conforming: bool) -> None:
-        self.node, self.index, self.conforming = node, index, conforming
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            return
-        place = place_of(self.node, self.index)
-        if isinstance(error, NoValue):
-            raise ErrorCondition(error.rule, f"{place}: {error} ({error.rule})") from None
-        if isinstance(error, ErrorCondition):
-            raise ErrorCondition(error.rule, f"{place}: {error}") from None
-        if isinstance(error, NotExecutable):
-            raise NotExecutable(f"{place}: {error}") from None
-        if isinstance(error, MemoryError):
-            raise NotExecutable(f"{place}: its values do not fit into memory") from None
-        if isinstance(error, UNDEFINED_INPUT_ERRORS) and not self.conforming:
-            raise NotExecutable(f"{place}: its operator has no meaning for inputs of these types and shapes") from error
 
 
 def build_plan(

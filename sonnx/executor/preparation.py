@@ -17,8 +17,9 @@ import numpy as np
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
-from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule, verdict_of
+from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule
 from sonnx.checker.verdicts import Verdict
+from sonnx.executor.node_errors import UNDEFINED_INPUT_ERRORS
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
     MAX_PARAMETER_ELEMENTS,
@@ -30,7 +31,7 @@ from sonnx.graph.environment import (
     evaluate,
 )
 from sonnx.graph.interpreter import Transferred
-from sonnx.graph.transfer import complete_types, members, output_facts
+from sonnx.graph.transfer import complete_types, output_facts
 from sonnx.language.domain import Expression, given_key, written_key
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
@@ -50,8 +51,7 @@ from sonnx.numerics.formats import (
 )
 from sonnx.operators import Operator, operator_of
 from sonnx.operators.stated_signature import StatedSignature
-from sonnx.profile import catalogue
-from sonnx.profile.definitions import Rule, at, expand
+from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import Signature, active_condition
 
 UNKNOWN_UNTIL_RUN = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
@@ -67,9 +67,6 @@ MAX_KNOWN_CALLS = 1 << 14
 
 MAX_COMPARED_BYTES = 64
 """Bytes of a tensor in an attribute up to which calls with equal tensors are prepared once."""
-
-UNDEFINED_INPUT_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What a definition may raise for inputs that no text defines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +144,7 @@ class RunDomain:
         self.exact_path_counts = ExactPathCounts()
         self.facts, self._depth = FactsDomain(rules), 0
         self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
+        self._valid = set[object]()
         self._demands: dict[tuple[str, int, str], list[tuple[Rule, Expression, bool]]] = {}
 
     @contextmanager
@@ -219,16 +217,12 @@ class RunDomain:
         """The facts of the outputs and the node ready to run; None where that depends on values not yet known."""
         operator = operator_of(call.operator, call.domain)
         attributes = {attribute.name: attribute for attribute in call.attributes}
-        if any(attribute.reference for attribute in call.attributes) or len(attributes) < len(call.attributes):
-            raise NotExecutable("an attribute is given by a caller, or twice")
-        if call.operator_set is None:
-            raise NotExecutable("the model imports no version of the standard operator set")
+        self._require_valid(call)
         if call.known is None:
             return self._by_stated_signature(call, operator, inputs, attributes)
         made = call.signature
         if made is None:
             raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
-        require_count(call, made)
         stated = [NOTHING_STATED] * len(call.outputs)
         names = environment(made, call.attributes, inputs, stated)
         if operator.explicit_attributes is not None:
@@ -255,7 +249,6 @@ class RunDomain:
                 raise NotExecutable(f"the shape of {output.name} is not defined: {undefined.reason}")
             if isinstance(after[index].type, Unknown) and operator.result_type is not None:
                 after[index] = after[index]._replace(type=operator.result_type(names))
-        require_types(made, call, names, after)
         prepared = self._with_names(call, operator, made, names, attributes, after)
         if prepared is not None and not call.inputs:
             return [facts_of(each) for each in prepared.definition(prepared.application, ())], prepared
@@ -264,6 +257,20 @@ class RunDomain:
             short = [facts_of(each) for each in prepared.definition(prepared.application, [shape])]
             return short, prepared
         return after, prepared
+
+    def _require_valid(self, call: Call) -> None:
+        """What ONNX demands of the node itself, by the rules of the check: attributes, inputs and outputs.
+
+        Raises:
+            NotExecutable: a rule does not hold.
+        """
+        attributes = tuple([(each.name, each.kind, each.reference, each.fields) for each in call.attributes])
+        key = call.operator, call.operator_set, call.inputs, call.outputs, attributes
+        if key not in self._valid:
+            for rule in self.rules.graph_rules_about("node"):
+                for violation in self.rules.decide(rule)(call) if rule.kind == "validity" else ():
+                    raise NotExecutable(f"{violation.actual} ({rule.slug})")
+            self._valid.add(key)
 
     def _awaits_values(self, made: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:
         """Whether a rule reads values not yet known; the operator decides its error conditions element by element.
@@ -345,7 +352,9 @@ class RunDomain:
         without = {**names, **{given_key(output.name): False for output in made.outputs}}
         yield from group_results(made, without, self.rules, onnx_only=True)
         for rule, demand, needed in self._demanded(made):
-            verdict = Verdict.PASS if rule.slug in operator.error_conditions else verdict_of(rule, demand, names)
+            if rule.slug in operator.error_conditions:
+                continue
+            verdict = self.rules.verdict(rule, demand, names)
             if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and needed):
                 yield evaluate_rule(rule, demand, names)
             elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it
@@ -398,45 +407,6 @@ def _specs(made: Signature, after: Facts) -> Iterator[TensorSpec]:
         if element not in ELEMENTS:
             raise NotExecutable(f"{name} has the element type {element}, which the executor does not know")
         yield facts.shape, ELEMENTS[element]  # type: ignore[misc]
-
-
-# What a call of a model that is not checked must have
-
-
-def require_count(call: Call, made: Signature) -> None:
-    """No more inputs, outputs and attributes than the version has."""
-    variadic = bool(made.inputs) and made.inputs[-1].variadic
-    unknown = {attribute.name for attribute in call.attributes} - {each.name for each in made.attributes}
-    if len(call.inputs) > len(made.inputs) and not variadic:
-        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.inputs)} inputs, not {len(call.inputs)}")
-    for index, connected in enumerate(call.inputs):
-        formal = made.inputs[min(index, len(made.inputs) - 1)]
-        if not connected and not formal.optional:
-            raise NotExecutable(f"the input {formal.name} is left out")
-    repeated = bool(made.outputs) and made.outputs[-1].variadic
-    if not call.outputs or (len(call.outputs) > len(made.outputs) and not repeated):
-        raise NotExecutable(f"{made.operator}-{made.version} has {len(made.outputs)} outputs, not {len(call.outputs)}")
-    if unknown:
-        raise NotExecutable(f"{made.operator}-{made.version} has no attribute {', '.join(map(quote, sorted(unknown)))}")
-
-
-def require_types(made: Signature, call: Call, names: Mapping[str, Any], after: Facts) -> None:
-    """The inputs and outputs of every type variable have an element type that ONNX gives it.
-
-    Raises:
-        NotExecutable: one does not.
-    """
-    inputs = {each.name for each in made.inputs}
-    results = {output.name: facts for output, facts in zip(made.outputs, after, strict=False)}
-    for variable, formals in made.groups.items():
-        group = [name for name in formals if name in inputs]
-        known = [*members(group, names).values(), *[results[name] for name in formals if name in results]]
-        types = [each.type for each in known if each is not None and isinstance(each.type, str)]
-        listed = at(call.known.types[variable], made.version) if call.known else None
-        admitted = expand(listed or (), catalogue.editions().families)
-        for name in dict.fromkeys(types):
-            if name not in admitted:
-                raise NotExecutable(f"{made.operator}-{made.version} is not defined for elements of type {name}")
 
 
 def require_stated_count(call: Call, signature: StatedSignature) -> None:

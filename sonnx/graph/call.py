@@ -70,6 +70,11 @@ class Calls:
             found = self._known[key] = self._made(scope, node, *connected)
         return found
 
+    def signatures(self) -> list[Signature]:
+        """The different signatures, in the order of their first call."""
+        made = (call.signature for call in self._known.values())
+        return list({(each.operator, each.version): each for each in made if each is not None}.values())
+
     def _made(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
         domain = canonical_domain(node.domain)
         function = self.functions.get((domain, node.operator, node.overload))

@@ -233,12 +233,13 @@ class _Run(Generic[ValueT, ResultT]):
 
     def declarations(self, scope: Scope) -> dict[str, int]:
         """What the declarations of a scope state."""
-        graph, declared, of_types = scope.graph, dict[str, int](), self.of_types
+        graph, declared, last, number = scope.graph, dict[str, int](), NOT_STATED, self.undeclared
         for listed in (graph.inputs, graph.outputs, graph.value_info):
             for value in listed:
                 if value.name not in declared:
-                    number = of_types.get(value.type)
-                    declared[value.name] = self.declared(value.type) if number is None else number
+                    if value.type is not last:  # most neighbours have one type
+                        last, number = value.type, self.declared(value.type)
+                    declared[value.name] = number
         return declared
 
     def stated(self, scope: Scope, declared: dict[str, int]) -> dict[str, int]:

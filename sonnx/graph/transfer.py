@@ -79,6 +79,9 @@ def output_facts(
             shape = filled(declared[index].shape, constant.shape, is_open)
             result[index] = TensorFacts(names[output.name].type, shape, constant.values)
             continue
+        if not output.variadic and _is_settled(declared[index].shape, is_open):
+            result[index] = declared[index]._replace(type=names[output.name].type)
+            continue
         waits = output.name not in made.shapes or not set(output.relies).isdisjoint(open_rules)
         computed = NOTHING_STATED.shape if waits else shape_of(output)
         if waits and not_computed is not None and isinstance(declared[index].shape, Unknown):
@@ -90,6 +93,11 @@ def output_facts(
             shape = filled(declared[index].shape, computed, is_open)
             result[index] = declared[index]._replace(type=names[output.name].type, shape=shape)
     return result
+
+
+def _is_settled(shape: Any, is_open: Callable[[Any], bool]) -> bool:
+    """Whether a declared shape leaves nothing to compute."""
+    return isinstance(shape, tuple) and not any(map(is_open, shape))
 
 
 def _each(

@@ -126,11 +126,11 @@ class Evaluator:
         return tuple(items)
 
     def field(self, value: Any, name: str) -> Any:
-        if isinstance(value, Unknown):
+        if type(value) is Unknown:
             return value
         if name == "rank":
-            return value.shape if isinstance(value.shape, Unknown) else len(value.shape)
-        found = value[name] if isinstance(value, Mapping) else getattr(value, name)
+            return value.shape if type(value.shape) is Unknown else len(value.shape)
+        found = getattr(value, name) if type(value) is TensorFacts else value[name]
         return found.read() if name == "values" and hasattr(found, "read") else found
 
     def item(self, sequence: Any, index: Any) -> Any:

@@ -94,13 +94,13 @@ def refuse(rule: str, bad: Array, values: Array, name: str, why: str) -> None:
 
 
 def integer_list(values: Array, name: str) -> list[int]:
-    """The elements of an input that is a list of integers.
+    """The elements of an input that is a list of integers; where the rules admit a scalar, its element.
 
     Raises:
         NotExecutable: it is not.
     """
-    if values.ndim != 1 or values.dtype.kind not in "iu":
+    if values.ndim > 1 or values.dtype.kind not in "iu":
         what = f"of type {NAMES[values.dtype]} and rank {values.ndim}"
         raise NotExecutable(f"{name} is {what}, not a list of integers")
-    made: list[int] = values.tolist()
+    made: list[int] = values.reshape(-1).tolist()
     return made

@@ -12,7 +12,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.enclosures import layout
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 
@@ -21,7 +21,8 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """output, of the type of data.
 
     Raises:
-        NotExecutable: data does not have the axis or an index.
+        NotExecutable: data does not have the axis.
+        NoValue: an index lies outside the axis.
     """
     data, indices = inputs
     axis = application.attribute("axis", 0)
@@ -31,7 +32,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         raise NotExecutable("the indices are not integers")
     extent = data.shape[axis]
     if np.any((indices < -extent) | (indices >= extent)):
-        raise NotExecutable(f"an index lies outside [-{extent}, {extent - 1}]")
+        raise NoValue("Gather.indices-in-axis", f"an index lies outside [-{extent}, {extent - 1}]")
     return (np.asarray(np.take(data, indices, axis), data.dtype),)
 
 

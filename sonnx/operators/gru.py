@@ -49,7 +49,7 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) 
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
     h = h if h is None or layout == 0 else np.swapaxes(h, 0, 1)
     _require_shapes(len(backwards), X, W, R, B, h)
-    require_whole_sequences(application.operator, lengths, len(X))
+    require_whole_sequences("", lengths, len(X))
     Y, last = [], []
     for d, back in enumerate(backwards):
         state = np.zeros((X.shape[1], R.shape[2]), X.dtype) if h is None else h[d]

@@ -52,7 +52,7 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps)
         raise NotExecutable(f"{len(activations)} activations for {len(backwards)} directions, each of which has 3")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
     h, c = (each if each is None or layout == 0 else np.swapaxes(each, 0, 1) for each in (h, c))
-    require_whole_sequences(application.operator, lengths, len(X))
+    require_whole_sequences("LSTM.full-sequences", lengths, len(X))
     Y, last = [], []
     for d, back in enumerate(backwards):
         zeros = np.zeros((X.shape[1], R.shape[2]), X.dtype)

@@ -183,14 +183,18 @@ def directions_of(direction: str) -> list[bool]:
     return known[direction]
 
 
-def require_whole_sequences(operator: str, lengths: Array | None, steps: int) -> None:
+def require_whole_sequences(rule: str, lengths: Array | None, steps: int) -> None:
     """Every sequence has as many steps as X.
 
     Raises:
-        NoValue: one is shorter; no text has an equation for the steps after its end.
+        NoValue: one is shorter, and a rule of the operator demands it; no text has an equation for the steps behind.
+        NotExecutable: one is shorter, and no rule is about it.
     """
     if lengths is not None and any(length != steps for length in lengths.tolist()):
-        raise NoValue(f"{operator}.full-sequences", f"sequence_lens is {lengths.tolist()}, with {steps} steps")
+        sentence = f"sequence_lens is {lengths.tolist()}, with {steps} steps"
+        if rule:
+            raise NoValue(rule, sentence)
+        raise NotExecutable(f"{sentence}; the executor runs whole sequences only")
 
 
 def arranged(layout: int, Y: list[Array], last: list[tuple[Array, ...]]) -> tuple[Array, ...]:

@@ -251,9 +251,24 @@ def divide(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | Sym
     cancelled = _quotient(left, right)
     if cancelled is not None:
         return cancelled
+    if _is_real(left) or _is_real(right):
+        return _real_quotient(left, right)
     (low, high), least = bounds(left), max(1, bounds(right)[0] or 1)
     known = low is not None and low >= 0
     return _made(term(left) / term(right), 0 if known else None, high // least if known and high is not None else None)
+
+
+def _is_real(number: int | SymbolicNumber) -> bool:
+    return not isinstance(number, int) and number.term.is_real()
+
+
+def _real_quotient(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
+    """Left // right where one may have a fraction: z3 divides reals exactly, so the quotient is rounded down."""
+    rounded = z3.ToInt(term(left) / term(right))
+    known, low = z3.simplify(rounded), bounds(left)[0]
+    if z3.is_int_value(known):
+        return int(known.as_long())
+    return SymbolicNumber(rounded, 0 if low is not None and low >= 0 else None, None)
 
 
 def remainder(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
@@ -262,6 +277,8 @@ def remainder(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | 
         return left % right if right > 0 else 0
     if _quotient(left, right) is not None:
         return 0
+    if _is_real(left) or _is_real(right):
+        return subtract(left, multiply(right, _real_quotient(left, right)))
     high = bounds(right)[1]
     return _made(term(left) % term(right), 0, None if high is None else high - 1)
 

@@ -270,6 +270,6 @@ def test_operators_without_a_data_file_compute_with_numbers_only(operator, eleme
     number = getattr(TensorProto, element.upper())
     names = [f"x{n}" for n in range(len(inputs))]
     node = helper.make_node(operator, names, ["y"])
-    model = graph([node], {name: (number, (1, 1, 2)) for name in names}, {"y": (number, None)}, operator_set=22)
+    model = graph([node], dict.fromkeys(names, (number, (1, 1, 2))), {"y": (number, None)}, operator_set=22)
     with pytest.raises(sonnx.NotExecutable, match=f"{operator} is not defined here for elements of type {element}"):
         sonnx.run(model.SerializeToString(), dict(zip(names, inputs, strict=True)), unchecked=True)

@@ -20,7 +20,7 @@ from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import of_length
-from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicNumber, SymbolicString, bool_term, variable
+from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicNumber, SymbolicString, bool_term, real, variable
 from sonnx.prover.terms import variables_in
 from sonnx.prover.witness import instance
 from tests.support.proved import chosen_operators
@@ -235,6 +235,17 @@ def test_factors_cancel_without_a_solver() -> None:
     assert domain.interpret(parse("N * C % C"), names) == (True, 0)
     assert domain.interpret(parse("N == -1"), names) == (True, False)
     assert domain.interpret(parse("N * C == C * N"), names) == (True, True)
+
+
+@pytest.mark.parametrize(("left", "right"), [(-8.5, 1.0), (8.5, 1.0), (7.25, 0.5), (-0.75, 0.5), (6.0, 4.0)])
+def test_quotients_of_fractions_are_rounded_down(left: float, right: float) -> None:
+    names = {"n": left, "m": right}
+    symbolic = {name: real(value) for name, value in names.items()}
+    for text in ("n // m", "n % m == n - n // m * m", "n % m < m", "n % m >= 0", "-(n // m) <= 9"):
+        defined, value = SmtInterpretation().interpret(parse(text), symbolic)
+        folded = value if isinstance(value, int) else z3.is_true(z3.simplify(value))
+        assert z3.is_true(z3.simplify(bool_term(defined)))
+        assert folded == evaluate(parse(text), Evaluator(), names), text
 
 
 def test_a_loop_without_a_bound_leaves_a_condition() -> None:

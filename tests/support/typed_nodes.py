@@ -128,6 +128,7 @@ def node_of(
     start = 0
     for index, (shape, variable) in enumerate(zip(sample.inputs, used, strict=True)):
         name = types.get(variable, variable)
+        made: Array | None
         if index in sample.fixed:
             made = constant(eval(sample.fixed[index], {}, dict(extents)), name)
         else:

@@ -115,12 +115,14 @@ def no_unused_value(scope: Scope) -> Iterator[Violation]:
     for index, tensor in enumerate(_constants(scope)):
         if tensor.name and tensor.name not in used and tensor.name not in inputs:
             yield Violation(f"no node uses the initializer {quote(tensor.name)}", f"initializer[{index}]", tensor.name)
-    for index, node in enumerate(graph.nodes):
-        unused = [name for name in node.outputs if name and name not in used]
-        for name in unused if not used.isdisjoint(node.outputs) else ():  # no-dead-node reports the other nodes
-            yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
-    for index, value in enumerate(graph.value_info):
-        if value.name and not _is_known(scope, value.name):
+    unused = {name for node in graph.nodes for name in node.outputs} - used
+    for index, node in enumerate(graph.nodes if unused else ()):
+        if not used.isdisjoint(node.outputs):  # no-dead-node reports the other nodes
+            for name in filter(unused.__contains__, filter(None, node.outputs)):
+                yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
+    unmade = {value.name for value in graph.value_info} - scope.defined_at.keys()
+    for index, value in enumerate(graph.value_info if unmade else ()):
+        if value.name in unmade and value.name and not _is_known(scope, value.name):
             yield Violation(f"nothing makes the value {quote(value.name)}", f"value_info[{index}]", value.name)
 
 
