@@ -126,8 +126,18 @@ def outcome(report: Report) -> dict[str, set[str]]:
 def check_case(case: Case, edition: str) -> Report:
     """The report on a case; `edition` "" is the default edition."""
     request = CheckRequest(edition or None, strict_versions=case.strict_versions)
-    model, _ = open_model(model_bytes(case), hashed=False)
+    with tempfile.TemporaryDirectory() if case.beside is not None else contextlib.nullcontext() as folder:
+        model, _ = open_model(_file(case, Path(folder)) if folder else model_bytes(case), hashed=False)
     return check_model(model, "", request, "model")
+
+
+def _file(case: Case, folder: Path) -> Path:
+    """The model of a case as a file in a folder, with the files beside it."""
+    for name, size in (case.beside or {}).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(bytes(size))
+    (folder / "model.onnx").write_bytes(model_bytes(case))
+    return folder / "model.onnx"
 
 
 def wrong(case: Case, edition: str) -> str:

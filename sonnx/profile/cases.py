@@ -8,6 +8,7 @@ the ONNX text form; `textproto`: protobuf text of a ModelProto, where that does 
     violates in 2025-10: nothing        the same for named editions
     conforms: Max.broadcastable         these rules apply and pass; as the only line: the whole model passes
     option: strict-versions             an option of the check
+    beside: w.bin 12, v.bin 8           the model is a file, with other files of so many bytes in its folder
 
 docs/cases.md has the whole list.
 """
@@ -43,6 +44,8 @@ class Case:
     append: bytes
     """Bytes to append to the encoded model, for content that no text form can express."""
     strict_versions: bool
+    beside: Mapping[str, int] | None
+    """Bytes of each other file in the folder of the model; None where the model is read from bytes."""
     expected: Mapping[str, Mapping[str, frozenset[str]]]
 
     @property
@@ -77,12 +80,16 @@ def _case(file: str, title: str, body: str) -> Case:
     lines = _BLOCK.sub("", body).splitlines()
     expected: dict[str, dict[str, frozenset[str]]] = {}
     append, strict, prose = b"", False, []
+    beside: dict[str, int] | None = None
     for line in lines:
         match = _LINE.match(line)
         if line.startswith("append: "):
             append = bytes.fromhex(line.removeprefix("append: "))
         elif line == "option: strict-versions":
             strict = True
+        elif line.startswith("beside: "):
+            files = line.removeprefix("beside: ").replace("nothing", "")
+            beside = {name: int(size) for name, size in map(str.split, filter(None, files.split(", ")))}
         elif match and match["what"] in EXPECTATIONS:
             rules = frozenset(match["rules"].split(", ")) - {"nothing"}
             for edition in (match["editions"] or "").split(", "):
@@ -92,4 +99,4 @@ def _case(file: str, title: str, body: str) -> Case:
     if not expected:
         raise CaseError(f"{file}, {title!r}: nothing is expected")
     (language, text), joined = blocks[0], " ".join(" ".join(prose).split())
-    return Case(file, title, joined, language, text.strip(), append, strict, expected)
+    return Case(file, title, joined, language, text.strip(), append, strict, beside, expected)
