@@ -142,10 +142,10 @@ def _file(case: Case, folder: Path) -> Path:
 
 def wrong(case: Case, edition: str) -> str:
     """How the verdict on a case differs from the expected one, "" if it does not; `edition` "" is the default."""
-    report = check_case(case, edition)
-    expected = {word: set(rules) for word, rules in case.expected[edition].items() if word != "conforms" and rules}
+    report, stated = check_case(case, edition), case.expected_in(edition) or {}
+    expected = {word: set(rules) for word, rules in stated.items() if word != "conforms" and rules}
     passed = {count.rule for count in report.counts if count.verdict is Verdict.PASS}
-    missing = case.expected[edition].get("conforms", frozenset()) - passed
+    missing = stated.get("conforms", frozenset()) - passed
     found = outcome(report)
     parts = [f"says {_listed(found)}, not {_listed(expected)}"] if found != expected else []
     return "; ".join([*parts, *([f"{', '.join(sorted(missing))} did not pass"] if missing else [])])
