@@ -73,6 +73,27 @@ def test_every_statement_has_a_model_that_meets_it_and_one_that_breaks_it(page):
     assert without_case(page) == set()
 
 
+# ------------------------------------------------------------------ statements that share a rule
+
+SEPARATE = tomllib.loads((DATA / "statement_cases.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("operator", SEPARATE)
+def test_statements_that_share_a_rule_have_cases_of_their_own(operator):
+    [page] = [each for each in PAGES if (each.get("operator"), each["text"]) == (operator, "2026-08")]
+    by_title = {case.title: case for case in cases() if case.file == f"{operator.lower()}.md"}
+    broken = {}
+    for name, title in SEPARATE[operator].items():
+        part, _, label = name.rpartition(" ")
+        found = [each for each in page["statements"] if each["at"].endswith(part) and each["label"] == label]
+        rules = {rule for each in found for rule in each.get("rules", ())}
+        for edition in editions_of(page):
+            stated = by_title[title].expected_in(edition) or {}
+            failing = {rule for word in OUTCOMES["breaks"] for rule in stated.get(word, ())}
+            assert rules & failing, (name, title, edition)
+        assert broken.setdefault(title, name) == name, "one case for two statements"
+
+
 # ------------------------------------------------------------------ type consistency, tensor by tensor
 
 OF_TYPES = sorted(
