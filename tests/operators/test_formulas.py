@@ -159,9 +159,9 @@ def test_clauses_on_special_values_are_read():
 # ------------------------------------------------------------------ sums over indices
 
 
-def evaluate(operator: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...], numbers: dict[str, int]) -> list:
-    """Every element of Y by the formula `Y[..] = sum over .. of TERM + REST, outside X 0`, on exact numbers."""
-    text = FORMULAS[operator].partition(";")[0].partition(", outside X")[0]
+def evaluate(text: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...], numbers: dict[str, int]) -> list:
+    """Every element of Y by a formula `Y[..] = sum over .. of TERM + REST, outside X 0`, on exact numbers."""
+    text = text.partition(";")[0].partition(", outside X")[0]
     left, _, right = text.partition(" = ")
     own = re.findall(r"\w+", left)[1:]
     fold, over, body = re.fullmatch(r"(sum|max) over ([\w, ]+?)(?: in \[.*?\])? of (.*)", right).groups()
@@ -213,7 +213,9 @@ def draw(seed: int, *shape: int, kind: type = np.float32) -> np.ndarray:
 def test_formula_of_matrix_products():
     a, b, c = draw(1, 2, 3), draw(2, 3, 4), draw(3, 2, 4)
     for operator, given in (("MatMul", {"A": a, "B": b}), ("Gemm", {"A": a, "B": b, "C": c})):
-        assert by_definition(operator, list(given.values())).ravel().tolist() == evaluate(operator, given, (2, 4), {})
+        assert by_definition(operator, list(given.values())).ravel().tolist() == evaluate(
+            FORMULAS[operator], given, (2, 4), {}
+        )
 
 
 WINDOW = {"s0": 2, "s1": 1, "d0": 2, "d1": 1, "p0": 1, "p1": 0}
@@ -223,19 +225,37 @@ SHAPES = {"pads": [1, 0, 1, 0], "strides": [2, 1], "dilations": [2, 1]}
 def test_formula_of_convolutions():
     x, w, bias = draw(1, 1, 2, 5, 4), draw(2, 3, 2, 2, 3), draw(3, 3)
     got = by_definition("Conv", [x, w, bias], **SHAPES)
-    assert got.ravel().tolist() == evaluate("Conv", {"X": x, "W": w, "B": bias}, got.shape, WINDOW)
+    assert got.ravel().tolist() == evaluate(FORMULAS["Conv"], {"X": x, "W": w, "B": bias}, got.shape, WINDOW)
     x, w = x.astype(np.uint8), w.astype(np.int8)
     zeros = [np.array(3, np.uint8), np.array([1, 2, 3], np.int8)]
     got = by_definition("ConvInteger", [x, w, *zeros], version=10, **SHAPES)
     arrays = {"X": x, "W": w, "w_zero_point": zeros[1]}
-    assert got.ravel().tolist() == evaluate("ConvInteger", arrays, got.shape, WINDOW | {"x_zero_point": 3})
+    assert got.ravel().tolist() == evaluate(FORMULAS["ConvInteger"], arrays, got.shape, WINDOW | {"x_zero_point": 3})
+
+
+@pytest.mark.parametrize("operator", ["Conv", "ConvInteger"])
+def test_formula_of_depthwise_convolutions(operator):
+    text, _, said = FORMULAS[operator].partition(";")
+    index, own, replaced = re.fullmatch(
+        r"\s*depthwise (\w) = 0, and (X\[.*), \.\.\] in place of (X\[.*), \.\.\]", said
+    ).groups()
+    kinds = (np.float32, np.float32, np.float32) if operator == "Conv" else (np.uint8, np.int8, None)
+    x, w = draw(1, 1, 3, 5, 4, kind=kinds[0]), draw(2, 3, 1, 2, 3, kind=kinds[1])
+    assert index == "i" and w.shape[1] == 1
+    if operator == "Conv":
+        last, arrays, numbers = [draw(3, 3)], {"X": x, "W": w, "B": draw(3, 3)}, WINDOW
+    else:
+        last = [np.array(3, np.uint8), np.array([1, 2, 3], np.int8)]
+        arrays, numbers = {"X": x, "W": w, "w_zero_point": last[1]}, WINDOW | {"x_zero_point": 3}
+    got = by_definition(operator, [x, w, *last], version=11 if operator == "Conv" else 10, group=3, **SHAPES)
+    assert got.ravel().tolist() == evaluate(text.replace(replaced, own), arrays, got.shape, numbers)
 
 
 def test_formula_of_max_pool():
     x = draw(4, 1, 2, 5, 4) - 5
     got = by_definition("MaxPool", [x], kernel_shape=[2, 2], **SHAPES)
     numbers = {f"{name}_{axis}": SHAPES[name][axis] for name in SHAPES for axis in (0, 1)}
-    assert got.ravel().tolist() == evaluate("MaxPool", {"X": x}, got.shape, numbers)
+    assert got.ravel().tolist() == evaluate(FORMULAS["MaxPool"], {"X": x}, got.shape, numbers)
 
 
 # ------------------------------------------------------------------ the others
