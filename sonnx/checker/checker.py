@@ -121,7 +121,7 @@ class _Check:
             place = "/".join(filter(None, (where.place, found.place))) or "model"
             kind = "node" if found.operator else "value" if found.name else where.kind
             name = found.name or ("" if found.operator else where.name)
-            self.builder.add_failure(rule, found.actual, Where(place, kind, name, found.operator))
+            self.builder.add_failure(rule, found.actual, Where(place, kind, name, found.operator), found.verdict)
         if found is None:
             self.builder.add_pass(rule)
 
@@ -246,7 +246,8 @@ class _Check:
         for rule in self.rules.graph_rules_about("tensor"):
             self._decide(rule, Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
-            self.builder.add_note("external data are not read; their descriptions are checked")
+            asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"
+            self.builder.add_note(f"external data are not read: their descriptions are checked, {asked}")
 
     def _default_inputs(self, scope: Scope) -> None:
         """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""

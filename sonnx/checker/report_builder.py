@@ -57,9 +57,10 @@ class ReportBuilder:
         for result in results.reported:
             self.findings.append(self._finding(result, where, _operands(result.names, node, signature)))
 
-    def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
-        """Add a failure of a rule that a function decides."""
-        result = RuleResult(rule, Verdict.FAIL, actual, rule.statement, rule.kind == "validity")
+    def add_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
+        """Add a failure of a rule that a function decides, or why it has no answer."""
+        breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
+        result = RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)
         self.add(subject_results([result]), where)
 
     def add_pass(self, rule: Rule) -> None:

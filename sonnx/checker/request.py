@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
@@ -75,7 +76,7 @@ def open_model(
         return read(source, limits=limits), ""
     name = repr(os.fspath(source))
     data = file_bytes(source, name)
-    return read(data, name, limits), sha256(data)
+    return read(data, name, limits, Path(source).parent), sha256(data)
 
 
 def check_model(model: Model, digest: str, request: CheckRequest, name: str, drawn: bool = False) -> Report:

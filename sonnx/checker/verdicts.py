@@ -39,10 +39,12 @@ class Where:
 class Violation(NamedTuple):
     """What a function of `graph_rules` yields: `actual` is what the model states instead of what the rule demands.
 
-    `place` is relative to the subject; `name` is the value concerned, or with `operator` the node.
+    `place` is relative to the subject; `name` is the value concerned, or with `operator` the node.  `verdict` is
+    NOT_CHECKED, with the reason as `actual`, where the function has no answer.
     """
 
     actual: str
     place: str = ""
     name: str = ""
     operator: str = ""
+    verdict: Verdict = Verdict.FAIL

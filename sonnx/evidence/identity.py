@@ -8,12 +8,14 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.base.resources import folder as data_folder
 from sonnx.base.resources import own_files, own_hash, tool_version
 from sonnx.evidence.canonical_form import canonical
-from sonnx.model.external_data import OutsideFolder, external_bytes, resolve_location
-from sonnx.model.ir import Model
+from sonnx.model.external_data import OutsideFolder, resolve_location
+from sonnx.model.ir import External, Model
+from sonnx.model.reader import Unreadable, map_file
 from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
@@ -38,6 +40,20 @@ def about_model(model: Model, name: str, digest: str, size: int, folder: Path | 
         "producer": model.producer,
         "metadata": [list(pair) for pair in model.metadata],
     }
+
+
+def external_bytes(folder: Path, external: External) -> memoryview | None:
+    """The bytes of external data, None where they cannot be read or offset and length exceed the file."""
+    entries = dict(external.entries)
+    if any(key in entries and getattr(external, key) is None for key in ("offset", "length")):
+        return None
+    try:
+        data = map_file(resolve_location(folder, external.location), quote(external.location))
+    except (OutsideFolder, Unreadable):
+        return None
+    start = external.offset or 0
+    end = len(data) if external.length is None else start + external.length
+    return data[start:end] if 0 <= start <= end <= len(data) else None
 
 
 def _external(model: Model, folder: Path | None) -> Iterator[dict[str, Any]]:

@@ -94,7 +94,8 @@ def pack(request: PackRequest) -> EvidencePack:
     """
     shown = repr(request.name if isinstance(request.model, bytes) else str(request.model))
     data = request.model if isinstance(request.model, bytes) else file_bytes(request.model, shown)
-    model = read(data, shown, request.check.limits)
+    folder = None if isinstance(request.model, bytes) else Path(request.model).parent
+    model = read(data, shown, request.check.limits, folder)
     digest = hashlib.sha256(data).hexdigest()
     record = None if request.rewrites is None else fix_record.read(request.rewrites)
     if record is not None:

@@ -126,16 +126,26 @@ def outcome(report: Report) -> dict[str, set[str]]:
 def check_case(case: Case, edition: str) -> Report:
     """The report on a case; `edition` "" is the default edition."""
     request = CheckRequest(edition or None, strict_versions=case.strict_versions)
-    model, _ = open_model(model_bytes(case), hashed=False)
+    with tempfile.TemporaryDirectory() if case.beside is not None else contextlib.nullcontext() as folder:
+        model, _ = open_model(_file(case, Path(folder)) if folder else model_bytes(case), hashed=False)
     return check_model(model, "", request, "model")
+
+
+def _file(case: Case, folder: Path) -> Path:
+    """The model of a case as a file in a folder, with the files beside it."""
+    for name, size in (case.beside or {}).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(bytes(size))
+    (folder / "model.onnx").write_bytes(model_bytes(case))
+    return folder / "model.onnx"
 
 
 def wrong(case: Case, edition: str) -> str:
     """How the verdict on a case differs from the expected one, "" if it does not; `edition` "" is the default."""
-    report = check_case(case, edition)
-    expected = {word: set(rules) for word, rules in case.expected[edition].items() if word != "conforms" and rules}
+    report, stated = check_case(case, edition), case.expected_in(edition) or {}
+    expected = {word: set(rules) for word, rules in stated.items() if word != "conforms" and rules}
     passed = {count.rule for count in report.counts if count.verdict is Verdict.PASS}
-    missing = case.expected[edition].get("conforms", frozenset()) - passed
+    missing = stated.get("conforms", frozenset()) - passed
     found = outcome(report)
     parts = [f"says {_listed(found)}, not {_listed(expected)}"] if found != expected else []
     return "; ".join([*parts, *([f"{', '.join(sorted(missing))} did not pass"] if missing else [])])

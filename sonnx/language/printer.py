@@ -101,14 +101,15 @@ class Printer:
         return _listed(items, "[", "]")
 
     def field(self, value: Mark, name: str) -> Mark:
-        return _row(value, _sign("."), Mark("mi", name))
+        return _row(_within(value, ATOM), _sign("."), Mark("mi", name))
 
     def item(self, sequence: Mark, index: Mark) -> Mark:
-        return _row(sequence, _sign("["), index, _sign("]"))
+        return _row(_within(sequence, ATOM), _sign("["), index, _sign("]"))
 
     def part(self, sequence: Mark, start: Mark | None, stop: Mark | None) -> Mark:
         none = Mark("mi", "")
-        return _row(sequence, _sign("["), start or none, _sign(".."), stop or none, _sign("["))
+        bounds = (start or none, _sign(".."), stop or none)
+        return _row(_within(sequence, ATOM), _sign("["), *bounds, _sign("["))
 
     def arithmetic(self, sign: str, left: Mark, right: Mark) -> Mark:
         strength = ADD if sign in "+-" else MULTIPLY
@@ -134,13 +135,14 @@ class Printer:
         return _row(Mark("mo", "¬"), _within(value, ATOM), strength=NOT)
 
     def choice(self, condition: Mark, then: Thunk, otherwise: Thunk) -> Mark:
-        parts = (then(), Mark("mtext", " if "), condition, Mark("mtext", ", else "), otherwise())
+        first, asked = _within(then(), OR), _within(condition, OR)
+        parts = (first, Mark("mtext", " if "), asked, Mark("mtext", ", else "), otherwise())
         return _row(*parts, strength=0)
 
     def quantify(self, name: str, variable: str, sequence: Mark, body: Callable[[Mark], Mark]) -> Mark:
         bound = Mark("mi", variable)
         sign = Mark("mo", "∀ " if name == "all" else "∃ ")
-        return _row(sign, bound, _sign("∈"), sequence, _sign(":"), body(bound), strength=0)
+        return _row(sign, bound, _sign("∈"), _within(sequence, ADD), _sign(":"), body(bound), strength=0)
 
     def collect(
         self, variable: str, sequence: Mark, body: Callable[[Mark], Mark], where: Callable[[Mark], Mark] | None
@@ -151,7 +153,7 @@ class Printer:
         return _row(*row, _sign("]"))
 
     def flatten(self, lists: Mark) -> Mark:
-        return _row(Mark("mi", "flat"), lists)
+        return _row(Mark("mi", "flat"), _within(lists, ATOM))
 
     def function(self, name: str, arguments: Sequence[Mark]) -> Mark:
         if name == "range":

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
-from sonnx.base.escaping import quote
-from sonnx.model.ir import External
-from sonnx.model.reader import Unreadable, map_file
+OUTSIDE = "is not in the folder of the model"
 
 
 class OutsideFolder(ValueError):
@@ -25,19 +24,24 @@ def resolve_location(folder: Path, location: str) -> Path:
     except (OSError, ValueError, RuntimeError):
         raise OutsideFolder("does not exist") from None
     if not location or base not in path.parents:
-        raise OutsideFolder("is not in the folder of the model")
+        raise OutsideFolder(OUTSIDE)
     return path
 
 
-def external_bytes(folder: Path, external: External) -> memoryview | None:
-    """The bytes of external data, None where they cannot be read or offset and length exceed the file."""
-    entries = dict(external.entries)
-    if any(key in entries and getattr(external, key) is None for key in ("offset", "length")):
-        return None
+def leaves_folder(location: str) -> bool:
+    """Whether a location is not a relative path inside a folder, on any system and without asking the file system."""
+    parts = location.replace("\\", "/").split("/")
+    return not location or ".." in parts or parts[0] == "" or ":" in parts[0]
+
+
+def file_size(folder: Path, location: str) -> int | str:
+    """The bytes of the file at a location, or half a sentence on why it cannot be used; the file is not opened."""
+    if leaves_folder(location):  # then the file system is not asked
+        return OUTSIDE
     try:
-        data = map_file(resolve_location(folder, external.location), quote(external.location))
-    except (OutsideFolder, Unreadable):
-        return None
-    start = external.offset or 0
-    end = len(data) if external.length is None else start + external.length
-    return data[start:end] if 0 <= start <= end <= len(data) else None
+        status = resolve_location(folder, location).stat()
+    except OutsideFolder as reason:
+        return str(reason)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return status.st_size if stat.S_ISREG(status.st_mode) else "is not a regular file"

@@ -98,6 +98,9 @@ class External:
     offset: int | None
     length: int | None
     entries: tuple[tuple[str, str], ...]
+    file: int | str | None = field(default=None, compare=False)
+    """The bytes of the file at the location, or half a sentence on why it cannot be used; None where the file system
+    was not asked, because the model was read from bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,15 @@ class Unreadable(Exception):
 
 
 def read(
-    source: str | os.PathLike[str] | bytes | memoryview, name: str = "the model", limits: Limits = DEFAULT_LIMITS
+    source: str | os.PathLike[str] | bytes | memoryview,
+    name: str = "the model",
+    limits: Limits = DEFAULT_LIMITS,
+    folder: Path | None = None,
 ) -> Model:
     """The model in a file or in bytes; messages call it `name`.
+
+    The file system is asked for the size of each file of external data: in `folder`, by default that of the file.
+    For bytes without a folder it is not asked.
 
     A file of more than `WHOLE` bytes is mapped, and its weights are read on demand.  It must not be changed while the
     model is in use: if it is shortened, the system ends the process.
@@ -56,13 +62,14 @@ def read(
     else:
         name = repr(os.fspath(source))
         content = map_file(source, name)
+        folder = folder or Path(source).parent
     try:
-        return _read(content, name, limits)
+        return _read(content, name, limits, folder)
     except Exceeded as error:
         raise Unreadable(f"{name} {error}") from None
 
 
-def _read(source: memoryview, name: str, limits: Limits) -> Model:
+def _read(source: memoryview, name: str, limits: Limits, folder: Path | None) -> Model:
     if not source:
         raise Unreadable(f"{name} is empty")
     short = _cut(source, name, limits)
@@ -71,12 +78,12 @@ def _read(source: memoryview, name: str, limits: Limits) -> Model:
         raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
     with _no_collection():
-        return _builder(source, limits).model(message, unknown)
+        return _builder(source, limits, folder).model(message, unknown)
 
 
-def _builder(source: memoryview, limits: Limits) -> Builder:
+def _builder(source: memoryview, limits: Limits, folder: Path | None) -> Builder:
     elements = element_names()
-    return Builder(attribute_kinds(), Reader(source, elements, limits), Types(elements, limits), limits)
+    return Builder(attribute_kinds(), Reader(source, elements, limits, folder), Types(elements, limits), limits)
 
 
 def map_file(path: str | os.PathLike[str], name: str) -> memoryview:

@@ -10,8 +10,10 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sonnx.model import wire_format
+from sonnx.model.external_data import file_size
 from sonnx.model.ir import DATA_FIELD, WIDTH, External, Tensor
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.type_reader import decoded, element_name
@@ -39,8 +41,10 @@ class Reader:
     source: memoryview
     elements: Mapping[int, str | None]
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
-    locations: set[str] = field(default_factory=set)
-    """The locations of external data so far."""
+    folder: Path | None = None
+    """The folder of the model, None for bytes."""
+    files: dict[str, int | str | None] = field(default_factory=dict)
+    """The locations of external data so far, each with `External.file`."""
 
     def tensor(self, message: Message) -> Tensor:
         """The tensor a TensorProto describes."""
@@ -72,9 +76,12 @@ class Reader:
     def _external(self, message: Message) -> External:
         entries = tuple((decoded(entry.key), decoded(entry.value)) for entry in message.external_data)
         last = dict(entries)  # ONNX takes the last of several entries with one key
-        self.locations.add(last.get("location", ""))
-        enforce(self.limits, "external", len(self.locations))
-        return External(last.get("location", ""), number(last.get("offset")), number(last.get("length")), entries)
+        location = last.get("location", "")
+        if location not in self.files:
+            enforce(self.limits, "external", len(self.files) + 1)
+            self.files[location] = None if self.folder is None else file_size(self.folder, location)
+        numbers = number(last.get("offset")), number(last.get("length"))
+        return External(location, *numbers, entries, self.files[location])
 
 
 def number(text: str | None) -> int | None:

@@ -5,9 +5,10 @@ the ONNX text form; `textproto`: protobuf text of a ModelProto, where that does 
 
     invalid: Max.broadcastable          fails, and is not valid ONNX
     violates: no-dead-node              fails, outside the profile only
-    violates in 2025-10: nothing        the same for named editions
+    violates in 2025-10: nothing        for named editions instead of all with the same texts as the default one
     conforms: Max.broadcastable         these rules apply and pass; as the only line: the whole model passes
     option: strict-versions             an option of the check
+    beside: w.bin 12, v.bin 8           the model is a file, with other files of so many bytes in its folder
 
 docs/cases.md has the whole list.
 """
@@ -21,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from sonnx.base.resources import folder
+from sonnx.profile import catalogue
 
 EXPECTATIONS = ("invalid", "violates", "undecided", "assumed", "not-checked", "conforms")
 _LINE = re.compile(r"^(?P<what>[a-z-]+)(?: in (?P<editions>[\d, -]+))?: (?P<rules>.+)$")
@@ -43,6 +45,8 @@ class Case:
     append: bytes
     """Bytes to append to the encoded model, for content that no text form can express."""
     strict_versions: bool
+    beside: Mapping[str, int] | None
+    """Bytes of each other file in the folder of the model; None where the model is read from bytes."""
     expected: Mapping[str, Mapping[str, frozenset[str]]]
 
     @property
@@ -50,11 +54,50 @@ class Case:
         """File and heading."""
         return f"{self.file}: {self.title}"
 
+    @property
+    def editions(self) -> tuple[str, ...]:
+        """The editions for which a verdict is stated."""
+        return tuple(name for name in catalogue.editions().editions if self.expected_in(name) is not None)
+
+    def expected_in(self, edition: str) -> Mapping[str, frozenset[str]] | None:
+        """The rules by expectation, None where nothing is stated.
+
+        The verdict without an edition is that of the default one, and of every other one that has its texts (see
+        `like_default`).
+        """
+        named = self.expected.get(edition)
+        if named is None and (edition == catalogue.editions().default or edition in like_default(self.file)):
+            named = self.expected.get("")
+        return named
+
     def rules(self, *expectations: str) -> frozenset[str]:
         """The rules named with one of these expectations in any edition."""
         return frozenset(
             rule for named in self.expected.values() for each in expectations for rule in named.get(each, ())
         )
+
+
+@cache
+def like_default(file: str) -> frozenset[str]:
+    """The editions with the texts of the default one: the text of the operator a file is about, and general rules.
+
+    An edition may have more general rules and other element types; a case on which these bear states its verdict.
+    """
+    known = catalogue.editions()
+    default, rules = known.editions[known.default], (*catalogue.general_rules(), *catalogue.graph_rules())
+    general = {
+        name: {rule.slug for rule in rules if known.in_force(rule, edition.general)}
+        for name, edition in known.editions.items()
+    }
+    stem = file.removesuffix(".md")
+    names = {name for edition in known.editions.values() for name in (*edition.operators, *edition.planned)}
+    operator = next((name for name in names if name.lower() == stem), "")
+    return frozenset(
+        name
+        for name, edition in known.editions.items()
+        if edition is not default and general[name] >= general[default.name]
+        if edition.text_of(operator) == default.text_of(operator)
+    )
 
 
 @cache
@@ -77,12 +120,16 @@ def _case(file: str, title: str, body: str) -> Case:
     lines = _BLOCK.sub("", body).splitlines()
     expected: dict[str, dict[str, frozenset[str]]] = {}
     append, strict, prose = b"", False, []
+    beside: dict[str, int] | None = None
     for line in lines:
         match = _LINE.match(line)
         if line.startswith("append: "):
             append = bytes.fromhex(line.removeprefix("append: "))
         elif line == "option: strict-versions":
             strict = True
+        elif line.startswith("beside: "):
+            files = line.removeprefix("beside: ").replace("nothing", "")
+            beside = {name: int(size) for name, size in map(str.split, filter(None, files.split(", ")))}
         elif match and match["what"] in EXPECTATIONS:
             rules = frozenset(match["rules"].split(", ")) - {"nothing"}
             for edition in (match["editions"] or "").split(", "):
@@ -92,4 +139,4 @@ def _case(file: str, title: str, body: str) -> Case:
     if not expected:
         raise CaseError(f"{file}, {title!r}: nothing is expected")
     (language, text), joined = blocks[0], " ".join(" ".join(prose).split())
-    return Case(file, title, joined, language, text.strip(), append, strict, expected)
+    return Case(file, title, joined, language, text.strip(), append, strict, beside, expected)

@@ -158,7 +158,8 @@ def _gaps(report: Report) -> Iterator[Markup]:
     items = []
     if report.partial:
         items.append(join(("Only some rules were checked: ", code(report.partial)), ""))
-    operators = Counter(each.where.operator for each in report.findings if each.verdict is Verdict.NOT_CHECKED)
+    unchecked = [each for each in report.findings if each.verdict is Verdict.NOT_CHECKED]
+    operators = Counter(each.where.operator for each in unchecked if each.where.kind == "node")
     if operators:
         names = join(
             (
@@ -168,6 +169,10 @@ def _gaps(report: Report) -> Iterator[Markup]:
             ", ",
         )
         items.append(join(("Nodes of operators whose rules are not written yet: ", names), ""))
+    others = Counter(each.rule for each in unchecked if each.where.kind != "node")
+    items += [
+        join(("Not checked: ", code(rule), f" at {plural(number, 'place')}"), "") for rule, number in others.items()
+    ]
     roots = Counter(each.rule for each in report.roots if each.verdict is Verdict.UNDECIDED)
     items += [join(("Undecided: ", code(rule), f" at {plural(number, 'place')}"), "") for rule, number in roots.items()]
     folded = Counter(each.cause for each in report.findings if each.cause)

@@ -85,7 +85,7 @@ class Journal:
         return found
 
     def keep(self, task: Task, answer: Answer) -> None:
-        """Write one answer, unless it depends on limits or defects."""
+        """Write one answer, unless it depends on limits, defects, or the external data of a model."""
         if self.identities.get(task.name) is not None and _is_final(answer):
             self._write([{"task": task.name, "identity": self.identities[task.name], "answer": answer}], "a")
 
@@ -95,6 +95,8 @@ class Journal:
 
 
 def _is_final(answer: Answer) -> bool:
+    if answer.get("other_files"):  # their identity is not kept
+        return False
     return "misuse" not in answer and answer.get("why", NoVerdict.UNREADABLE) == NoVerdict.UNREADABLE
 
 

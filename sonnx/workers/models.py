@@ -19,6 +19,7 @@ from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.tailoring import Tailoring
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, map_file, read
+from sonnx.model.scopes import stored_tensors
 from sonnx.workers.journal import Journal
 from sonnx.workers.pools import WorkerPool, answers, counted
 from sonnx.workers.selected_pool import open_pool
@@ -69,7 +70,8 @@ def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     except Unreadable as error:
         return {"sentence": str(error), "why": NoVerdict.UNREADABLE}
     report = check_model(model, digest, check, name, drawn)
-    return {"report": encode(replace(report, tailoring=None))}  # the parent adds it
+    other_files = any(each.external for each in stored_tensors(model))
+    return {"report": encode(replace(report, tailoring=None)), "other_files": other_files}  # the parent adds it
 
 
 def with_hashes(tasks: Iterable[Task]) -> Iterator[Task]:
@@ -100,7 +102,7 @@ def _opened(source: str | bytes, hashed: bool, check: CheckRequest, wanted: str 
     data = map_file(source, name)
     if sha256(data) != wanted:
         raise _OtherFile("was not checked: the worker has another file of this name, by its SHA-256")
-    return read(data, name, check.limits), wanted if hashed else ""
+    return read(data, name, check.limits, Path(source).parent), wanted if hashed else ""
 
 
 def _tailoring(file: Sequence[str] | None) -> Any:

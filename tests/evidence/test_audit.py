@@ -25,7 +25,7 @@ import sonnx
 from sonnx.cli.main import run
 from sonnx.evidence import pack_parts
 from sonnx.evidence.canonical_form import canonical
-from sonnx.model.external_data import external_bytes
+from sonnx.evidence.identity import external_bytes
 from sonnx.model.reader import read
 from sonnx.proofs import registry
 from sonnx.prover import driver, record

@@ -18,7 +18,7 @@ from sonnx.evidence.verification import model_bytes
 from sonnx.language.domain import Expression
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
-from sonnx.profile.index import every
+from sonnx.profile.index import rules_by_slug
 from tests.support.model_texts import HOSTILE
 
 T = TypeVar("T")
@@ -211,7 +211,9 @@ SIGNS = (*_SIGNS.split(), "not in", "if a else")
 @cache
 def rules() -> tuple[str, ...]:
     """The texts of all rules."""
-    texts = (text for rule in every().values() for text in (rule.require, rule.onnx, rule.when) if text is not None)
+    texts = (
+        text for rule in rules_by_slug().values() for text in (rule.require, rule.onnx, rule.when) if text is not None
+    )
     return tuple(sorted({_renamed(text) for text in texts}, key=lambda text: (len(text), text)))
 
 

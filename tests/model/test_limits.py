@@ -272,7 +272,7 @@ bytes(data)
 
 
 def test_external_data_are_not_opened_by_a_check(tmp_path: Path) -> None:
-    """Opening a pipe would block, and the check does not look for missing files."""
+    """Opening a pipe would block; the check asks for sizes only."""
     os.mkfifo(tmp_path / "f0")
     path = tmp_path / "m.onnx"
     path.write_bytes(external(3))

@@ -19,8 +19,8 @@ from tests.support.paths import ROOT
 TELL = """
 import json, sonnx
 from sonnx.profile.cases import cases
-from sonnx.profile.index import every
-print(json.dumps([sonnx.__file__, sorted(every()), sorted(case.id for case in cases())]))
+from sonnx.profile.index import rules_by_slug
+print(json.dumps([sonnx.__file__, sorted(rules_by_slug()), sorted(case.id for case in cases())]))
 """
 
 

@@ -1,10 +1,13 @@
 """The errata are well-formed, ordered by text, and every erratum that a rule names exists."""
 
 import json
+import os
+import re
 import tomllib
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 from sonnx.proofs import registry
 
@@ -56,3 +59,42 @@ def test_every_named_erratum_exists():
     for path in RESTRICTIONS.rglob("*.toml"):
         missing = set(named(tomllib.loads(path.read_text("utf-8")))) - ids
         assert not missing, f"{path.name} names {sorted(missing)}"
+
+
+# ------------------------------------------------------------------ quotations
+
+RECORDED = tomllib.loads((Path(__file__).parent.parent / "data" / "errata_quotations.toml").read_text("utf-8"))
+QUOTED = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']{3,})'(?!\w)")
+
+
+def quotations():
+    """What errata print in quotation marks."""
+    for erratum in ERRATA["erratum"]:
+        text = " ".join(" ".join(erratum[key] for key in ("place", "defect", "counterexample", "reading")).split())
+        yield from (double or single for double, single in QUOTED.findall(text))
+
+
+def plain(page):
+    """A page without its marks: links, emphasis, tags and line breaks."""
+    text = re.sub(r"<[^>]*>", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", page))
+    return " ".join(re.sub(r"[*`$\\{}]", "", text).split()).lower()
+
+
+def test_every_quotation_is_recorded():
+    recorded = [quote for group in RECORDED.values() for quotes in group.values() for quote in quotes]
+    assert sorted(set(quotations())) == sorted(recorded)
+
+
+FOLDERS = {"pages": "SONNX_TEXTS", "seeds": "SONNX_SEEDS"}
+"""The environment variables that name the folders of the documents."""
+
+
+@pytest.mark.parametrize(
+    ("folder", "page"),
+    [(each, page) for each, name in FOLDERS.items() if name in os.environ for page in RECORDED[each]],
+)
+def test_quotations_stand_on_their_pages(folder, page):
+    path = Path(os.environ[FOLDERS[folder]])
+    path = path / "safety-related-profile" / page if folder == "pages" else path / page
+    content = plain(path.read_text("utf-8"))
+    assert [quote for quote in RECORDED[folder][page] if plain(quote) not in content] == []

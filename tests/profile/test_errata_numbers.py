@@ -227,6 +227,121 @@ def bfloat16_by_omission() -> list[str]:
     return ["seven pages", ", ".join(listed[:-1]) + f" and {listed[-1]}"]
 
 
+def exp_overflow_threshold() -> list[str]:
+    """Rounding to float16 overflows from 65520 on, half a step above the largest finite number."""
+    spacing = 2.0**-7  # of float16 between 8 and 16
+    largest = floor(np.log(65520) / spacing) * spacing
+    assert exp(largest) < 65520 <= exp(largest + spacing)
+    return [f"printed as {largest + spacing}", f"result is {largest}"]
+
+
+def conv_float_accumulation() -> list[str]:
+    one, large = np.float32(1), np.float32(2**24)
+    assert float(large + one + one) == 2**24 and float(large + (one + one)) == 2**24 + 2
+    return ["2^24 or 2^24 + 2"]
+
+
+def conv_kernel_larger_than_input() -> list[str]:
+    places = {floor(Fraction(2 - 3, stride)) + 1 for stride in (1, 2)}
+    assert len(places) == 1
+    return [f"gives {places.pop()} places"]
+
+
+def conv_formal_drafts() -> list[str]:
+    return [f"gives {(8 - 2) // (2 + 1)} places", f"there are {(8 - 2) // 2 + 1}"]
+
+
+def gemm_over_reals_only() -> list[str]:
+    one, half = np.float32(1), np.float32(2**-24)
+    once = np.float32(1 + 2.0**-24 + 2.0**-24)
+    return [f"from the left is {one + half + half:g}", f"one rounding {once:.9g}"]
+
+
+def matmul_error_bound() -> list[str]:
+    factor = np.float32(1.1)
+    error = abs(Fraction(float(factor * factor)) - Fraction(float(factor)) ** 2)
+    square = float(factor) ** 2
+    return [
+        f"errs by {to(float(error), 2)}",
+        f"is {to(square * U**2, 2)}",
+        f"it is {to(square * ((1 + U) ** 2 - 1), 2)}",
+    ]
+
+
+def matmul_order_of_sum() -> list[str]:
+    big, one = np.float32(1e8), np.float32(1)
+    return [f"is {big + one - big:g} from the left", f"and {float(np.float32(Fraction(10**8) + 1 - 10**8)):g} with"]
+
+
+def pow_integer_overflow() -> list[str]:
+    return [f"is {2**31}", f"wrapped {(2**31 + 2**31) % 2**32 - 2**31}", f"saturated {2**31 - 1}"]
+
+
+def pow_real_domain() -> list[str]:
+    return [f"gives {9**2}"]
+
+
+def sigmoid_rounding() -> list[str]:
+    return [f"is {to(1 / (1 + exp(18)), 4)}"]
+
+
+def sigmoid_formal_without_exponential() -> list[str]:
+    return [f"gives {1 / (1 + exp(1)):.3f} and {1 / (1 + exp(-1)):.3f}"]
+
+
+def batch_normalization_epsilon_rounds_to_zero() -> list[str]:
+    return [f"float16 is {np.float16(1e-9):g}"]
+
+
+def tanh_literal_formula() -> list[str]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        power = np.exp(np.float32(200))
+        assert np.isnan((1 - power) / (1 + power))
+    return [f"is {np.tanh(-100.0):g}"]
+
+
+def acos_range_after_rounding() -> list[str]:
+    nearest = np.float32(np.pi)
+    assert float(nearest) > np.pi
+    return [f"is {nearest:.9g}", f"pi is {floor(np.pi * 1e8) / 1e8}..."]
+
+
+def slice_formal_division() -> list[str]:
+    quotient, remainder = -((0 - 5) // 2), (0 - 5) % 2  # Euclid's division by -2
+    assert -2 * quotient + remainder == 0 - 5
+    return [f"gives {quotient + 1} elements", f"{', '.join(map(str, range(5, 0, -2)))} are three"]
+
+
+def input_count_out_of_reach() -> list[str]:
+    """A field of NodeProto.input takes a tag and a length, and the bytes of the name."""
+    return [f"takes {2 * 2**31 / 1e9:.1f} GB", f"and {3 * 2**31 / 1e9:.1f} GB", f"{2**31} inputs"]
+
+
+def maxpool_index_over_plane() -> list[str]:
+    x = [5, 1, 5]
+    window = [1, 2]
+    largest = max(x[i] for i in window)
+    inside, plane = (min(i for i in among if x[i] == largest) for among in (window, range(3)))
+    return [f"holds the index {inside}", f"gives {plane}"]
+
+
+def resize_lengths_not_whole() -> list[str]:
+    """align_corners with the length 4 * 0.6 not rounded, and with the two elements that the result has."""
+    return [f"is {1 * (4 - 1) / (4 * 0.6 - 1):.6f} by", f"{1 * (4 - 1) // (floor(4 * 0.6) - 1)} in onnxruntime"]
+
+
+def resize_beyond_the_ends() -> list[str]:
+    return [f"is {(0 + 0.5) / 2 - 0.5}"]
+
+
+def neg_values_not_said() -> list[str]:
+    return [f"is {-int(np.iinfo(np.int8).min)}"]
+
+
+def lstm_directions_concatenated() -> list[str]:
+    return [f"give {3 * 2} steps"]
+
+
 COMPUTED = {
     name.replace("_", "-"): function
     for name, function in list(globals().items())

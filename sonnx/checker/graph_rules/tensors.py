@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sonnx.base.escaping import plural, quote
-from sonnx.checker.verdicts import Violation
+from sonnx.checker.verdicts import Verdict, Violation
 from sonnx.language.explainer import show
-from sonnx.model.ir import DATA_FIELD, WIDTH, Tensor, byte_size
+from sonnx.model.external_data import leaves_folder
+from sonnx.model.ir import DATA_FIELD, WIDTH, External, Tensor, byte_size
 
 
 def tensor_data(tensor: Tensor) -> Iterator[Violation]:
@@ -53,14 +54,18 @@ def _bytes(number: int | None) -> str:
 
 
 def external_data(tensor: Tensor) -> Iterator[Violation]:
-    external = tensor.external
-    if external is None:
+    if tensor.external is None:
         return
+    described = list(_description(tensor, tensor.external))
+    yield from described or _file(tensor, tensor.external)
+
+
+def _description(tensor: Tensor, external: External) -> Iterator[Violation]:
+    """What is wrong with location, offset and length as they are written."""
     for key, number in Counter(key for key, _ in external.entries).items():
         if number > 1:
             yield Violation(f"{quote(key)} is written {number} times")
-    parts = external.location.replace("\\", "/").split("/")
-    if not external.location or ".." in parts or parts[0] == "" or ":" in parts[0]:
+    if leaves_folder(external.location):
         yield Violation(f"the location is {quote(external.location)}")
     for key in ("offset", "length"):
         if key in dict(external.entries) and (getattr(external, key) is None or getattr(external, key) < 0):
@@ -68,7 +73,30 @@ def external_data(tensor: Tensor) -> Iterator[Violation]:
     inside = [name for name in tensor.stored if name != "external_data"]
     if inside:
         yield Violation(f"the tensor is stored outside the file and also in {' and '.join(inside)}")
-    if external.length is not None and tensor.element in WIDTH and min(tensor.dims, default=0) >= 0:
-        wanted = byte_size(tensor.element, tensor.dims)
+    if external.length is not None and _has_size(tensor):
+        wanted = byte_size(tensor.element or "", tensor.dims)
         if external.length != wanted:
             yield Violation(f"length is {external.length}, the dimensions {show(tensor.dims)} need {_bytes(wanted)}")
+
+
+def _has_size(tensor: Tensor) -> bool:
+    return tensor.element in WIDTH and min(tensor.dims, default=0) >= 0
+
+
+def _file(tensor: Tensor, external: External) -> Iterator[Violation]:
+    """What is wrong with the file; without a length the values take the rest of it."""
+    file, offset, length = f"the file {quote(external.location)}", external.offset or 0, external.length
+    if external.file is None:
+        yield Violation(
+            "the model was read from bytes, without its folder; check it by its path", verdict=Verdict.NOT_CHECKED
+        )
+    elif isinstance(external.file, str):
+        yield Violation(f"{file} {external.file}")
+    elif length is not None and offset + length > external.file:
+        yield Violation(f"{file} has {plural(external.file, 'byte')}, offset and length need {offset + length}")
+    elif length is None and _has_size(tensor):
+        wanted, rest = byte_size(tensor.element or "", tensor.dims), max(external.file - offset, 0)
+        if rest != wanted:
+            after = f" from byte {offset} on" if offset else ""
+            need = f"the dimensions {show(tensor.dims)} need {_bytes(wanted)}"
+            yield Violation(f"{file} has {plural(rest, 'byte')}{after}, {need}")
