@@ -1,6 +1,6 @@
 """Theorems about the rules of every operator, derived from its data file.
 
-*satisfiable*: some call conforms.  *independent*: each rule can be broken alone.  *defined*: a rule has a value if the
+*satisfiable*: some call conforms.  *independent*: some call breaks a rule alone.  *defined*: a rule has a value if the
 rules it relies on hold.  *shape-total*: an output has a shape without a negative extent.  *restricts*: the demands of
 the profile imply those of ONNX.  *implied*: a rule follows from the rules its data file names.
 Versions and editions with equal expressions share a theorem (`signature_family`).
@@ -20,7 +20,7 @@ from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import PartialValue, SymbolicList, Truth, Value, all_of, at_most, bool_term, implies
 from sonnx.prover.solvers import find_model, script
 from sonnx.prover.terms import without_products
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, by_form
 from sonnx.prover.witness import confirm_broken, confirm_conforming, dependents
 
 
@@ -58,8 +58,7 @@ def _defined(family: SignatureFamily) -> Theorem:
     def obligations(beyond: bool = False) -> Iterable[Obligation]:
         for rule in family.rules:
             condition = _beyond(family, rule) if beyond else family.condition(rule)
-            name = rule.slug if condition.defined is not True else f"{rule.slug} (by its form)"
-            yield _obligation(name, (*family.facts, *relying(family, rule.relies)), condition.defined)
+            yield _obligation(rule.slug, (*family.facts, *relying(family, rule.relies)), condition.defined)
 
     return Theorem(
         id=f"derived.{family.label}.defined",
@@ -126,7 +125,7 @@ def _restricts(family: SignatureFamily) -> Theorem:
             if onnx is None:
                 continue
             if demanding and onnx.text == family.text(rule):
-                yield Obligation(f"{rule.slug} (the same condition)", (), bool_term(True))
+                yield Obligation(rule.slug, (), bool_term(True), "both texts state the same condition")
                 continue
             own = (bool_term(family.holds(rule)),) if demanding else ()
             condition = variables.condition(rule, onnx)
@@ -151,7 +150,7 @@ def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
     def obligations(given: bool = True) -> Iterable[Obligation]:
         own = relying(family, (*rule.relies, *names)) if given else ()
         general = tuple(bool_term(truth) for slug, truth in family.general if given and slug in names)
-        yield Obligation(rule.slug, (*family.facts, *own, *general), bool_term(family.holds(rule)))
+        yield _obligation(rule.slug, (*family.facts, *own, *general), family.holds(rule))
 
     return Theorem(
         id=identifier(family, "implied", rule),
@@ -178,11 +177,11 @@ def relying(family: SignatureFamily, names: Iterable[str]) -> tuple[z3.BoolRef, 
 
 
 def _obligation(name: str, hypotheses: tuple[z3.BoolRef, ...], goal: Truth) -> Obligation:
-    """An obligation; a goal that is constantly true needs no hypotheses."""
-    return Obligation(name, () if goal is True else hypotheses, bool_term(goal))
+    """An obligation, which is computed if the goal is constant or a hypothesis."""
+    return by_form(Obligation(name, () if goal is True else hypotheses, bool_term(goal)))
 
 
-# Satisfiable, independent: refuted by a model that the checker judges
+# Satisfiable, independent: calls that the checker judges
 
 ABOUT_TYPES = ("explicit-type", "element-type", "no-implicit-conversion")
 """The general rules about element types."""
@@ -200,15 +199,15 @@ def satisfiable(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.satisfiable",
-        statement=f"The rules of {family.title} contradict each other.",
-        formula="⋀ rules ⇒ ⊥",
+        statement=f"Some call meets all rules of {family.title}.",
+        formula="∃ call: ⋀ rules",
         obligations=obligations,
         sources=family.sources,
-        expected="refuted",
+        expected="found",
         bounds=str(family.bounds),
         reason_single=REASON_SINGLE,
         replay=replay,
-        because="It is false: the counterexample is a call that conforms, and the checker finds nothing in it.",
+        because="Rules that contradict each other would refuse every model; the checker finds nothing in this call.",
     )
 
 
@@ -229,16 +228,17 @@ def independent(family: SignatureFamily, rule: Rule) -> Theorem:
 
     return Theorem(
         id=identifier(family, "independent", rule),
-        statement=f"{rule.slug} follows from the other rules of {family.title}.",
-        formula=f"⋀ other rules ⇒ {family.text(rule)}",
+        statement=f"Some call breaks {rule.slug} and no other rule of {family.title}.",
+        formula=f"∃ call: ⋀ other rules ∧ ¬ ({family.text(rule)})",
         obligations=obligations,
         sources=family.sources,
-        expected="refuted",
+        expected="found",
         bounds=str(family.bounds),
         reason_single=REASON_SINGLE,
         replay=replay,
-        because="It is false: in each of these versions and editions the counterexample, completed by facts that the "
-        "rule does not read, is a model for which the checker reports only this rule and those that follow from it.",
+        because="A rule that follows from the others demands nothing; in each of these versions and editions the call, "
+        "completed by facts that the rule does not read, is a model for which the checker reports only this rule and "
+        "those that follow from it.",
     )
 
 

@@ -214,7 +214,8 @@ class Draw:
                 return chance.choice((-1, 0, 0, 1, 2, -128, -(2**31), -(2**63), MAX_EXACT_INTEGER, INFINITY, -INFINITY))
         if extreme and first not in self.filled and chance.random() < 0.3:
             negative = () if self._extent(name) else (INT64_RANGE[0], -(2**31))
-            return chance.choice([INT64_RANGE[1], INT64_RANGE[1] - 1, 2**31, *negative])
+            large: tuple[int, ...] = (INT64_RANGE[1], INT64_RANGE[1] - 1, 2**31, *negative)
+            return chance.choice(large)
         if self._extent(name):
             return extents[int(last)] if chance.random() < 0.7 else chance.choice((0, 1, 1, 2, 3, 5))
         return chance.choice((-3, -2, -1, -1, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, rank))
