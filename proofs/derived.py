@@ -62,7 +62,7 @@ def _defined(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.defined",
-        statement=f"Every rule of {family.title} has a value wherever the rules it relies on hold.",
+        statement=_bounded(f"Every rule of {family.title} has a value wherever the rules it relies on hold", family),
         formula="⋀ relies(r) ⇒ defined(r), for each rule r",
         obligations=obligations,
         sources=family.sources,
@@ -97,7 +97,7 @@ def _shape_total(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.shape-total",
-        statement=f"Every output of {family.title} has a shape, and no negative extent, where its rules hold.",
+        statement=_bounded(f"Every output of {family.title} has a shape, and no negative extent", family),
         formula="⋀ relies(Y) ⇒ defined(Y.shape) ∧ ∀i: Y.shape[i] ≥ 0",
         obligations=obligations,
         sources=family.sources,
@@ -134,7 +134,7 @@ def _restricts(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.restricts",
-        statement=f"A call of {family.title} that the profile accepts fulfils the conditions of ONNX.",
+        statement=_bounded(f"A call of {family.title} that the profile accepts fulfils those of ONNX", family),
         formula="⋀ rules of the profile ⇒ ⋀ conditions of ONNX",
         obligations=obligations,
         sources=family.sources,
@@ -146,6 +146,8 @@ def _restricts(family: SignatureFamily) -> Theorem:
 
 def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
     names = family.implied_by(rule)
+    each_tensor = family.about_each_tensor((rule.name, *names))
+    follows = f"{rule.slug} follows from {', '.join(names)} in {family.title}"
 
     def obligations(given: bool = True) -> Iterable[Obligation]:
         own = relying(family, (*rule.relies, *names)) if given else ()
@@ -154,11 +156,12 @@ def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
 
     return Theorem(
         id=identifier(family, "implied", rule),
-        statement=f"{rule.slug} follows from {', '.join(names)} in {family.title}.",
+        statement=f"{follows}." if each_tensor else _bounded(follows, family),
         formula=f"{' ∧ '.join(names)} ⇒ {family.text(rule)}",
         obligations=obligations,
         sources=family.sources,
-        bounds=str(family.bounds),
+        bounds="" if each_tensor else str(family.bounds),
+        any_size=EACH_TENSOR if each_tensor else "",
         mutants=(Mutant("nothing else is demanded", lambda: obligations(given=False)),),
         because="The data file contains the rule because a text states it; no model breaks it alone.",
     )
@@ -174,6 +177,19 @@ def relying(family: SignatureFamily, names: Iterable[str]) -> tuple[z3.BoolRef, 
             found[rule.name] = rule
             waiting += rule.relies
     return tuple(bool_term(family.holds(rule)) for rule in found.values())
+
+
+EACH_TENSOR = (
+    "Each rule demands something of the element type of every tensor, alone or together with the first tensor of its "
+    "group. Of values that fulfil the hypotheses and not the goal, the first tensor and the one that fails are such "
+    "values too: two repeated inputs are enough."
+)
+FOUND = "What is found among calls of bounded size is found among all calls."
+
+
+def _bounded(statement: str, family: SignatureFamily) -> str:
+    """The statement for the calls that the obligations are about."""
+    return f"{statement}, in calls of {family.bounds}."
 
 
 def _obligation(name: str, hypotheses: tuple[z3.BoolRef, ...], goal: Truth) -> Obligation:
@@ -204,7 +220,7 @@ def satisfiable(family: SignatureFamily) -> Theorem:
         obligations=obligations,
         sources=family.sources,
         expected="found",
-        bounds=str(family.bounds),
+        any_size=FOUND,
         reason_single=REASON_SINGLE,
         replay=replay,
         because="Rules that contradict each other would refuse every model; the checker finds nothing in this call.",
@@ -233,7 +249,7 @@ def independent(family: SignatureFamily, rule: Rule) -> Theorem:
         obligations=obligations,
         sources=family.sources,
         expected="found",
-        bounds=str(family.bounds),
+        any_size=FOUND,
         reason_single=REASON_SINGLE,
         replay=replay,
         because="A rule that follows from the others demands nothing; in each of these versions and editions the call, "

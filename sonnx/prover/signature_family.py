@@ -16,7 +16,15 @@ import z3
 from sonnx.checker.rules import ActiveRules
 from sonnx.language.domain import Expression, constant_key
 from sonnx.language.parser import built_ins, with_called
-from sonnx.language.structure import computes, fields, functions, reads, strings, without_listed_strings
+from sonnx.language.structure import (
+    computes,
+    demands_of_each,
+    fields,
+    functions,
+    reads,
+    strings,
+    without_listed_strings,
+)
 from sonnx.profile.catalogue import editions
 from sonnx.profile.definitions import Operator, Rule, at
 from sonnx.profile.signature import Signature, active_condition, resolve
@@ -229,6 +237,20 @@ class SignatureFamily:
             and fields(demand) == {"type"}
             and functions(demand) <= _TYPE_FUNCTIONS
             and not computes(demand)
+        )
+
+    def about_each_tensor(self, names: tuple[str, ...]) -> bool:
+        """Whether rules, of the operator or general, say something of the element type of every tensor, one by one."""
+        own = {rule.name: rule for rule in self.rules}
+        general = {rule.slug: demand for rule, demand in active_rules(self.edition).general}
+        demands = [self.demand(own[name]) if name in own else general[name] for name in names]
+        return all(
+            demand is not None
+            and (name not in own or (self.about_types(own[name]) and not own[name].relies))
+            and fields(demand) <= {"type"}
+            and demands_of_each(demand)
+            and not computes(demand)
+            for name, demand in zip(names, demands, strict=True)
         )
 
     def conformance(self) -> Hashable:

@@ -54,7 +54,9 @@ def _lines(theorem: Theorem, known: Entry | None) -> Iterator[str]:
         yield f"Because: {theorem.because}"
     if known is not None:
         yield from _outcome(known)
-    if theorem.expected == "proved" or theorem.bounds:
+    if theorem.any_size:
+        yield f"For calls of any size: {theorem.any_size}"
+    elif theorem.expected == "proved" or theorem.bounds:
         yield f"Scope: {theorem.bounds or 'all values, without a bound'}."
     if theorem.reason_single:
         yield f"One solver only: {theorem.reason_single}"
