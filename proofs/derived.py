@@ -9,6 +9,7 @@ Versions and editions with equal expressions share a theorem (`signature_family`
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 import z3
 
@@ -206,9 +207,11 @@ REASON_SINGLE = "A model was found and judged by the checker; nothing is left fo
 
 def satisfiable(family: SignatureFamily) -> Theorem:
     """Some call conforms."""
+    family = replace(family, folded=True)
 
     def obligations() -> Iterable[Obligation]:
-        yield Obligation("no call conforms", tuple(conforming(family)), bool_term(False))
+        with family.context():
+            return [Obligation("no call conforms", tuple(conforming(family)), bool_term(False))]
 
     def replay(values: Counterexample) -> str:
         return confirm_conforming(family.signature, family.variables.interpretation.codes, values, family.edition)
@@ -229,17 +232,15 @@ def satisfiable(family: SignatureFamily) -> Theorem:
 
 def independent(family: SignatureFamily, rule: Rule) -> Theorem:
     """The rule can be broken alone; one not about element types is broken without regard to them."""
-    types = family.about_types(rule)
+    family, types = replace(family, folded=True), family.about_types(rule)
 
     def obligations() -> Iterable[Obligation]:
-        part = None if types else False
-        for name, skipped in _ways(family, rule):
-            others = breaking(family, rule, part, skipped)
-            read = (*others, *family.readable(rule), bool_term(family.condition(rule).defined))
-            yield Obligation(name, read, bool_term(family.holds(rule)))
+        with family.context():
+            return [_not_alone(family, rule, types, *way) for way in _ways(family, rule)]
 
     def replay(values: Counterexample) -> str:
-        replayed = [_replayed(each, rule, types, values) for each in family.each()]
+        with family.context():
+            replayed = [_replayed(each, rule, types, values) for each in family.each()]
         return f"{replayed[0]}; and so in {len(replayed)} versions and editions" if len(replayed) > 1 else replayed[0]
 
     return Theorem(
@@ -256,6 +257,13 @@ def independent(family: SignatureFamily, rule: Rule) -> Theorem:
         "completed by facts that the rule does not read, is a model for which the checker reports only this rule and "
         "those that follow from it.",
     )
+
+
+def _not_alone(family: SignatureFamily, rule: Rule, types: bool, name: str, skipped: frozenset[str]) -> Obligation:
+    """Where the other rules hold, and what the rule reads is known, it holds too."""
+    others = breaking(family, rule, None if types else False, skipped)
+    read = (*others, *family.readable(rule), bool_term(family.condition(rule).defined))
+    return Obligation(name, read, bool_term(family.holds(rule)))
 
 
 def _ways(family: SignatureFamily, rule: Rule) -> Iterator[tuple[str, frozenset[str]]]:

@@ -358,6 +358,8 @@ def ranges(number: SymbolicNumber, type_code: z3.ArithRef) -> Iterator[z3.BoolRe
     """The range of an element for each element type."""
     value = number.term
     yield from (value >= -INFINITY, value <= INFINITY)
+    may_be_infinite = [type_code == ELEMENT_TYPES.index(name) for name in READABLE if "int" not in name]
+    yield z3.Or(z3.And(value > -INFINITY, value < INFINITY), *may_be_infinite)
     for name in READABLE:
         finite = [value >= _first(name), value <= _last(name)]
         infinite = [] if "int" in name else [value == INFINITY, value == -INFINITY]
