@@ -27,7 +27,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed lint
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
-# Prove every theorem, each query with a second solver too; minutes.
+# Prove every theorem, each query with a second solver too; 0 if all results are as expected; minutes.
 proofs: $(VENV)/installed
 	$(BIN)/sonnx prove --solver all
 

@@ -17,7 +17,7 @@ from sonnx.language.domain import BuiltIn
 from sonnx.proofs.broadcast_axis import FIRST, NO_ONE, Join, joined
 from sonnx.prover.builtin_terms import BuiltinTerms, Fold, Items, mutated_builtins
 from sonnx.prover.symbolic_execution import Term, Unsupported, execute
-from sonnx.prover.theorem import Claim, Mutant, Obligation, Theorem
+from sonnx.prover.theorem import Claim, Mutant, Obligation, Theorem, by_form
 
 INTEGER = z3.IntSort()
 RANK, DIM = z3.Function("rank", INTEGER, INTEGER), z3.Function("dim", INTEGER, INTEGER, INTEGER)
@@ -138,7 +138,7 @@ def folds(join: Join = builtins.join) -> Iterator[Obligation]:
     fold, (n, result, place) = broadcast_fold(s), z3.Ints("n result place")
     axis = (s.k >= 0, s.k < s.widest, s.aligned(s.p) >= 0, s.aligned(n) >= 0, n >= 0)
     yield Obligation("over the extents of the axis", axis, fold.items.at(s.p) == s.aligned(s.p))
-    yield Obligation("over all inputs", axis, fold.items.length == COUNT)
+    yield by_form(Obligation("over all inputs", axis, fold.items.length == COUNT))
     yield Obligation("base", axis, folded(s, z3.IntVal(1), z3.IntVal(0), s.p, place))
     step = execute(join, result, fold.items.at(n))
     before = (*axis, folded(s, result, n, s.p, place))

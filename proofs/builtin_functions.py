@@ -14,7 +14,7 @@ from sonnx.language.parser import built_ins
 from sonnx.prover.builtin_terms import BuiltinTerms, as_partial
 from sonnx.prover.symbolic_execution import execute
 from sonnx.prover.terms import uninterpreted
-from sonnx.prover.theorem import Mutant, Obligation, Theorem, mutated
+from sonnx.prover.theorem import Mutant, Obligation, Theorem, by_form, mutated
 
 CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + "))
 """Changes that make a mutant of a function: the first one whose text its code contains."""
@@ -33,7 +33,7 @@ def _annotations(function: Callable[..., Any]) -> list[object]:
 def one_function(function: BuiltIn) -> Iterator[Obligation]:
     """The claim for all functions in place of products and quotients, and so for these."""
     for each in same_function(function, function.function):
-        yield Obligation(each.name, tuple(map(uninterpreted, each.hypotheses)), uninterpreted(each.goal))
+        yield by_form(Obligation(each.name, tuple(map(uninterpreted, each.hypotheses)), uninterpreted(each.goal)))
 
 
 def same_function(function: BuiltIn, code: Callable[..., Any]) -> Iterator[Obligation]:
@@ -60,8 +60,8 @@ def theorems() -> Iterator[Theorem]:
     """One theorem for each built-in function of numbers."""
     for function in scalar_functions():
         yield Theorem(
-            f"word.{function.name.replace('_', '-')}",
-            f"The word {function.name} read from its source is the function that runs.",
+            f"built-in.{function.name.replace('_', '-')}",
+            f"The built-in function {function.name} read from its source is the function that runs.",
             f"source({function.name}) = code({function.name})",
             partial(one_function, function),
             sources=(function.function,),

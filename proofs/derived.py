@@ -1,6 +1,6 @@
 """Theorems about the rules of every operator, derived from its data file.
 
-*satisfiable*: some call conforms.  *independent*: each rule can be broken alone.  *defined*: a rule has a value if the
+*satisfiable*: some call conforms.  *independent*: some call breaks a rule alone.  *defined*: a rule has a value if the
 rules it relies on hold.  *shape-total*: an output has a shape without a negative extent.  *restricts*: the demands of
 the profile imply those of ONNX.  *implied*: a rule follows from the rules its data file names.
 Versions and editions with equal expressions share a theorem (`signature_family`).
@@ -9,6 +9,7 @@ Versions and editions with equal expressions share a theorem (`signature_family`
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 import z3
 
@@ -20,7 +21,7 @@ from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import PartialValue, SymbolicList, Truth, Value, all_of, at_most, bool_term, implies
 from sonnx.prover.solvers import find_model, script
 from sonnx.prover.terms import without_products
-from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem
+from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, by_form
 from sonnx.prover.witness import confirm_broken, confirm_conforming, dependents
 
 
@@ -58,12 +59,11 @@ def _defined(family: SignatureFamily) -> Theorem:
     def obligations(beyond: bool = False) -> Iterable[Obligation]:
         for rule in family.rules:
             condition = _beyond(family, rule) if beyond else family.condition(rule)
-            name = rule.slug if condition.defined is not True else f"{rule.slug} (by its form)"
-            yield _obligation(name, (*family.facts, *relying(family, rule.relies)), condition.defined)
+            yield _obligation(rule.slug, (*family.facts, *relying(family, rule.relies)), condition.defined)
 
     return Theorem(
         id=f"derived.{family.label}.defined",
-        statement=f"Every rule of {family.title} has a value wherever the rules it relies on hold.",
+        statement=_bounded(f"Every rule of {family.title} has a value wherever the rules it relies on hold", family),
         formula="⋀ relies(r) ⇒ defined(r), for each rule r",
         obligations=obligations,
         sources=family.sources,
@@ -98,7 +98,7 @@ def _shape_total(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.shape-total",
-        statement=f"Every output of {family.title} has a shape, and no negative extent, where its rules hold.",
+        statement=_bounded(f"Every output of {family.title} has a shape, and no negative extent", family),
         formula="⋀ relies(Y) ⇒ defined(Y.shape) ∧ ∀i: Y.shape[i] ≥ 0",
         obligations=obligations,
         sources=family.sources,
@@ -126,7 +126,7 @@ def _restricts(family: SignatureFamily) -> Theorem:
             if onnx is None:
                 continue
             if demanding and onnx.text == family.text(rule):
-                yield Obligation(f"{rule.slug} (the same condition)", (), bool_term(True))
+                yield Obligation(rule.slug, (), bool_term(True), "both texts state the same condition")
                 continue
             own = (bool_term(family.holds(rule)),) if demanding else ()
             condition = variables.condition(rule, onnx)
@@ -135,7 +135,7 @@ def _restricts(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.restricts",
-        statement=f"A call of {family.title} that the profile accepts fulfils the conditions of ONNX.",
+        statement=_bounded(f"A call of {family.title} that the profile accepts fulfils those of ONNX", family),
         formula="⋀ rules of the profile ⇒ ⋀ conditions of ONNX",
         obligations=obligations,
         sources=family.sources,
@@ -147,19 +147,22 @@ def _restricts(family: SignatureFamily) -> Theorem:
 
 def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
     names = family.implied_by(rule)
+    each_tensor = family.about_each_tensor((rule.name, *names))
+    follows = f"{rule.slug} follows from {', '.join(names)} in {family.title}"
 
     def obligations(given: bool = True) -> Iterable[Obligation]:
         own = relying(family, (*rule.relies, *names)) if given else ()
         general = tuple(bool_term(truth) for slug, truth in family.general if given and slug in names)
-        yield Obligation(rule.slug, (*family.facts, *own, *general), bool_term(family.holds(rule)))
+        yield _obligation(rule.slug, (*family.facts, *own, *general), family.holds(rule))
 
     return Theorem(
         id=identifier(family, "implied", rule),
-        statement=f"{rule.slug} follows from {', '.join(names)} in {family.title}.",
+        statement=f"{follows}." if each_tensor else _bounded(follows, family),
         formula=f"{' ∧ '.join(names)} ⇒ {family.text(rule)}",
         obligations=obligations,
         sources=family.sources,
-        bounds=str(family.bounds),
+        bounds="" if each_tensor else str(family.bounds),
+        any_size=EACH_TENSOR if each_tensor else "",
         mutants=(Mutant("nothing else is demanded", lambda: obligations(given=False)),),
         because="The data file contains the rule because a text states it; no model breaks it alone.",
     )
@@ -177,12 +180,25 @@ def relying(family: SignatureFamily, names: Iterable[str]) -> tuple[z3.BoolRef, 
     return tuple(bool_term(family.holds(rule)) for rule in found.values())
 
 
+EACH_TENSOR = (
+    "Each rule demands something of the element type of every tensor, alone or together with the first tensor of its "
+    "group. Of values that fulfil the hypotheses and not the goal, the first tensor and the one that fails are such "
+    "values too: two repeated inputs are enough."
+)
+FOUND = "What is found among calls of bounded size is found among all calls."
+
+
+def _bounded(statement: str, family: SignatureFamily) -> str:
+    """The statement for the calls that the obligations are about."""
+    return f"{statement}, in calls of {family.bounds}."
+
+
 def _obligation(name: str, hypotheses: tuple[z3.BoolRef, ...], goal: Truth) -> Obligation:
-    """An obligation; a goal that is constantly true needs no hypotheses."""
-    return Obligation(name, () if goal is True else hypotheses, bool_term(goal))
+    """An obligation, which is computed if the goal is constant or a hypothesis."""
+    return by_form(Obligation(name, () if goal is True else hypotheses, bool_term(goal)))
 
 
-# Satisfiable, independent: refuted by a model that the checker judges
+# Satisfiable, independent: calls that the checker judges
 
 ABOUT_TYPES = ("explicit-type", "element-type", "no-implicit-conversion")
 """The general rules about element types."""
@@ -191,55 +207,63 @@ REASON_SINGLE = "A model was found and judged by the checker; nothing is left fo
 
 def satisfiable(family: SignatureFamily) -> Theorem:
     """Some call conforms."""
+    family = replace(family, folded=True)
 
     def obligations() -> Iterable[Obligation]:
-        yield Obligation("no call conforms", tuple(conforming(family)), bool_term(False))
+        with family.context():
+            return [Obligation("no call conforms", tuple(conforming(family)), bool_term(False))]
 
     def replay(values: Counterexample) -> str:
         return confirm_conforming(family.signature, family.variables.interpretation.codes, values, family.edition)
 
     return Theorem(
         id=f"derived.{family.label}.satisfiable",
-        statement=f"The rules of {family.title} contradict each other.",
-        formula="⋀ rules ⇒ ⊥",
+        statement=f"Some call meets all rules of {family.title}.",
+        formula="∃ call: ⋀ rules",
         obligations=obligations,
         sources=family.sources,
-        expected="refuted",
-        bounds=str(family.bounds),
+        expected="found",
+        any_size=FOUND,
         reason_single=REASON_SINGLE,
         replay=replay,
-        because="It is false: the counterexample is a call that conforms, and the checker finds nothing in it.",
+        because="Rules that contradict each other would refuse every model; the checker finds nothing in this call.",
     )
 
 
 def independent(family: SignatureFamily, rule: Rule) -> Theorem:
     """The rule can be broken alone; one not about element types is broken without regard to them."""
-    types = family.about_types(rule)
+    family, types = replace(family, folded=True), family.about_types(rule)
 
     def obligations() -> Iterable[Obligation]:
-        part = None if types else False
-        for name, skipped in _ways(family, rule):
-            others = breaking(family, rule, part, skipped)
-            read = (*others, *family.readable(rule), bool_term(family.condition(rule).defined))
-            yield Obligation(name, read, bool_term(family.holds(rule)))
+        with family.context():
+            return [_not_alone(family, rule, types, *way) for way in _ways(family, rule)]
 
     def replay(values: Counterexample) -> str:
-        replayed = [_replayed(each, rule, types, values) for each in family.each()]
+        with family.context():
+            replayed = [_replayed(each, rule, types, values) for each in family.each()]
         return f"{replayed[0]}; and so in {len(replayed)} versions and editions" if len(replayed) > 1 else replayed[0]
 
     return Theorem(
         id=identifier(family, "independent", rule),
-        statement=f"{rule.slug} follows from the other rules of {family.title}.",
-        formula=f"⋀ other rules ⇒ {family.text(rule)}",
+        statement=f"Some call breaks {rule.slug} and no other rule of {family.title}.",
+        formula=f"∃ call: ⋀ other rules ∧ ¬ ({family.text(rule)})",
         obligations=obligations,
         sources=family.sources,
-        expected="refuted",
-        bounds=str(family.bounds),
+        expected="found",
+        any_size=FOUND,
         reason_single=REASON_SINGLE,
         replay=replay,
-        because="It is false: in each of these versions and editions the counterexample, completed by facts that the "
-        "rule does not read, is a model for which the checker reports only this rule and those that follow from it.",
+        because="A rule that follows from the others demands nothing; in each of these versions and editions the call, "
+        "completed by facts that the rule does not read, is a model for which the checker reports only this rule and "
+        "those that follow from it.",
     )
+
+
+def _not_alone(family: SignatureFamily, rule: Rule, types: bool, name: str, skipped: frozenset[str]) -> Obligation:
+    """Where the other rules hold, and what the rule reads is known, it holds too."""
+    others = breaking(family, rule, None if types else False, skipped)
+    read = (*others, *family.readable(rule), bool_term(family.condition(rule).defined))
+    return Obligation(name, read, bool_term(family.holds(rule)))
 
 
 def _ways(family: SignatureFamily, rule: Rule) -> Iterator[tuple[str, frozenset[str]]]:

@@ -15,7 +15,7 @@ from sonnx.numerics import order
 from sonnx.proofs.float_order import Change, Definitions, FormatClaim, greater, in_both_forms, nan, same
 from sonnx.prover.float_patterns import SymbolicFormat
 from sonnx.prover.symbolic_execution import Term
-from sonnx.prover.theorem import Counterexample, Obligation, ReplayFailed, Theorem, mutated
+from sonnx.prover.theorem import Counterexample, Obligation, ReplayFailed, Theorem, by_form, mutated
 
 CONCERNS = ("Max", "ReduceMax")
 
@@ -124,7 +124,7 @@ def merges(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
 def extends(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
     """Bit for bit: a fold of a list is the maximum of the folds x and y of its parts, by induction on the second."""
     x, y, z = f.patterns("x y z")
-    yield Obligation("base", f.hypotheses, largest(f, d, x, y) == largest(f, d, x, largest(f, d, y)))
+    yield by_form(Obligation("base", f.hypotheses, largest(f, d, x, y) == largest(f, d, x, largest(f, d, y))))
     whole = largest(f, d, largest(f, d, x, y), z)
     yield Obligation("step", f.hypotheses, whole == largest(f, d, x, largest(f, d, y, z)))
 

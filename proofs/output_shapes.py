@@ -18,7 +18,7 @@ from sonnx.language.printer import formula
 from sonnx.prover.expression_claims import ExpressionChange, SymbolicCall, claims
 from sonnx.prover.smt_values import RecordValue, Value
 from sonnx.prover.terms import conjunction, without_divisions
-from sonnx.prover.theorem import Mutant, Obligation, Theorem
+from sonnx.prover.theorem import Mutant, Obligation, Theorem, by_form
 
 Obligations = Iterator[Obligation]
 MOVES = ("kernel-fits", "strides-positive", "dilations-positive", "pads-not-negative")
@@ -219,7 +219,7 @@ def _together(
 ) -> Obligations:
     hypotheses, goals = tuple(known), tuple(implied)
     for number, goal in enumerate(goals):
-        yield Obligation(f"rule {number} of the other order", hypotheses, goal)
+        yield by_form(Obligation(f"rule {number} of the other order", hypotheses, goal))
     equal = left.claim("one == other", one=left.shape("Y")[1], other=right.shape("Y")[1])
     yield Obligation("one shape", hypotheses, equal)
 

@@ -95,12 +95,20 @@ def brought(index: Term, extent: Term, low: Term | int, high: Term) -> Term:
     return called(builtins.clamped, called(builtins.from_first, index, extent), lowest, high)
 
 
-def stored_is_broadcast(function: Function = f) -> Iterator[Obligation]:
-    """Element i of the constant stored in the common shape is the element that i has in the small one."""
+def step(extent: int) -> int:
+    """The step of numpy along an axis that it repeats an extent along, in elements."""
+    if extent == 1:
+        return 0
+    return 1
+
+
+def stored_is_broadcast(reading: Function = f, writing: Function = step) -> Iterator[Obligation]:
+    """What numpy writes for an index of the common extent C, and an operator reads without broadcasting."""
     i, b, c = z3.Ints("i B C")
     inside = (stretches(b, c), i >= 0, i < c)
-    stored = mapped(function, i, c, c)
-    yield Obligation("the element", inside, mapped(f, stored, b, c) == mapped(f, i, b, c))
+    found = mapped(reading, i, c, c) * called(writing, b)
+    yield Obligation("an element of the small constant", inside, z3.And(found >= 0, found < b))
+    yield Obligation("the element that was meant", inside, found == mapped(f, i, b, c))
 
 
 SHORT = mutated(shape_arithmetic.padding, "width - extent", "width - extent - 1")
@@ -108,6 +116,7 @@ ALL_AT_END = mutated(shape_arithmetic.odd_at_end, "total // 2", "total // 3")
 FROM_END = mutated(builtins.normal, "return axis + rank", "return axis + rank - 1")
 UNCLAMPED = mutated(shape_arithmetic.end_in_axis, "return -extent - 1", "return -1")
 ZERO = mutated(f, "return i", "return 0")
+ALWAYS_STEPS = mutated(step, "return 0", "return 1")
 DIVIDES = "cvc5 does not decide divisions by a variable within its limits."
 
 
@@ -138,9 +147,12 @@ STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any]
      "Starts and ends of Slice are rewritten.",
      {"the last element for the one before the first":
       partial(bounds_stay, shape_arithmetic.start_in_axis, UNCLAMPED)}, ""),
-    ("broadcast-constant", "A constant stored in the common shape has at each index the element that was meant.",
-     "f(f(i, C, C), B, C) = f(i, B, C)", stored_is_broadcast, (f,), "Constants are stored broadcast.",
-     {"the first element": partial(stored_is_broadcast, ZERO)}, ""),
+    ("broadcast-constant",
+     "A constant that numpy repeats to the common shape, read without broadcasting, has the elements that were meant.",
+     "f(i, C, C) s = f(i, B, C) ∈ [0, B - 1],  s = 0 if B = 1 else 1", stored_is_broadcast, (f, step),
+     "Constants are stored broadcast.",
+     {"always the first element": partial(stored_is_broadcast, ZERO),
+      "not repeated": partial(stored_is_broadcast, f, ALWAYS_STEPS)}, ""),
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from sonnx.base.escaping import escape, plural
 from sonnx.checker.report import Report
 from sonnx.evidence import pack_parts
 from sonnx.evidence.pack_parts import totals
+from sonnx.prover.results import KINDS
 from sonnx.report.html_elements import Markup, code, colour, element, folding, join, plain, table, terms, whole_page
 from sonnx.report.phrases import verdict_counts, verdict_phrase
 
@@ -85,14 +86,13 @@ def _assumptions(found: Sequence[Mapping[str, Any]]) -> Markup:
 
 def _theorems(about: Audit) -> Iterator[Markup]:
     found = about["theorems"]
-    numbers = ", ".join(f"{number} {status}" for status, number in totals(found).items())
-    surprises = [each for each in found if each["status"] in ("proved", "refuted") and not each["as_stated"]]
-    yield element(
-        "p",
-        f"{len(found)} theorems are about the operators of the model and the built-in functions of its rules: "
-        f"{numbers or 'none'}. 'Refuted' is the expected result for claims that should be false, such as that a rule "
-        "follows from the others.",
-    )
+    surprises = [each for each in found if each["outcome"] == "unexpected"]
+    about_the_model = plural(len(found), "result is", "results are")
+    yield element("p", f"{about_the_model} about the operators of the model and the built-in functions of its rules.")
+    counted = [(kind, str(number), KINDS.get(kind, "no solver has answered these queries"))
+               for kind, number in totals(found).items()]  # fmt: skip
+    if counted:
+        yield table(("kind", "results", "meaning"), counted)
     if surprises:
         yield element("p", f"{len(surprises)} have an unexpected result.", class_="fail")
     gaps = about["without"]["operators_without_theorems"]
@@ -101,6 +101,7 @@ def _theorems(about: Audit) -> Iterator[Markup]:
     rows = [
         (
             code(each["id"]),
+            each["kind"],
             element("span", each["status"], "" if each["confirmed"] or "not" in each["status"] else ", by one solver"),
             join((each["statement"], f"({each['bounds']})" if each["bounds"] else ""), " "),
             plural(len(each["obligations"]), "query", "queries"),
@@ -108,8 +109,8 @@ def _theorems(about: Audit) -> Iterator[Markup]:
         for each in found
     ]
     if rows:
-        listed = table(("theorem", "status", "statement", "in theorems/"), rows)
-        yield folding(f"All {len(found)} theorems", listed)
+        listed = table(("theorem", "kind", "status", "statement", "in theorems/"), rows)
+        yield folding(f"All {len(found)} results", listed)
 
 
 def _problems(found: Sequence[Mapping[str, Any]]) -> Markup:

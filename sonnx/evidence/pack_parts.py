@@ -5,6 +5,7 @@ No solver runs: the status of a theorem comes from the record of the tool, and o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,12 +18,15 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.dependencies import bears_on
 from sonnx.prover.queries import Question, questions
+from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
 from sonnx.prover.theorem import Theorem
 from sonnx.report.html_elements import Markup, code, element, folding, join, table
 from sonnx.rewriter.fix_record import Record
 
 NOT_ASKED = "not recorded"
+UNKNOWN = {"kind": "", "status": NOT_ASKED, "outcome": NOT_ASKED, "confirmed": False, "answers": {}}
+"""The result of a theorem without an entry for its queries."""
 STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
 
 
@@ -59,9 +63,10 @@ def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, 
         queries = list(questions(theorem, "z3", theorem.obligations))
         names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(queries) + 1)]
         files |= dict(_texts(names, queries))
+        names = ["" if each.obligation.computed else name for name, each in zip(names, queries, strict=True)]
         entry = certificate(theorem, queries, known)
         entry["obligations"] = [
-            {"name": each.name, "smt2_sha256": each.hash, "file": name}
+            {"name": each.name, "computed": each.obligation.computed, "smt2_sha256": each.hash, "file": name}
             for each, name in zip(queries, names, strict=True)
         ]
         stated = {name: getattr(theorem, name) for name in STATED}
@@ -73,11 +78,12 @@ def certificate(theorem: Theorem, queries: Sequence[Question], known: Mapping[st
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
     if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in queries):
-        return {"status": NOT_ASKED, "as_stated": False, "confirmed": False, "answers": {}}
+        return dict(UNKNOWN)
     status = entry["status"]
     return {
+        "kind": entry["kind"],
         "status": status,
-        "as_stated": status == theorem.expected,
+        "outcome": "as expected" if status == theorem.expected else "unexpected",
         "confirmed": entry["confirmed"],
         "answers": dict(entry["answers"]),
     }
@@ -85,17 +91,17 @@ def certificate(theorem: Theorem, queries: Sequence[Question], known: Mapping[st
 
 def _texts(names: Iterable[str], queries: Iterable[Question]) -> Iterator[tuple[str, str]]:
     for name, question in zip(names, queries, strict=True):
+        if question.obligation.computed:
+            continue
         yield name, question.text
         if question.hypotheses:
             yield name.replace(".smt2", ".hypotheses.smt2"), question.hypotheses
 
 
 def totals(certificates: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """The number of theorems with each status."""
-    found: dict[str, int] = {}
-    for each in certificates:
-        found[each["status"]] = found.get(each["status"], 0) + 1
-    return dict(sorted(found.items()))
+    """The number of results of each kind, and of theorems without a recorded result."""
+    found = Counter(each["kind"] or NOT_ASKED for each in certificates)
+    return {kind: found[kind] for kind in (*KINDS, NOT_ASKED) if found[kind]}
 
 
 # ------------------------------------------------------------------ the record of rewrites

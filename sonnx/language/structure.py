@@ -66,6 +66,28 @@ def computes(expression: Expression) -> bool:
 
 
 @cache
+def demands_of_each(expression: Expression) -> bool:
+    """Whether an expression says something of each item of at most one list: it then holds for a part of the list."""
+    return _demands_of_each(expression.tree) and sum(isinstance(each, _LOOPS) for each in ast.walk(expression.tree)) < 2
+
+
+def _demands_of_each(tree: ast.expr) -> bool:
+    """Loops stand only in all(...), under `and` and `or`, and in the branches of `if`."""
+    match tree:
+        case ast.BoolOp(values=parts):
+            return all(map(_demands_of_each, parts))
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return not _has_loop(test) and _demands_of_each(body) and _demands_of_each(other)
+        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=body, generators=[clause])]):
+            return not _has_loop(body) and not _has_loop(clause.iter)
+    return not _has_loop(tree)
+
+
+def _has_loop(tree: ast.expr) -> bool:
+    return any(isinstance(each, _LOOPS) for each in ast.walk(tree))
+
+
+@cache
 def questions(expression: Expression) -> frozenset[Question]:
     """The facts about names that an expression asks for."""
     return frozenset(
@@ -109,6 +131,7 @@ def without_listed_strings(expression: Expression) -> Expression:
 
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_LOOPS = (ast.GeneratorExp, ast.ListComp, ast.SetComp)
 
 
 class _EmptyStringLists(ast.NodeTransformer):

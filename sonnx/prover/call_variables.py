@@ -23,6 +23,7 @@ from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtCondition, SmtInterpretation
 from sonnx.prover.smt_lists import filtered, merge, of_length
 from sonnx.prover.smt_values import (
+    INFINITY,
     PartialValue,
     RecordValue,
     SymbolicList,
@@ -341,8 +342,6 @@ READABLE = ("float", "double", "float16", "int8", "int16", "int32", "int64", "ui
 """Element types of constants whose values a check reads; values of other types are known at run time only."""
 MAX_EXACT_INTEGER = 2048
 """Every floating-point type that a check reads represents the integers up to this one exactly."""
-INFINITY = 2**1024
-"""Stands for an infinite element: a number above every finite one; rules only compare it."""
 
 
 def element(name: str) -> SymbolicNumber:
@@ -359,6 +358,8 @@ def ranges(number: SymbolicNumber, type_code: z3.ArithRef) -> Iterator[z3.BoolRe
     """The range of an element for each element type."""
     value = number.term
     yield from (value >= -INFINITY, value <= INFINITY)
+    may_be_infinite = [type_code == ELEMENT_TYPES.index(name) for name in READABLE if "int" not in name]
+    yield z3.Or(z3.And(value > -INFINITY, value < INFINITY), *may_be_infinite)
     for name in READABLE:
         finite = [value >= _first(name), value <= _last(name)]
         infinite = [] if "int" in name else [value == INFINITY, value == -INFINITY]

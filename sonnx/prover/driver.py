@@ -85,7 +85,7 @@ def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache) -> TheoremR
     """The result of one theorem."""
     obligations = tuple(ask_solvers(each, cache) for each in questions(theorem, solver, theorem.obligations))
     result = TheoremResult(theorem, obligations, source_hash(theorem))
-    if result.status != "refuted":
+    if result.status not in ("refuted", "found"):
         return result
     first = next(each for each in obligations if each.status == "refuted")
     values = next((answer.values for answer in first.answers if answer.values), ())

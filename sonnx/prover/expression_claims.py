@@ -23,7 +23,7 @@ from sonnx.profile.signature import Signature, active_condition
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import listing
 from sonnx.prover.smt_values import RecordValue, Value, bool_term, interval_constraints, variable
-from sonnx.prover.theorem import Obligation
+from sonnx.prover.theorem import Obligation, by_form
 
 ExpressionChange = tuple[str, str]
 """A part of an expression's text, and its replacement in a mutant."""
@@ -118,9 +118,9 @@ def claims(
     """The shape of an output exists under the rules, and the claims about it hold; the output's name is the shape."""
     hypotheses = (*call.known, *call.rules(*rules))
     defined, shape = call.shape(output)
-    yield Obligation(f"{output} has a shape{suffix}", hypotheses, defined)
+    yield by_form(Obligation(f"{output} has a shape{suffix}", hypotheses, defined))
     for text in texts:
-        yield Obligation(f"{text}{suffix}", (*hypotheses, defined), call.claim(text, **{output: shape}))
+        yield by_form(Obligation(f"{text}{suffix}", (*hypotheses, defined), call.claim(text, **{output: shape})))
 
 
 def checker_verdict(operator: str, version: int, edition: str, rule: str, **facts: Any) -> str:

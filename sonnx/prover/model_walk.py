@@ -27,6 +27,7 @@ from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.prover.call_proof import NOT_COMPUTED, CallProofs, RuleProof, SymbolicDomain
 from sonnx.prover.model_proof import ModelProof, Open, ProofCounts, Refuted
+from sonnx.prover.smt_values import folding
 from sonnx.prover.symbols import Symbols, symbols_of
 from sonnx.prover.weakest_condition import weakest_condition
 
@@ -34,6 +35,7 @@ MAX_CONFIRMING_CHECKS = 8
 """Different counterexamples for which the whole model is checked; later ones are reported with their values only."""
 
 
+@folding()
 def prove(model: Model, name: str, edition: str, assume: tuple[str, ...]) -> ModelProof:
     """The proof of a model under an edition and assumptions."""
     rules = ActiveRules(catalogue.editions().editions[edition])

@@ -53,8 +53,16 @@ def questions(theorem: Theorem, solver: str, obligations: ObligationFactory) -> 
 
 
 def ask_solvers(question: Question, cache: SolverCache) -> ObligationResult:
-    """The answers of the solvers; if none finds a counterexample, also whether the hypotheses can hold."""
+    """The answers of the solvers; if none finds a counterexample, also whether the hypotheses can hold.
+
+    No solver is asked about an obligation that is computed, or whose answer would say nothing.
+    """
+    obligation = question.obligation
+    if obligation.computed or obligation.trivial:
+        computed, trivial = obligation.computed, "" if obligation.computed else obligation.trivial
+        return ObligationResult(question.name, question.hash, (), computed, trivial)
     answers = tuple(cache.ask(solver, question.text) for solver in question.solvers)
     refuted = any(answer.result == "sat" for answer in answers)
     possible = cache.ask("z3", question.hypotheses).result if not refuted and question.hypotheses else "sat"
-    return ObligationResult(question.name, question.hash, answers, "" if possible == "sat" else possible)
+    vacuous = "" if possible == "sat" else possible
+    return ObligationResult(question.name, question.hash, answers, vacuous=vacuous)

@@ -1,7 +1,8 @@
 """Results of a run of `sonnx prove`, kept as JSON, so that pages and evidence can state them without asking solvers.
 
-One line for each theorem: its status, the hashes of its questions in SMT-LIB and of the source it is about, the answers
-of the solvers, and which mutants were refuted.  An entry whose hashes are not those of the theorem is stale.
+One line for each theorem: its kind and status, the hash of its questions in SMT-LIB, the answers of the solvers, and
+which mutants were refuted.  An entry answers these questions and no others: it is stale if the theorem asks others, not
+if a comment or a docstring changes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sonnx.prover.driver import refutes
 from sonnx.prover.results import TheoremResult
 from sonnx.prover.solver_cache import SolverCache
 
-FORMAT = 1
+FORMAT = 2
 Entry = Mapping[str, Any]
 
 
@@ -49,7 +50,6 @@ def read(path: Path) -> dict[str, Entry]:
 def write(
     path: Path,
     results: Sequence[TheoremResult],
-    command: str,
     present: Iterable[str],
     cache: SolverCache | None = None,
 ) -> None:
@@ -60,30 +60,30 @@ def write(
         OSError: the file cannot be written.
     """
     kept = {name: each for name, each in read(path).items() if name in set(present)}
-    kept |= {result.theorem.id: entry(result, command, cache) for result in results}
+    kept |= {result.theorem.id: entry(result, cache) for result in results}
     lines = [f"{json.dumps(name)}: {json.dumps(kept[name], ensure_ascii=True)}" for name in sorted(kept)]
     write_whole(path, f'{{"format": {FORMAT}, "theorems": {{\n' + ",\n".join(lines) + "\n}}\n")
 
 
-def entry(result: TheoremResult, command: str, cache: SolverCache | None = None) -> Entry:
+def entry(result: TheoremResult, cache: SolverCache | None = None) -> Entry:
     """The entry of a result; its mutants are refuted here."""
     given = [answer for each in result.obligations for answer in each.answers]
     counted = Counter(f"{answer.solver} {answer.version}: {answer.result}" for answer in given)
     made: dict[str, Any] = {
+        "kind": result.kind,
         "status": result.status,
         "confirmed": result.confirmed,
-        "questions": len(result.obligations),
+        "questions": sum(not each.computed for each in result.obligations),
+        "computed": sum(bool(each.computed) for each in result.obligations),
         "smt2_sha256": questions_hash((each.name, each.hash) for each in result.obligations),
-        "source_sha256": result.source,
         "answers": dict(sorted(counted.items())),
         "mutants": {each.name: "refuted" if refutes(result.theorem, each, cache) else "survives"
                     for each in result.theorem.mutants},
-        "command": command,
     }  # fmt: skip
     steps = sum(answer.steps for answer in given)
     if steps:
         made |= {"proof_steps": steps, "trusted_steps": sum(answer.trusted for answer in given)}
-    if result.counterexample:
+    if result.counterexample and result.status == "refuted":
         made |= {"counterexample": dict(result.counterexample), "replayed": result.replayed}
     return made
 

@@ -7,6 +7,7 @@ signatures with equal parts form a family.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -16,13 +17,22 @@ import z3
 from sonnx.checker.rules import ActiveRules
 from sonnx.language.domain import Expression, constant_key
 from sonnx.language.parser import built_ins, with_called
-from sonnx.language.structure import computes, fields, functions, reads, strings, without_listed_strings
+from sonnx.language.structure import (
+    computes,
+    demands_of_each,
+    fields,
+    functions,
+    reads,
+    strings,
+    without_listed_strings,
+)
 from sonnx.profile.catalogue import editions
 from sonnx.profile.definitions import Operator, Rule, at
 from sonnx.profile.signature import Signature, active_condition, resolve
 from sonnx.prover.call_variables import CallBounds, CallVariables, general_rules, readable
+from sonnx.prover.output_presence import accepted_outputs, output_rules
 from sonnx.prover.smt_interpretation import SmtCondition
-from sonnx.prover.smt_values import Truth, bool_term
+from sonnx.prover.smt_values import Truth, bool_term, folding
 
 ALLOWED = "-allowed"
 """The end of the names of rules that list the element types of a type variable."""
@@ -31,9 +41,9 @@ _CALL = ("parameter", "input")
 _TYPE_FUNCTIONS = {"all", "any", "given"}
 """The functions that a rule about element types only may call."""
 
-_VARIABLES: dict[tuple[int, int, str, CallBounds], tuple[Operator, CallVariables]] = {}
+_VARIABLES: dict[tuple[int, int, str, CallBounds, bool], tuple[Operator, CallVariables]] = {}
 """The variables made so far by the id of the operator; the operator is kept, so that no other object gets its id."""
-_MEMBERS: dict[tuple[int, int, str], SignatureFamily] = {}
+_MEMBERS: dict[tuple[int, int, str, bool], SignatureFamily] = {}
 """The families of one version and edition made so far."""
 
 
@@ -52,6 +62,12 @@ class SignatureFamily:
     edition: str
     members: tuple[tuple[int, str], ...]
     bounds: CallBounds = field(default_factory=CallBounds)
+    folded: bool = False
+    """Its conditions are interpreted with folding, for witnesses; see `context`."""
+
+    def context(self) -> AbstractContextManager[None]:
+        """Where its conditions are interpreted."""
+        return folding() if self.folded else nullcontext()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -61,7 +77,7 @@ class SignatureFamily:
     @cached_property
     def variables(self) -> CallVariables:
         """The facts of a call as variables; theorems about one signature share them."""
-        key = (id(self.described), self.signature.version, self.edition, self.bounds)
+        key = (id(self.described), self.signature.version, self.edition, self.bounds, self.folded)
         if key not in _VARIABLES:
             _VARIABLES[key] = self.described, CallVariables(self.signature, self.bounds)
         return _VARIABLES[key][1]
@@ -80,7 +96,12 @@ class SignatureFamily:
     @cached_property
     def general(self) -> tuple[tuple[str, Truth], ...]:
         """The general rules about the call."""
-        return tuple(general_rules(self.variables, active_rules(self.edition)))
+        rules, names = active_rules(self.edition), self.variables.names
+        about_outputs = output_rules(self.described, self.signature, rules, names)
+        return *general_rules(self.variables, rules), *about_outputs
+
+    def _accepted_outputs(self) -> Hashable:
+        return accepted_outputs(self.described, self.signature, active_rules(self.edition))
 
     def demand(self, rule: Rule) -> Expression | None:
         """The condition of a rule in this edition."""
@@ -207,7 +228,7 @@ class SignatureFamily:
         rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
         general = active_rules(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
-        return self._parts(), rules, about, self._implied(types=False)
+        return self._parts(), rules, about, self._implied(types=False), self._accepted_outputs()
 
     def _implied(self, types: bool) -> Hashable:
         return tuple((rule.name, self.implied_by(rule)) for rule in self.rules if self.about_types(rule) is types)
@@ -231,12 +252,27 @@ class SignatureFamily:
             and not computes(demand)
         )
 
+    def about_each_tensor(self, names: tuple[str, ...]) -> bool:
+        """Whether rules, of the operator or general, say something of the element type of every tensor, one by one."""
+        own = {rule.name: rule for rule in self.rules}
+        general = {rule.slug: demand for rule, demand in active_rules(self.edition).general}
+        demands = [self.demand(own[name]) if name in own else general[name] for name in names]
+        return all(
+            demand is not None
+            and (name not in own or (self.about_types(own[name]) and not own[name].relies))
+            and fields(demand) <= {"type"}
+            and demands_of_each(demand)
+            and not computes(demand)
+            for name, demand in zip(names, demands, strict=True)
+        )
+
     def conformance(self) -> Hashable:
         """Everything that decides which calls conform."""
         rules, general = self._texts(), active_rules(self.edition).general
         about = tuple((rule.slug, demand.text, _text(rule.when)) for rule, demand in general)
         types = (tuple(self.signature.groups.items()), self.signature.one_type)
-        return self._parts(), rules, about, types, active_rules(self.edition).edition.element_types
+        elements = active_rules(self.edition).edition.element_types
+        return self._parts(), rules, about, types, elements, self._accepted_outputs()
 
     def definedness(self) -> Hashable:
         """What decides where rules are defined; the strings in a list do not."""
@@ -265,8 +301,9 @@ class SignatureFamily:
         for found, edition in signatures(self.described):
             member = (found.version, edition)
             if member in self.members:
-                key = (id(self.described), *member)
-                yield _MEMBERS.setdefault(key, SignatureFamily(self.described, found, edition, (member,)))
+                key = (id(self.described), *member, self.folded)
+                one = SignatureFamily(self.described, found, edition, (member,), folded=self.folded)
+                yield _MEMBERS.setdefault(key, one)
 
 
 def _text(expression: Expression | None) -> str:

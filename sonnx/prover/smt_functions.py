@@ -109,6 +109,8 @@ class Functions(DefinednessObligations):
             return self._equal_lists(left, right)
         if isinstance(left, str | SymbolicString):
             return self._equal_texts(left, right)
+        if isinstance(left, bool | z3.BoolRef):
+            return any_of([all_of([left, right]), all_of([negate(left), negate(right)])])
         return values.equal(left, right)
 
     def _equal_lists(self, left: SymbolicList, right: SymbolicList) -> Truth:
@@ -125,7 +127,7 @@ class Functions(DefinednessObligations):
         if isinstance(left, str) and isinstance(right, str):
             return left == right
         one, other = self.text(left), self.text(right)
-        return True if one.eq(other) else one == other
+        return True if values.folds() and one.eq(other) else one == other
 
     def text(self, value: str | SymbolicString) -> z3.ArithRef:
         """A string as the term of its code."""
@@ -139,11 +141,21 @@ class Functions(DefinednessObligations):
         known = [self.use(argument) for argument in arguments]
         if any(isinstance(argument, UndefinedValue) for argument in known):
             return False if name in ("all", "any", "distinct") else UNDEFINED
-        return _FUNCTIONS[name](self, *known)
+        return _FUNCTIONS[name](self, *(known if name == "len" else map(self._with_items, known)))
+
+    def _with_items(self, known: Value) -> Value:
+        """A list whose items are read."""
+        if not isinstance(known, SymbolicList):
+            return known
+        items: list[tuple[Truth, Value]] = []
+        for present, item in known.items:
+            with self.under(present):
+                items.append((present, self.use(item)))
+        return replace(known, items=tuple(items))
 
     def _range(self, first: int | SymbolicNumber, last: int | SymbolicNumber | None = None) -> Value:
         low, high = (0, first) if last is None else (first, last)
-        span = values.subtract(high, low)
+        span = values.not_negative(values.subtract(high, low))
         most = bounds(span)[1]
         if most is None or most > MAX_UNROLLED_ITEMS:
             needed = implies(all_of(self.guards), values.at_most(span, self.turns))

@@ -137,6 +137,7 @@ class SmtInterpretation(Functions):
             return UNDEFINED
         if isinstance(one, SymbolicList):
             return concatenate(one, other)
+        self.require(all_of([values.finite(one), values.finite(other)]))
         if sign in values.DIVISIONS:
             self.require(less(0, other))
         return _ARITHMETIC[sign](one, other)

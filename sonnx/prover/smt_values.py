@@ -6,7 +6,9 @@ z3 term with its interval, and with its factors if it is a product.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -21,6 +23,8 @@ Value = Any
 Factors = tuple[int, tuple[str, ...]]
 
 DIVISIONS = ("//", "%")
+INFINITY = 2**1024
+"""Stands for an infinite element of a tensor: a number above every finite one, which may only be compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +82,26 @@ class UndefinedValue:
 
 UNDEFINED = UndefinedValue()
 
+_FOLDS: ContextVar[bool] = ContextVar("folds", default=False)
+
+
+@contextmanager
+def folding() -> Iterator[None]:
+    """Inside, comparisons that intervals or equal terms decide are decided without a solver.
+
+    An optimisation for models; the questions of theorems are made without it.
+    """
+    token = _FOLDS.set(True)
+    try:
+        yield
+    finally:
+        _FOLDS.reset(token)
+
+
+def folds() -> bool:
+    """Whether conclusions are drawn from intervals, factors and equal terms; constants are computed in any case."""
+    return _FOLDS.get()
+
 
 # Conditions
 
@@ -123,7 +147,7 @@ def implies(condition: Truth, conclusion: Truth) -> Truth:
         return conclusion if condition else True
     if isinstance(conclusion, bool):
         return True if conclusion else negate(condition)
-    return True if condition.eq(conclusion) else z3.Implies(condition, conclusion)
+    return True if folds() and condition.eq(conclusion) else z3.Implies(condition, conclusion)
 
 
 def bool_term(part: Truth) -> z3.BoolRef:
@@ -165,7 +189,7 @@ def _factors(number: int | SymbolicNumber) -> Factors | None:
 
 
 def _made(made: z3.ArithRef, low: int | None, high: int | None, factors: Factors | None = None) -> int | SymbolicNumber:
-    if low is not None and low == high:
+    if folds() and low is not None and low == high:
         return low
     return SymbolicNumber(made, low, high, factors)
 
@@ -174,11 +198,18 @@ def _plus(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else left + right
 
 
+def finite(number: int | SymbolicNumber) -> Truth:
+    """Whether a number is finite; only the elements of tensors have the interval in which some are not."""
+    if bounds(number) != (-INFINITY, INFINITY):
+        return True
+    return all_of([term(number) < INFINITY, term(number) > -INFINITY])
+
+
 def add(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left + right."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
-    if left == 0 or right == 0:
+    if folds() and (left == 0 or right == 0):
         return right if left == 0 else left
     (a, b), (c, d) = bounds(left), bounds(right)
     return _made(term(left) + term(right), _plus(a, c), _plus(b, d))
@@ -197,9 +228,9 @@ def subtract(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | S
     """Left - right."""
     if isinstance(left, int) and isinstance(right, int):
         return left - right
-    if right == 0:
+    if folds() and right == 0:
         return left
-    if same(left, right):
+    if folds() and same(left, right):
         return 0
     (a, b), (c, d) = bounds(left), bounds(right)
     low, high = _plus(a, None if d is None else -d), _plus(b, None if c is None else -c)
@@ -210,9 +241,9 @@ def multiply(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | S
     """Left * right."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
-    if 0 in (left, right):
+    if folds() and 0 in (left, right):
         return 0
-    if left == 1 or right == 1:
+    if folds() and (left == 1 or right == 1):
         return right if left == 1 else left
     edges = [None if a is None or b is None else a * b for a in bounds(left) for b in bounds(right)]
     known = [edge for edge in edges if edge is not None]
@@ -245,17 +276,24 @@ def _quotient(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | 
 
 
 def divide(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
-    """Left // right for a positive divisor: rounded down, as z3 divides by positive numbers."""
+    """Left // right for a positive divisor: rounded down, as SMT-LIB divides integers by positive ones."""
     if isinstance(left, int) and isinstance(right, int):
         return left // right if right > 0 else 0
-    cancelled = _quotient(left, right)
+    cancelled = _quotient(left, right) if folds() else None
     if cancelled is not None:
         return cancelled
     if _is_real(left) or _is_real(right):
         return _real_quotient(left, right)
     (low, high), least = bounds(left), max(1, bounds(right)[0] or 1)
     known = low is not None and low >= 0
-    return _made(term(left) / term(right), 0 if known else None, high // least if known and high is not None else None)
+    whole = not isinstance(right, SymbolicNumber) or z3.is_int(right.term)
+    most = high // least if whole and known and high is not None else None
+    return _made(_rounded_down(term(left) / term(right)), 0 if known else None, most)
+
+
+def _rounded_down(quotient: z3.ArithRef) -> z3.ArithRef:
+    """A quotient of real numbers as the integer below it; one of integers is rounded down by SMT-LIB."""
+    return z3.ToInt(quotient) if z3.is_real(quotient) else quotient
 
 
 def _is_real(number: int | SymbolicNumber) -> bool:
@@ -275,12 +313,15 @@ def remainder(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | 
     """Left % right for a positive divisor."""
     if isinstance(left, int) and isinstance(right, int):
         return left % right if right > 0 else 0
-    if _quotient(left, right) is not None:
+    if folds() and _quotient(left, right) is not None:
         return 0
     if _is_real(left) or _is_real(right):
         return subtract(left, multiply(right, _real_quotient(left, right)))
     high = bounds(right)[1]
-    return _made(term(left) % term(right), 0, None if high is None else high - 1)
+    a, d = term(left), term(right)
+    if z3.is_real(a) or z3.is_real(d):
+        return SymbolicNumber(a - d * _rounded_down(a / d), 0, high)
+    return _made(a % d, 0, None if high is None else high - 1)
 
 
 def same(left: int | SymbolicNumber, right: int | SymbolicNumber) -> bool:
@@ -292,6 +333,10 @@ def same(left: int | SymbolicNumber, right: int | SymbolicNumber) -> bool:
 
 def equal(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
     """Left == right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left == right
+    if not folds():
+        return term(left) == term(right)
     if same(left, right):
         return True
     (a, b), (c, d) = bounds(left), bounds(right)
@@ -302,6 +347,10 @@ def equal(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
 
 def less(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
     """Left < right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left < right
+    if not folds():
+        return term(left) < term(right)
     (a, b), (c, d) = bounds(left), bounds(right)
     if b is not None and c is not None and b < c:
         return True
@@ -312,14 +361,26 @@ def less(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
 
 def at_most(left: int | SymbolicNumber, right: int | SymbolicNumber) -> Truth:
     """Left <= right."""
-    return negate(less(right, left)) if isinstance(less(right, left), bool) else term(left) <= term(right)
+    decided = less(right, left)
+    return not decided if isinstance(decided, bool) else term(left) <= term(right)
 
 
 def choose(condition: z3.BoolRef, left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left if condition else right."""
-    if same(left, right):
+    if left == right if isinstance(left, int) else folds() and same(left, right):
         return left
     (a, b), (c, d) = bounds(left), bounds(right)
     low = None if a is None or c is None else min(a, c)
     high = None if b is None or d is None else max(b, d)
     return SymbolicNumber(z3.If(condition, term(left), term(right)), low, high)
+
+
+def not_negative(number: int | SymbolicNumber) -> int | SymbolicNumber:
+    """max(0, number)."""
+    negative = less(number, 0)
+    if isinstance(negative, bool):
+        return 0 if negative else number
+    low, high = bounds(number)
+    return SymbolicNumber(
+        z3.If(negative, term(0), term(number)), max(0, low or 0), None if high is None else max(0, high)
+    )

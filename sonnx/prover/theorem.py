@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +13,7 @@ import z3
 
 Sort = Literal["int", "bits", "float"]
 """The theory of an obligation: integers (and reals), bit-vectors, or floating point."""
-Status = Literal["proved", "refuted"]
+Status = Literal["proved", "refuted", "found"]
 Counterexample = Mapping[str, int]
 """The values of the constants of a refuted obligation by name: integers, bit patterns as unsigned, bools as 0 and 1."""
 Replay = Callable[[Counterexample], str]
@@ -26,11 +26,30 @@ class ReplayFailed(AssertionError):
 
 @dataclass(frozen=True)
 class Obligation:
-    """One question for a solver: do the hypotheses imply the goal?  Free of quantifiers wherever possible."""
+    """One question for a solver: do the hypotheses imply the goal?  Free of quantifiers wherever possible.
+
+    No solver is asked if the obligation is `computed`: the reason why it holds by the form of the texts.
+    """
 
     name: str
     hypotheses: tuple[z3.BoolRef, ...]
     goal: z3.BoolRef
+    computed: str = ""
+
+    @property
+    def trivial(self) -> str:
+        """Why a solver's answer would say nothing, "" if it says something."""
+        if z3.is_true(self.goal):
+            return "the goal is the constant true"
+        if any(self.goal.eq(each) for each in self.hypotheses):
+            return "the goal is one of the hypotheses"
+        reflexive = z3.is_eq(self.goal) or z3.is_le(self.goal) or z3.is_ge(self.goal)
+        return "both sides of the goal are the same" if reflexive and self.goal.arg(0).eq(self.goal.arg(1)) else ""
+
+
+def by_form(obligation: Obligation) -> Obligation:
+    """The obligation, computed if the form of the texts it is about decides it: a solver's answer would say nothing."""
+    return replace(obligation, computed=obligation.trivial)
 
 
 ObligationFactory = Callable[[], Iterable[Obligation]]
@@ -51,7 +70,8 @@ class Theorem:
     """A claim with the obligations that decide it.
 
     It is proved if every obligation is proved, refuted if one is refuted, else undecided.  `expected` is "refuted" for
-    a false statement of a text; `erratum` then names the entry of restrictions/errata.toml.
+    a false statement of a text; `erratum` then names the entry of restrictions/errata.toml.  It is "found" for a
+    witness: the values that refute an obligation are what the statement says there is.
     """
 
     id: str
@@ -65,7 +85,9 @@ class Theorem:
     """The functions or expressions the theorem is about; the certificate contains the hash of their source text."""
     expected: Status = "proved"
     bounds: str = ""
-    """The bounds of the claim, such as "rank <= 4"; "" if it has none."""
+    """The bounds of the claim, such as "rank <= 4"; "" if it has none.  The statement says them too."""
+    any_size: str = ""
+    """Why the claim has no bound although its obligations are about calls of bounded size; "" if they are not."""
     sort: Sort = "int"
     """The theory of the obligations: it decides which second solver can confirm them."""
     reason_single: str = ""

@@ -25,9 +25,9 @@ from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor,
 from sonnx.model.writer import write
 from sonnx.profile.definitions import Input, Output, Parameter, Rule
 from sonnx.profile.signature import Signature
-from sonnx.prover.call_variables import INFINITY, READABLE, CallVariables, inputs_asked_constant, inputs_with_values
+from sonnx.prover.call_variables import READABLE, CallVariables, inputs_asked_constant, inputs_with_values
 from sonnx.prover.smt_functions import ELEMENT_TYPES
-from sonnx.prover.smt_values import SymbolicList, SymbolicNumber, bool_term
+from sonnx.prover.smt_values import INFINITY, SymbolicList, SymbolicNumber, bool_term
 from sonnx.prover.terms import variables_in
 from sonnx.prover.theorem import Counterexample, ReplayFailed
 

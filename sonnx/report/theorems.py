@@ -13,15 +13,17 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import NoVerdict
 from sonnx.prover.dependencies import functions, page_of
-from sonnx.prover.results import SOLVERS, ObligationResult, TheoremResult
+from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import render_document
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
 
-FORMAT = 1
-STATUSES = ("proved", "refuted", "undecided", "vacuous")
+FORMAT = 2
+UNANSWERED = ("undecided", "vacuous", "trivial")
+SHORT_NAMES = {"theorem": "theorems", "computed": "computed", "refuted sentence": "refuted", "witness": "witnesses"}
+"""The kinds as heads of columns."""
 ANSWER = ("solver", "version", "result", "effort", "steps", "trusted")
 MAX_LISTED = 24
 """More witness models or unanswered theorems than this are counted, not listed one by one."""
@@ -36,18 +38,18 @@ class TheoremReport:
 
     @property
     def exit_code(self) -> int:
-        """4 if the tool failed, else 2 if a theorem is vacuous, 1 if a result is unexpected, 3 if undecided, else 0."""
+        """4 if the tool failed, else 2 if a theorem says nothing, 1 if it is unexpected, 3 if undecided, else 0."""
         surprises = [each for each in self.results if not each.expected]
         if any(each.unanswered is not None and each.unanswered.why is NoVerdict.FAILED for each in surprises):
             return TOOL_FAILED
-        if any(each.status == "vacuous" for each in surprises):
+        if any(each.status in ("vacuous", "trivial") for each in surprises):
             return 2
         if any(each.status != "undecided" for each in surprises):
             return 1
         return 3 if surprises else 0
 
     def to_text(self) -> str:
-        """A table by topic, unexpected results, refuted statements, and what has to be trusted."""
+        """A table by topic, unexpected results, refuted sentences, and what has to be trusted."""
         return text(self.results)
 
     def to_json(self) -> str:
@@ -75,29 +77,42 @@ def listing(found: Iterable[Theorem]) -> str:
 
 
 def text(outcomes: Sequence[TheoremResult]) -> str:
-    """A table by topic, unexpected results, refuted statements, and what has to be trusted."""
-    return "\n".join([*_table(outcomes), *_surprises(outcomes), *_refuted(outcomes), "", *trusted(outcomes)]) + "\n"
+    """A table by topic, unexpected results, refuted sentences, and what has to be trusted."""
+    parts = (_table(outcomes), _meanings(outcomes), _surprises(outcomes), _refuted(outcomes), [""], trusted(outcomes))
+    return "\n".join(line for part in parts for line in part) + "\n"
 
 
 def _table(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
-    yield _row("topic", ["theorems", *STATUSES[:3], "obligations", *SOLVERS, "confirmed"])
+    yield _row("topic", [*SHORT_NAMES.values(), "unexpected", "questions", *SOLVERS, "confirmed"])
     for topic in topics:
         yield _row(topic, _counts([o for o in outcomes if o.theorem.id.partition(".")[0] == topic]))
     yield _row("all", _counts(outcomes))
 
 
 def _row(first: str, cells: Sequence[object]) -> str:
-    return f"{first:14s}" + "".join(f"{cell!s:>12s}" for cell in cells)
+    return f"{first:14s}" + "".join(f"{cell!s:>11s}" for cell in cells)
+
+
+def _meanings(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
+    """What the kinds mean that occur, each with the number of its results."""
+    yield ""
+    for kind, count in kinds_of(outcomes).items():
+        yield f"{count} {KIND_NAMES[kind] if count != 1 else kind}: {KINDS[kind]}"
+
+
+def kinds_of(outcomes: Iterable[TheoremResult]) -> dict[str, int]:
+    """The number of results of each kind that occurs, in the order of `KINDS`."""
+    found = Counter(outcome.kind for outcome in outcomes)
+    return {kind: found[kind] for kind in KINDS if found[kind]}
 
 
 def _counts(outcomes: Sequence[TheoremResult]) -> list[int]:
-    status = [outcome.status for outcome in outcomes]
-    obligations = [each for outcome in outcomes for each in outcome.obligations]
+    kinds = kinds_of(outcomes)
+    obligations = [each for outcome in outcomes for each in outcome.obligations if not each.computed]
     solvers = [answer.solver for each in obligations for answer in each.answers if answer.result in ("sat", "unsat")]
-    undecided = len(status) - status.count("proved") - status.count("refuted")
     return [
-        len(outcomes), status.count("proved"), status.count("refuted"), undecided, len(obligations),
+        *(kinds.get(kind, 0) for kind in KINDS), sum(not outcome.expected for outcome in outcomes), len(obligations),
         *(solvers.count(solver) for solver in SOLVERS), sum(outcome.confirmed for outcome in outcomes),
     ]  # fmt: skip
 
@@ -131,28 +146,30 @@ def _unanswered(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
 
 
 def disagreement(obligation: ObligationResult) -> str:
-    """The answer of each solver to an obligation."""
+    """The answer of each solver to an obligation, or why it says nothing."""
+    if obligation.trivial:
+        return f" ({obligation.trivial})"
     found = {answer.solver: answer.result for answer in obligation.answers}
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
 
 
 def _refuted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
-    """The statements that are false as expected, one by one; witness models are only counted if there are many."""
-    found = [outcome for outcome in outcomes if outcome.status == "refuted" and outcome.expected]
-    models = [outcome for outcome in found if outcome.theorem.reason_single]
-    folded = models if len(models) > MAX_LISTED else []
+    """The refuted sentences and the witnesses, one by one; witnesses are only counted if there are many."""
+    found = [outcome for outcome in outcomes if outcome.status in ("refuted", "found") and outcome.expected]
+    witnesses = [outcome for outcome in found if outcome.status == "found"]
+    folded = witnesses if len(witnesses) > MAX_LISTED else []
     for outcome in found:
         if outcome not in folded:
             theorem = outcome.theorem
             yield ""
-            yield f"refuted, as expected: {theorem.id}{f'  [{theorem.erratum}]' if theorem.erratum else ''}"
+            yield f"{outcome.status}, as expected: {theorem.id}{f'  [{theorem.erratum}]' if theorem.erratum else ''}"
             yield f"  claim    {theorem.statement}"
             yield f"  shown    {escape(outcome.replayed) or values(outcome)}"
             if theorem.because:
                 yield f"  because  {theorem.because}"
     if folded:
         yield ""
-        yield f"refuted, as expected: {len(folded)} claims that a rule follows from the others or that nothing conforms"
+        yield f"found, as expected: {len(folded)} calls that meet all rules of an operator or break one rule alone"
         yield "  shown    by a model for each, which the checker confirms"
         yield f"  more     sonnx prove --select {folded[0].theorem.id}"
 
@@ -173,7 +190,7 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     if steps:
         yield f"cvc5 gave proofs of {steps} steps, {sum(a.trusted for a in answers)} of them trusted"
     if single:
-        yield f"{len(single)} of {len(outcomes)} theorems rest on one solver; --solver all runs a second one"
+        yield f"{len(single)} of {len(outcomes)} results rest on one solver; --solver all runs a second one"
         reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)
         yield from (f"  {count} of them for a reason: {reason}" for reason, count in reasons.items())
     yield "what has to be trusted: docs/trust.md"
@@ -194,8 +211,9 @@ def _certificate(outcome: TheoremResult) -> dict[str, Any]:
     stated = ("id", "statement", "formula", "expected", "bounds", "sort", "reason_single", "because", "erratum")
     return {
         **{name: getattr(theorem, name) for name in stated},
+        "kind": outcome.kind,
         "status": outcome.status,
-        "as_expected": outcome.expected,
+        "outcome": outcome.outcome,
         "confirmed": outcome.confirmed,
         "source_sha256": outcome.source,
         "counterexample": dict(outcome.counterexample),
@@ -206,6 +224,7 @@ def _certificate(outcome: TheoremResult) -> dict[str, Any]:
             {
                 "name": each.name,
                 "status": each.status,
+                "computed": each.computed,
                 "smt2_sha256": each.hash,
                 "answers": [{name: getattr(answer, name) for name in ANSWER} for answer in each.answers],
             }
@@ -223,19 +242,20 @@ def document_of(outcomes: Sequence[TheoremResult], code: int) -> Document:
     for outcome in outcomes:
         pages.setdefault(page_of(outcome.theorem), []).append(outcome)
     topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
-    numbers = Counter(outcome.status for outcome in outcomes)
     wrong = sum(not outcome.expected for outcome in outcomes)
-    counts = ", ".join(f"{numbers[status]} {status}" for status in STATUSES if numbers[status])
+    counts = ", ".join(
+        f"{count} {KIND_NAMES[kind] if count != 1 else kind}" for kind, count in kinds_of(outcomes).items()
+    )
     surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
     return Document(
         command="prove",
         title="theorems about the profile",
         subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
-        headline=f"{plural(len(outcomes), 'theorem')}: {counts}; {surprises}",
+        headline=f"{counts}; {surprises}",
         code=code,
         criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in outcomes},
         sections=tuple(_section(page, members) for page, members in pages.items()),
-        notes=tuple(map(escape_once, trusted(outcomes))),
+        notes=(*(f"{kind}: {KINDS[kind]}" for kind in kinds_of(outcomes)), *map(escape_once, trusted(outcomes))),
     )
 
 
@@ -250,15 +270,14 @@ def _section(page: str, members: Sequence[TheoremResult]) -> Section:
 def _criterion(theorem: Theorem) -> Criterion:
     about = ", ".join(functions(theorem))
     tags = tuple(filter(None, (theorem.id.partition(".")[0], theorem.erratum)))
-    return Criterion(theorem.statement, "theorem", theorem.because, "", f"about {about}" if about else "", tags)
+    kind, subject = STATED_KINDS[theorem.expected], f"about {about}" if about else ""
+    return Criterion(theorem.statement, kind, theorem.because, "", subject, tags)
 
 
 def _case(outcome: TheoremResult, shared: bool) -> CaseResult:
     theorem = outcome.theorem
-    if outcome.expected:
-        standing = Standing.GOOD
-    else:
-        standing = Standing.OPEN if outcome.status in ("undecided", "vacuous") else Standing.BAD
+    wrong = Standing.OPEN if outcome.status in UNANSWERED else Standing.BAD
+    standing = Standing.GOOD if outcome.expected else wrong
     stated = "" if outcome.expected else f"expected to be {theorem.expected}: "
     if outcome.expected and outcome.status == "refuted":
         stated = "false, as expected: "
@@ -280,7 +299,7 @@ def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, s
     for each in outcome.obligations:
         if not outcome.expected and each.status != theorem.expected:
             yield each.status, f"{each.name}{disagreement(each)}"
-    if outcome.status == "refuted":
+    if outcome.status in ("refuted", "found"):
         yield "shown", escape_once(outcome.replayed) or values(outcome)
     if outcome.unconfirmed:
         yield "not confirmed", f"the real code does not confirm it: {escape_once(outcome.unconfirmed)}"

@@ -134,7 +134,7 @@ def decode(theorem: Theorem, data: Answer) -> TheoremResult:
             SolverAnswer(solver, version, result, effort, _pairs(values), steps, trusted)
             for solver, version, result, effort, values, steps, trusted in each["answers"]
         )
-        obligations.append(ObligationResult(each["name"], each["hash"], given, each["vacuous"]))
+        obligations.append(ObligationResult(**{**each, "answers": given}))
     rest = {**data, "obligations": tuple(obligations), "counterexample": _pairs(data["counterexample"])}
     return TheoremResult(theorem=theorem, **rest)
 

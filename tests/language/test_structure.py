@@ -9,6 +9,7 @@ from sonnx.language.structure import (
     Read,
     arguments_of,
     computes,
+    demands_of_each,
     equalities,
     fields,
     functions,
@@ -145,3 +146,22 @@ def test_listed_strings_can_be_left_out():
     assert without_listed_strings(one) == without_listed_strings(other) == parse("X.type in [] and mode == 'a'")
     assert without_listed_strings(parse("X.type in ['float', T]")) == parse("X.type in ['float', T]")
     assert one.text == "X.type in ['float'] and mode == 'a'", "the expression itself is unchanged"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("all(x.type in ['float', 'double'] for x in X)", True),
+        ("X.type == Y.type and (not given(L) or all(x.type == X.type for x in S))", True),
+        ("all(x.type == X.type for x in S) if given(L) else X.type == 'float'", True),
+        ("not all(x.type == 'float' for x in X)", False),
+        ("any(x.type == 'float' for x in X)", False),
+        ("all(x.type == 'float' for x in X) == given(L)", False),
+        ("all(x.type == 'a' for x in X) and all(x.type == 'b' for x in Y)", False),
+        ("all(x.type in [y.type for y in Y] for x in X)", False),
+        ("X.type == 'a' if all(x.type == 'a' for x in X) else Y.type == 'a'", False),
+        ("len([x for x in X]) == 1", False),
+    ],
+)
+def test_what_an_expression_says_of_each_item(text, expected):
+    assert demands_of_each(parse(text)) is expected

@@ -285,7 +285,7 @@ def test_proofs_of_models_follow_their_schema(
 
 
 def test_theorems_follow_their_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = "word.clamped,broadcast.axis-rules-aligned-left,order.total"
+    wanted = "built-in.clamped,broadcast.axis-rules-aligned-left,order.total"
     document = printed(capsys, "prove", "--select", wanted, "--solver", "all", "--format", "json")
     validator("theorems.schema.json").validate(document)
     assert {each["status"] for each in document["theorems"]} == {"proved", "refuted"}

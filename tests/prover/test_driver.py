@@ -12,7 +12,7 @@ from sonnx.cli.commands import prove as prove_command
 from sonnx.proofs import registry
 from sonnx.prover import driver, queries, solvers
 from sonnx.prover.solver_cache import SolverCache
-from sonnx.prover.theorem import Mutant, Obligation, ReplayFailed, Theorem
+from sonnx.prover.theorem import Mutant, Obligation, ReplayFailed, Theorem, by_form
 
 X = z3.Int("x")
 TRUE = Theorem("test.true", "It holds.", "x = x", lambda: [Obligation("holds", (X > 0,), X >= 1)])
@@ -50,7 +50,7 @@ def outcome(theorem, solver="z3", **more):
 
 def test_proved(arguments, capsys):
     assert run(arguments("--no-cache", TRUE)) == 0
-    assert "1 of 1 theorems rest on one solver" in capsys.readouterr().out
+    assert "1 of 1 results rest on one solver" in capsys.readouterr().out
 
 
 def test_refuted_where_proved_is_stated(arguments, capsys):
@@ -68,17 +68,66 @@ def test_proved_where_refuted_is_stated(arguments, capsys):
 @pytest.mark.parametrize(("number", "one_by_one"), [(24, 25), (25, 1)])
 def test_many_witnesses_are_counted_and_other_refuted_claims_are_shown(number, one_by_one, arguments, capsys):
     said = replace(FALSE, expected="refuted", because="It is false.")
-    witnesses = [replace(said, id=f"derived.W-{i}", reason_single="A model.") for i in range(number)]
+    witnesses = [replace(said, id=f"derived.W-{i}", expected="found") for i in range(number)]
     assert run(arguments("--no-cache", replace(said, id="printed.claim"), *witnesses)) == 0
     out = capsys.readouterr().out
     assert out.count("  claim    ") == one_by_one
     assert "refuted, as expected: printed.claim" in out
-    assert (f"refuted, as expected: {number} claims" in out) == (one_by_one == 1)
+    assert (f"found, as expected: {number} calls" in out) == (one_by_one == 1)
 
 
 def test_a_vacuous_theorem_is_refused(arguments, capsys):
     assert run(arguments("--no-cache", VACUOUS)) == 2
     assert "test.vacuous is vacuous" in capsys.readouterr().out
+
+
+SAME = X + 1 == X + 1
+TRIVIAL = [Obligation("true", (), z3.BoolVal(True)), Obligation("given", (X > 2,), X > 2), Obligation("same", (), SAME)]
+
+
+@pytest.mark.parametrize("obligation", TRIVIAL, ids=lambda each: each.name)
+def test_a_goal_that_says_nothing_is_refused(obligation, arguments, capsys):
+    theorem = replace(TRUE, obligations=lambda: [*TRUE.obligations(), obligation])
+    assert run(arguments("--no-cache", theorem)) == 2
+    out = capsys.readouterr().out
+    assert "test.true is trivial, not proved" in out
+    assert f"{obligation.name} ({obligation.trivial})" in out
+
+
+@pytest.mark.parametrize("obligation", TRIVIAL, ids=lambda each: each.name)
+def test_what_the_form_decides_is_computed_and_counted_apart(obligation, arguments, capsys, tmp_path):
+    computed = replace(TRUE, id="test.computed", obligations=lambda: [by_form(obligation)])
+    mixed = replace(TRUE, obligations=lambda: [*TRUE.obligations(), by_form(obligation)])
+    line = f"--no-cache --solver all --emit-smt2 {tmp_path} --format json"
+    assert run(arguments(line, computed, mixed)) == 0
+    found = json.loads(capsys.readouterr().out)["theorems"]
+    assert [(each["kind"], each["status"], each["outcome"]) for each in found] == [
+        ("computed", "proved", "as expected"),
+        ("theorem", "proved", "as expected"),
+    ]
+    assert [len(each["answers"]) for each in found[1]["obligations"]] == [2, 0]
+    assert not (tmp_path / "test.computed.1.smt2").exists()
+    assert "test.computed.1\tcomputed: " in (tmp_path / "index.txt").read_text()
+
+
+def test_no_other_obligation_is_computed():
+    assert not by_form(next(iter(TRUE.obligations()))).computed
+
+
+def test_kinds_are_counted_apart(arguments, capsys):
+    sentence = replace(FALSE, id="test.sentence", expected="refuted", because="It is false.")
+    witness = replace(FALSE, id="test.witness", expected="found")
+    computed = replace(TRUE, id="test.computed", obligations=lambda: [by_form(TRIVIAL[0])])
+    assert run(arguments("--no-cache", TRUE, computed, sentence, witness, replace(witness, id="test.more"))) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1].split()[:7] == ["test", "1", "1", "1", "2", "0", "4"]
+    for text in ("1 theorem: ", "1 computed: ", "1 refuted sentence: ", "2 witnesses: "):
+        assert f"\n{text}" in out
+
+
+def test_a_witness_that_is_absent_is_unexpected(arguments, capsys):
+    assert run(arguments("--no-cache", replace(TRUE, expected="found"))) == 1
+    assert "test.true is absent, not found" in capsys.readouterr().out
 
 
 def test_undecided_is_not_a_success(arguments, capsys, monkeypatch):
@@ -182,7 +231,7 @@ def test_a_counterexample_that_the_code_does_not_show(arguments, capsys):
 
 
 def test_an_answer_does_not_depend_on_what_was_asked_before():
-    found = driver.select(registry.theorems(), ["word", "layout"])
+    found = driver.select(registry.theorems(), ["built-in", "layout"])
     asked = [question for theorem in found for question in queries.questions(theorem, "z3", theorem.obligations)]
     forward = [solvers.ask("z3", question.text) for question in asked]
     kept_alive = [z3.Context() for _ in range(3)]

@@ -46,11 +46,11 @@ LEVELS = {"fail": "error", "open": "none", "notApplicable": "none"}
 @pytest.fixture(scope="module")
 def theorems() -> Document:
     """Proved, refuted as stated, refuted otherwise, undecided."""
-    wanted = ["word.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
+    wanted = ["built-in.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
     found = {each.theorem.id: each for each in driver.prove(driver.select(registry.theorems(), wanted))}
-    first = found["word.clamped"]
-    turned = replace(first, theorem=replace(first.theorem, id="word.turned", expected="refuted"))
-    open_ = replace(first, theorem=replace(first.theorem, id="word.open"), obligations=())
+    first = found["built-in.clamped"]
+    turned = replace(first, theorem=replace(first.theorem, id="built-in.turned", expected="refuted"))
+    open_ = replace(first, theorem=replace(first.theorem, id="built-in.open"), obligations=())
     assert [each.status for each in (turned, open_)] == ["proved", "undecided"]
     return theorem_report.document_of([*found.values(), turned, open_], 1)
 
@@ -105,11 +105,11 @@ def test_every_standing_is_among_them(theorems: Document, proof: Document, compa
     assert set(said) == {"pass", "fail", "open", "note", "skipped"}
     verdicts = {case.name: (case.verdict, case.standing) for case in theorems.cases}
     assert verdicts == {
-        "word.clamped": ("proved", "pass"),
+        "built-in.clamped": ("proved", "pass"),
         "broadcast.axis-rule": ("proved", "pass"),
         "broadcast.axis-rules-aligned-left": ("refuted", "pass"),
-        "word.turned": ("proved", "fail"),
-        "word.open": ("undecided", "open"),
+        "built-in.turned": ("proved", "fail"),
+        "built-in.open": ("undecided", "open"),
     }
     said = [(case.criterion, case.verdict, case.standing) for case in comparison.cases]
     assert said == [
@@ -281,8 +281,8 @@ def test_the_format_of_a_proof_never_changes_the_exit_code_and_repeats(name: str
     assert run(["prove", SYMBOLIC, "--format", name, "--output", str(tmp_path / "report")]) == 1
     assert capsys.readouterr().out == ""
     assert (tmp_path / "report").read_text("utf-8") == said
-    assert run(["prove", "--select", "word.clamped", "--format", name]) == 0
-    assert "word.clamped" in capsys.readouterr().out or name in ("text", "github")
+    assert run(["prove", "--select", "built-in.clamped", "--format", name]) == 0
+    assert "built-in.clamped" in capsys.readouterr().out or name in ("text", "github")
 
 
 @pytest.fixture

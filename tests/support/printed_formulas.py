@@ -7,6 +7,7 @@ binds how tightly is the usual order, quotients and products above sums, compari
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 Tree = Any
@@ -50,7 +51,7 @@ class _Reader:
         return ("choice", condition, then, self.expression())
 
     def connective(self, sign: str) -> Tree:
-        below = (lambda: self.connective("∧")) if sign == "∨" else self.comparison
+        below: Callable[[], Tree] = (lambda: self.connective("∧")) if sign == "∨" else self.comparison
         parts = [below()]
         while self.take(sign):
             parts.append(below())
@@ -149,64 +150,64 @@ class _Reader:
 class TreeDomain:
     """The domain of trees (sonnx/language/domain.py)."""
 
-    def constant(self, value):
+    def constant(self, value: Any) -> Any:
         return ("constant", f'"{value}"' if isinstance(value, str) else str(value))
 
-    def listing(self, items):
+    def listing(self, items: Any) -> Any:
         return ("list", *items)
 
-    def field(self, value, name):
+    def field(self, value: Any, name: Any) -> Any:
         return (".", value, name)
 
-    def item(self, sequence, index):
+    def item(self, sequence: Any, index: Any) -> Any:
         return ("item", sequence, index)
 
-    def part(self, sequence, start, stop):
+    def part(self, sequence: Any, start: Any, stop: Any) -> Any:
         return ("part", sequence, start, stop)
 
-    def arithmetic(self, sign, left, right):
+    def arithmetic(self, sign: Any, left: Any, right: Any) -> Any:
         return (sign, left, right)
 
-    def negative(self, value):
+    def negative(self, value: Any) -> Any:
         return ("-", value)
 
-    def compare(self, sign, left, right):
+    def compare(self, sign: Any, left: Any, right: Any) -> Any:
         return (sign, left, right)
 
-    def conjunction(self, parts):
+    def conjunction(self, parts: Any) -> Any:
         return ("∧", *(part() for part in parts))
 
-    def disjunction(self, parts):
+    def disjunction(self, parts: Any) -> Any:
         return ("∨", *(part() for part in parts))
 
-    def negation(self, value):
+    def negation(self, value: Any) -> Any:
         return ("not", value)
 
-    def choice(self, condition, then, otherwise):
+    def choice(self, condition: Any, then: Any, otherwise: Any) -> Any:
         return ("choice", condition, then(), otherwise())
 
-    def quantify(self, name, variable, sequence, body):
+    def quantify(self, name: Any, variable: Any, sequence: Any, body: Any) -> Any:
         return ("∀" if name == "all" else "∃", variable, sequence, body(("name", variable)))
 
-    def collect(self, variable, sequence, body, where):
+    def collect(self, variable: Any, sequence: Any, body: Any, where: Any) -> Any:
         bound = ("name", variable)
         return ("collect", variable, sequence, body(bound), where and where(bound))
 
-    def flatten(self, lists):
+    def flatten(self, lists: Any) -> Any:
         return ("flat", lists)
 
-    def function(self, name, arguments):
+    def function(self, name: Any, arguments: Any) -> Any:
         if name == "range":
             return ("range", *((("constant", "0"), *arguments)[-2:]))
         return ("is", "stated", *arguments) if name == "stated" else (name, *arguments)
 
-    def built_in(self, function, arguments):
+    def built_in(self, function: Any, arguments: Any) -> Any:
         return (function.name, *arguments)
 
-    def reduce(self, function, sequence, start):
+    def reduce(self, function: Any, sequence: Any, start: Any) -> Any:
         return (f"fold {function.name}", sequence, start)
 
-    def undefined(self, reason):
+    def undefined(self, reason: Any) -> Any:
         return ("undefined",)
 
 

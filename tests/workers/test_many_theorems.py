@@ -28,9 +28,9 @@ import sonnx.prover.driver
 def outcome(prove):
     def proved(theorem, *rest):
         match theorem.id:
-            case "word.agreed": time.sleep(600)
-            case "word.join": os.kill(os.getpid(), signal.SIGSEGV)
-            case "word.normal": raise RuntimeError("boom")
+            case "built-in.agreed": time.sleep(600)
+            case "built-in.join": os.kill(os.getpid(), signal.SIGSEGV)
+            case "built-in.normal": raise RuntimeError("boom")
         if "SLOWLY" in os.environ: time.sleep(0.5)
         return prove(theorem, *rest)
     return proved
@@ -39,9 +39,9 @@ if "sonnx.workers.child" in " ".join(sys.orig_argv):
     sonnx.prover.driver.prove_theorem = outcome(sonnx.prover.driver.prove_theorem)
 """
 SAID = {
-    "word.agreed": "word.agreed was not decided within 3 seconds (--timeout)",
-    "word.join": "word.join was not decided: its process ended with SIGSEGV",
-    "word.normal": "word.normal was not decided: the tool failed (RuntimeError: boom)",
+    "built-in.agreed": "built-in.agreed was not decided within 3 seconds (--timeout)",
+    "built-in.join": "built-in.join was not decided: its process ended with SIGSEGV",
+    "built-in.normal": "built-in.normal was not decided: the tool failed (RuntimeError: boom)",
 }
 
 
@@ -78,16 +78,25 @@ def test_one_theorem_does_not_stop_the_others(mischief: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("names", "code"), [("word.agreed,word.clamped", 3), ("word.join,word.agreed", 4)])
+@pytest.mark.parametrize(
+    ("names", "code"), [("built-in.agreed,built-in.clamped", 3), ("built-in.join,built-in.agreed", 4)]
+)
 def test_exit_code(names: str, code: int, mischief: Path) -> None:
     process = prove("--select", names, "--no-cache", "--timeout", "3", path=(mischief,))
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code
-    assert "word.agreed: was not decided within 3 seconds (--timeout)\n" in out
+    assert "built-in.agreed: was not decided within 3 seconds (--timeout)\n" in out
 
 
 def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_path: Path) -> None:
-    asked = ["--select", "word.agreed,word.clamped,word.positions", "--cache", str(tmp_path), "--format", "json"]
+    asked = [
+        "--select",
+        "built-in.agreed,built-in.clamped,built-in.positions",
+        "--cache",
+        str(tmp_path),
+        "--format",
+        "json",
+    ]
     process = prove(*asked, "--jobs", "2", path=(mischief,))
     deadline = time.monotonic() + 60
     while len(kept := {path.name for path in tmp_path.rglob("*.json")}) < 3:
@@ -98,15 +107,15 @@ def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_pa
     out, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (130, "sonnx: interrupted\n")
     found = certificates(out)
-    assert found["word.clamped"]["status"] == "proved"
-    assert found["word.agreed"]["unanswered"] == "word.agreed was not decided: the run was interrupted"
+    assert found["built-in.clamped"]["status"] == "proved"
+    assert found["built-in.agreed"]["unanswered"] == "built-in.agreed was not decided: the run was interrupted"
     again, _ = prove(*asked).communicate(timeout=60)
     assert {each["status"] for each in certificates(again).values()} == {"proved"}
     assert kept <= {path.name for path in tmp_path.rglob("*.json")}
 
 
 def test_an_outcome_is_the_same_after_its_journey() -> None:
-    names = ["word.clamped", "window.printed-window", "broadcast.axis-rules-aligned-left", "derived.Relu-14"]
+    names = ["built-in.clamped", "window.printed-window", "broadcast.axis-rules-aligned-left", "derived.Relu-14"]
     for theorem in driver.select(registry.theorems(), names):
         outcome = driver.prove_theorem(theorem, "all", SolverCache(None))
         assert decode(theorem, json.loads(json.dumps(encode(outcome)))) == outcome
@@ -136,7 +145,7 @@ def test_misuse(arguments: list[str], sentence: str) -> None:
 
 @needs_dask
 def test_a_cluster_proves_the_same_though_a_worker_is_killed(mischief: Path, tmp_path: Path) -> None:
-    asked = ["--select", "layout,word.clamped,word.sliced,word.window,reduction", "--format", "json"]
+    asked = ["--select", "layout,built-in.clamped,built-in.sliced,built-in.window,reduction", "--format", "json"]
     here, err = prove(*asked, "--no-cache").communicate(timeout=120)
     assert err == ""
     with cluster_of(2, mischief, ROOT, SLOWLY="1") as cluster:

@@ -136,6 +136,8 @@ def _results(found: Sequence[Theorem], options: argparse.Namespace) -> TheoremRe
 def emit(found: Sequence[Theorem], folder: Path) -> None:
     """Write every query, and whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
 
+    An obligation that is computed is listed with the reason, and has no file.
+
     Raises:
         OSError: the folder cannot be written.
     """
@@ -146,6 +148,9 @@ def emit(found: Sequence[Theorem], folder: Path) -> None:
     for theorem in found:
         for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
             name = f"{theorem.id}.{number}"
+            if question.obligation.computed:
+                index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
+                continue
             index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
             write_whole(folder / f"{name}.smt2", question.text)
             if question.hypotheses:
