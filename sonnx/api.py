@@ -181,6 +181,7 @@ def run(
     bits: bool = False,
     unchecked: bool = False,
     all_values: bool = False,
+    seed: int | None = None,
     bind: Mapping[str, int] | None = None,
     input_shapes: InputShapes | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -199,6 +200,8 @@ def run(
         bits: compare every bit of NaNs; otherwise all NaNs are equal.
         unchecked: run a model that does not conform to the edition. The rules its values depend on must still hold.
         all_values: return the outputs of every node, not only those of the graph.
+        seed: generate the inputs that are not given, numbers of [-1, 1) for floating-point types; equal seeds give
+            equal inputs.
         bind: numbers for symbolic dimensions.
         input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         limits: size limits of a model, see `sonnx.model.limits`.
@@ -214,8 +217,9 @@ def run(
         NotExecutable: the executor does not support a part of the model.
     """
     from sonnx.executor.distance import first_difference
-    from sonnx.executor.executor import run_model
+    from sonnx.executor.executor import required_inputs, run_model
     from sonnx.executor.input_files import inputs_from_files, outputs_from_files
+    from sonnx.executor.probes import probe
     from sonnx.model.reader import read
     from sonnx.model.symbols import bind_symbols
     from sonnx.report.run import ComparedOutput, RunReport
@@ -223,6 +227,8 @@ def run(
     found = encoded(source)
     model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
     given = {**inputs_from_files(model, input_files, test_data), **(inputs or {})}
+    if seed is not None:
+        given = {**probe([each for each in required_inputs(model) if each.name not in given], seed, 0), **given}
     expected = outputs_from_files(model, test_data) if test_data is not None else {}
     path = None if isinstance(found, bytes) else found
     watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")

@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("--input", action="append", default=[], metavar="NAME=FILE", help=INPUT_HELP)
+    add("--random", action="store_true", help="generate the inputs that are not given")
+    add("--seed", type=int, default=None, metavar="S", help="the seed of generated inputs (default 0)")
     add("--test-data", type=Path, default=None, metavar="DIR",
         help="a folder with input_*.pb and output_*.pb: compare with its outputs")  # fmt: skip
     add("--output", type=Path, default=None, metavar="DIR", help="write the values to files in this folder")
@@ -60,7 +62,7 @@ def run_command(options: argparse.Namespace) -> int:
         with StatusLine(QUIET_SECONDS) as line:
             report = run(
                 options.model, None, options.edition, input_files=options.input, test_data=options.test_data,
-                bits=options.bits, unchecked=options.unchecked, all_values=options.all_values,
+                bits=options.bits, seed=_seed(options), unchecked=options.unchecked, all_values=options.all_values,
                 limits=parse_limits(options.limit), **sizes_of(options), progress=line if line.enabled else None,
             )  # fmt: skip
     except NotConforming as stop:
@@ -73,6 +75,17 @@ def run_command(options: argparse.Namespace) -> int:
         written = [str(options.output / file) for file in report.write(options.output, options.format)]
     sys.stdout.write(report.to_json(written) if options.report == "json" else report.to_text(written))
     return report.exit_code
+
+
+def _seed(options: argparse.Namespace) -> int | None:
+    """The seed of generated inputs, None for none.
+
+    Raises:
+        UsageError: a seed without --random.
+    """
+    if options.seed is not None and not options.random:
+        raise UsageError("--seed is that of --random: add it, or leave the seed out")
+    return (options.seed or 0) if options.random else None
 
 
 def _set_threads(number: int) -> None:
