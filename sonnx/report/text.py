@@ -153,7 +153,7 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires, style)
     if rule.kind != "project":
         yield _line("more", f"sonnx explain {first.rule}", style)
-    yield from (style.wrapped(line, 6) for line in _others(first, findings[1:]))
+    yield from (style.wrapped(line, 11) for line in _others(first, findings[1:]))
 
 
 def _line(label: str, text: str, style: Style) -> str:
@@ -168,9 +168,12 @@ def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
     shown = 0
     for actual, places in list(alike.items())[:MORE_PLACES]:
         shown += len(places)
-        listed = "; ".join(places[:MORE_PLACES])
-        more = f"; and {len(places) - MORE_PLACES} more" if len(places) > MORE_PLACES else ""
-        yield f"    also {listed}{more}" + ("" if actual == first.actual else f": {actual}")
+        more = len(places) - MORE_PLACES
+        lines = [*places[:MORE_PLACES], *([f"and {more} more"] if more > 0 else [])]
+        if actual != first.actual:
+            lines[-1] += f": {actual}"
+        yield f"    also {lines[0]}"
+        yield from (f"         {line}" for line in lines[1:])
     if shown < len(others):
         yield f"    and {plural(len(others) - shown, 'more place')} (--format concise lists them)"
 
