@@ -122,29 +122,22 @@ def evaluations() -> Mapping[tuple[str, str], list[Evaluation]]:
 
 @contextmanager
 def _recording(found: dict[tuple[str, str], list[Evaluation]], case: Case, edition: str) -> Iterator[None]:
-    """Record each call of `evaluate_rule`, under whichever name a module of the checker holds it."""
-    original = rules.evaluate_rule
+    """Record each evaluation of a rule by the checker."""
+    original = rules.ActiveRules.evaluate
     conforming = case.expected[edition].get("conforms", frozenset())
 
-    def record(rule: Rule, condition: Expression, names: Mapping[str, Any]) -> rules.RuleResult:
+    def record(
+        active: rules.ActiveRules, rule: Rule, condition: Expression, names: Mapping[str, Any]
+    ) -> rules.RuleResult:
         evaluation = Evaluation(f"{case.id} [{edition}]", rule, dict(names), rule.slug in conforming)
         found[rule.slug, condition.text].append(evaluation)
-        return original(rule, condition, names)
+        return original(active, rule, condition, names)
 
-    holders = [
-        (vars(module), name)
-        for module_name, module in list(sys.modules.items())
-        if module_name.startswith("sonnx.checker.")
-        for name, value in vars(module).items()
-        if value is original
-    ]
-    for namespace, name in holders:
-        namespace[name] = record
+    rules.ActiveRules.evaluate = record  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
-        for namespace, name in holders:
-            namespace[name] = original
+        rules.ActiveRules.evaluate = original  # type: ignore[method-assign]
 
 
 def outcomes(condition: Expression, those: Sequence[Evaluation]) -> dict[str, frozenset[str]]:

@@ -341,16 +341,16 @@ REFUSED = {
         lambda: unchecked(node_model("../operators/max", [(FLOAT, [3])], (FLOAT, [3]))),
         "does not know the operator",
     ),
-    "an attribute": (lambda: unchecked(node_model("Max", [(FLOAT, [3])], (FLOAT, [3]), axis=1)), "no attribute 'axis'"),
+    "an attribute": (lambda: unchecked(node_model("Max", [(FLOAT, [3])], (FLOAT, [3]), axis=1)), "known-attribute"),
     "a kind": (
         lambda: unchecked(node_model("ArgMax", [(FLOAT, [3])], (INT64, []), axis=0.5, keepdims=0)),
-        "attribute axis is of kind float",
+        "attribute-kind",
     ),
     "an input too many": (
         lambda: unchecked(node_model("ArgMax", [(FLOAT, [3])] * 2, (INT64, []))),
-        "has 1 inputs, not 2",
+        "input-count",
     ),
-    "no input": (lambda: unchecked(node_model("ArgMax", [], (INT64, [])), {}), "the input is not connected"),
+    "no input": (lambda: unchecked(node_model("ArgMax", [], (INT64, [])), {}), "input-count"),
 }
 
 
@@ -392,7 +392,7 @@ def test_graphs_that_do_not_hang_together():
 def test_an_attribute_of_a_caller_is_refused():
     node = helper.make_node("ArgMax", ["a"], ["y"], keepdims=0)
     node.attribute.append(AttributeProto(name="axis", type=AttributeProto.INT, ref_attr_name="outer"))
-    with pytest.raises(sonnx.NotExecutable, match="given by a caller"):
+    with pytest.raises(sonnx.NotExecutable, match="attribute-reference"):
         unchecked(graph([node], {"a": (FLOAT, [3])}, {"y": (INT64, [])}).SerializeToString())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-import sys
 
 import pytest
 
@@ -116,9 +115,5 @@ def test_cases_detect() -> None:
 
 
 def test_the_checker_is_restored(found: MutationTest) -> None:
-    """Recording replaces a function of the checker, and puts it back in every module."""
-    holders = [module for name, module in sys.modules.items() if name.startswith("sonnx.checker.")]
-    held = [vars(module)["evaluate_rule"] for module in holders if "evaluate_rule" in vars(module)]
-    assert len(held) > 1
-    assert all(each is rules.evaluate_rule for each in held)
-    assert rules.evaluate_rule.__module__ == rules.__name__
+    """Recording replaces a method of the checker, and puts it back."""
+    assert rules.ActiveRules.evaluate.__module__ == rules.__name__
