@@ -235,13 +235,13 @@ class RunDomain:
             if explicit:
                 attributes |= {attribute.name: attribute for attribute in explicit}
                 names = environment(made, tuple(attributes.values()), inputs, stated)
+        complete_types(made, names)
         if self._awaits_values(made, self._unchecked_results(made, names, operator), operator):
             return None, None
         shapes = {name: evaluate(shape, Evaluator(), names) for name, shape in made.shapes.items()}
         unknown = first_unknown(tuple(shapes.values()))
         if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
             return None, None
-        complete_types(made, names)
         after = output_facts(made, names, stated, (), lambda output: shapes[output.name])
         for index, output in enumerate(made.outputs[: len(after)]):
             undefined = first_unknown(shapes.get(output.name))

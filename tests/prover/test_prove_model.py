@@ -7,6 +7,8 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import onnx
 import pytest
@@ -14,6 +16,8 @@ import z3
 from onnx import TensorProto, helper
 
 from sonnx import check
+from sonnx.model.ir import Model
+from sonnx.model.symbols import bind_symbols
 from sonnx.prover import model_walk
 from sonnx.prover.model_proof import ModelProof, Unprovable
 from sonnx.prover.model_walk import prove_model
@@ -186,16 +190,14 @@ def test_weakest_words_are_equal_to_the_condition() -> None:
 
 
 def test_a_counterexample_the_check_does_not_confirm_is_not_a_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_walk, "bind", lambda model, numbers: models_bound_to_ones(model, numbers))
+    monkeypatch.setattr(model_walk, "bind_symbols", models_bound_to_ones)
     proof = proved(*TWO)
     assert proof.verdict == "undecided"
     assert "does not confirm" in proof.open[0].reason
 
 
-def models_bound_to_ones(model: object, numbers: dict[str, int]) -> object:
-    from sonnx.model.symbols import bind_symbols
-
-    return bind_symbols(model, dict.fromkeys(numbers, 1))  # type: ignore[arg-type]
+def models_bound_to_ones(model: Model, numbers: Mapping[str, int], *shapes: Any) -> Model:
+    return bind_symbols(model, dict.fromkeys(numbers, 1), *shapes)
 
 
 SHAPES = (
