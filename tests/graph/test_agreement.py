@@ -23,6 +23,7 @@ from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
 from sonnx.prover.model_walk import prove_model
 from tests.support.random_models import (
+    CONSTANTS,
     PLANNED,
     RandomModel,
     in_function,
@@ -140,7 +141,7 @@ def forms_disagree(seed: int) -> Iterator[str]:
     """The forms of a constant mean the same, but for defaults, which a caller may replace."""
     chance, model = drawn(seed)
     arrays = model.arrays(chance)
-    sources = {form: model.proto(form).SerializeToString() for form in ("initializer", "node", "default")}
+    sources = {form: model.proto(form).SerializeToString() for form in CONSTANTS}
     found = {form: operator_findings(sonnx.check(source)) for form, source in sources.items()}
     if found["initializer"] != found["node"]:
         yield f"initializers {found['initializer']}, outputs of Constant {found['node']}"

@@ -29,6 +29,9 @@ Kind: TypeAlias = tuple[int, tuple[int, ...]]
 PLANNED = "operator-in-profile"
 """The one rule that a correct call of a planned operator fails."""
 
+CONSTANT_OF_ANY_TYPE = 9
+"""The operator set from which on Constant gives tensors of integers and bool."""
+
 CONSTANTS = ("initializer", "node", "default")
 """The forms of a constant: an initializer, the output of Constant, the default of a graph input."""
 
@@ -110,6 +113,8 @@ class RandomModel:
         """The model, its constants in a form; with `nodes` in the place of its own."""
         inputs, tensors = [self.declared(name) for name in self.inputs], list(self.constants.values())
         first = []
+        if form == "node" and self.operator_set < CONSTANT_OF_ANY_TYPE:
+            form = "initializer"
         if form == "node":
             first, tensors = [self.constant_node(name) for name in self.constants], []
         elif form == "default":
@@ -275,7 +280,7 @@ def in_if(chance: random.Random, model: RandomModel, node: onnx.NodeProto) -> li
         body, inner = _inner(chance, model, node)
         branches[branch] = helper.make_graph([body], branch, [], [_as(model, *pair) for pair in inner])
     made = helper.make_node("If", [name], [each for each in node.output if each], f"if_{node.name}", **branches)
-    if chance.random() < 0.5:
+    if chance.random() < 0.5 and model.operator_set >= CONSTANT_OF_ANY_TYPE:
         return [helper.make_node("Constant", [], [name], f"of {name}", value=condition), made]
     model.constants[name], model.kinds[name] = condition, (TensorProto.BOOL, ())
     return [made]
