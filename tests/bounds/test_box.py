@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 import sonnx
 from sonnx.base.errors import BadInput
 from sonnx.bounds.box import box_of_arrays, box_of_texts
+from sonnx.enclosures.values import NotBounded
 from sonnx.model.reader import read
 from tests.support.models import graph
 
@@ -103,5 +104,5 @@ def test_constants_without_an_order_have_no_bounds(element: str) -> None:
         {"y": (TensorProto.FLOAT, [2]), "z": (number, [4])},
         initializers=[tensor],
     )
-    with pytest.raises(sonnx.NotBounded, match=f"the constant 'c' is of type {element}, which has no bounds"):
+    with pytest.raises(NotBounded, match=f"the constant 'c' is of type {element}, which has no bounds"):
         sonnx.bound(made, {"x": (np.zeros(2), np.ones(2))}, unchecked=True)
