@@ -28,7 +28,7 @@ from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, is_small_float
 from sonnx.operators import Operator, find_operator
 
 MAX_ROWS = 8192
@@ -304,7 +304,9 @@ def _blocks(marked: Array, value: Value) -> list[Array]:
 
 
 def _finite_constant(name: str, array: Array) -> Value:
-    if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
+    if array.dtype == TEXT or array.dtype.kind == "c":
+        raise NotBounded(f"the constant {quote(name)} is of type {NAMES[array.dtype]}, which has no bounds")
+    if format_of(array.dtype) is not None or is_small_float(array.dtype):
         wide = array.astype(np.float64)
         if not np.isfinite(wide).all():
             return replace(

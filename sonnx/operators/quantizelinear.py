@@ -63,7 +63,7 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     if is_small_float(kind):
         given = len(inputs) > 2 and inputs[2] is not None
         zeros = elements(zero_point) if given else [-0.0] * X.size  # -0 is added without effect
-        sums = [total(q, z) for q, z in zip(quotients, zeros, strict=True)]
+        sums = [shifted(q, z) for q, z in zip(quotients, zeros, strict=True)]
         saturate = bool(application.names.get("saturate", 1))
         return (small_floats.rounded(sums, kind, X.shape, saturate=saturate),)
     least, greatest = limits_of(kind)
@@ -143,7 +143,7 @@ def quotient(x: Any, scale: Any, once: Any) -> Any:
     return Fraction(float(x)) / Fraction(scale) if x else copysign(0.0, x) * copysign(1.0, scale)
 
 
-def total(quotient: Any, zero_point: float) -> Any:
+def shifted(quotient: Any, zero_point: float) -> Any:
     """The exact sum; of two zeros it is -0 where both are."""
     number = quotient if isinstance(quotient, Fraction) else float(quotient)
     if not (number and isfinite(number) and isfinite(zero_point)):

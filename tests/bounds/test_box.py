@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+import sonnx
 from sonnx.base.errors import BadInput
 from sonnx.bounds.box import box_of_arrays, box_of_texts
+from sonnx.enclosures.values import NotBounded
 from sonnx.model.reader import read
+from tests.support.models import graph
 
 
 def model(element: int = TensorProto.FLOAT, shape: Any = (2, 2), name: str = "x") -> Any:
@@ -87,3 +90,19 @@ def test_inputs_are_given_once_and_all() -> None:
         parsed("x=[0,1]", element=TensorProto.INT64)
     with pytest.raises(BadInput, match="names 'z', not an input"):
         box_of_arrays(model(), {"x": FILES["a.npy"], "z": FILES["a.npy"]})
+
+
+@pytest.mark.parametrize("element", ["string", "complex64"])
+def test_constants_without_an_order_have_no_bounds(element: str) -> None:
+    number = getattr(TensorProto, element.upper())
+    values: list[Any] = [b"a", b"b"] if element == "string" else [1j, 2]
+    tensor = helper.make_tensor("c", number, [2], values)
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Concat", ["c", "c"], ["z"], axis=0)]
+    made = graph(
+        nodes,
+        {"x": (TensorProto.FLOAT, [2])},
+        {"y": (TensorProto.FLOAT, [2]), "z": (number, [4])},
+        initializers=[tensor],
+    )
+    with pytest.raises(NotBounded, match=f"the constant 'c' is of type {element}, which has no bounds"):
+        sonnx.bound(made, {"x": (np.zeros(2), np.ones(2))}, unchecked=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy
 import pytest
 
+import sonnx
 from sonnx.base.errors import NotExecutable
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application
@@ -17,6 +18,7 @@ from sonnx.operators.lstm import OPERATOR as LSTM
 from sonnx.operators.recurrent_cells import EXACT_STEPS, fast_steps
 from tests.support.applications import fast_outputs, written
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
+from tests.support.nodes import by_definition
 from tests.support.oracle import KINDS, same
 
 STEPS, BATCH, INPUTS, HIDDEN = 3, 2, 2, 2
@@ -246,3 +248,16 @@ def test_steps_that_mix_states(name):
         assert same(fast.mix(x, y, z, x), EXACT_STEPS.mix(x, y, z, x))
         assert same(fast.rest(x, y, z), EXACT_STEPS.rest(x, y, z))
         assert same(fast.scale(x, y), EXACT_STEPS.scale(x, y))
+
+
+@pytest.mark.parametrize(("operator", "gates", "functions"), [("LSTM", 4, 3), ("GRU", 3, 2)])
+def test_factors_of_activations_without_factors_mean_nothing(operator, gates, functions):
+    draw = numpy.random.default_rng(4)
+    X, W, R = (drawn("float", draw, shape) for shape in ((2, 2, 3), (1, 2 * gates, 3), (1, 2 * gates, 2)))
+    plain, given = (
+        by_definition(operator, [X, W, R], version=14, hidden_size=2, outputs=1, **more)
+        for more in ({}, {"activation_alpha": [0.5] * functions, "activation_beta": [2.0] * functions})
+    )
+    assert same(plain, given)
+    with pytest.raises(sonnx.ErrorCondition, match=f"{operator}.activations"):
+        by_definition(operator, [X, W, R], version=14, hidden_size=2, activations=["Tanh"])

@@ -2,9 +2,10 @@
 
 An operator that moves elements moves those of every type alike: elements of int64, or of float in a version without
 int64, that are their own numbers say which element of another type stands where.  Every other operator has one value by
-its definition and by its kernel.
+its definition and by its kernel, and on small whole numbers the value it has for double, rounded or modulo 2^n.
 """
 
+import ml_dtypes
 import numpy
 import pytest
 
@@ -49,17 +50,53 @@ def carriers(nodes, variable):
                 break
 
 
+def numbers_of(values):
+    """Elements as float64; the least power of two stands for 0, which its type does not have."""
+    wide = numpy.array([float(each) for each in values.ravel()]).reshape(values.shape)
+    return numpy.where(wide < 1e-30, 0, wide)
+
+
+def compare_with_double(node, found, by_types):
+    """The outputs of a node against those of the same node for double."""
+    if node.types.get("T", "bool") in ("bool", "string"):
+        return
+    like = by_types.get(tuple("double" if name == "T" else kind for name, kind in node.types.items()))
+    for output, wanted in zip(found, like or (), strict=False):
+        if output.dtype.kind in "biu":
+            whole = numpy.isfinite(wanted) & (wanted == numpy.trunc(wanted))
+            assert (output == wanted.astype("i8").astype(output.dtype))[whole].all(), node.label
+        else:
+            precision = float(ml_dtypes.finfo(output.dtype).eps)
+            assert numpy.allclose(output.astype("f8"), wanted, precision, precision, equal_nan=True), node.label
+
+
 @pytest.mark.parametrize(("name", "version"), VERSIONS)
 def test_every_type(name, version):
+    run_every_type(name, version, every=False)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize(("name", "version"), VERSIONS)
+def test_every_combination_of_types(name, version):
+    run_every_type(name, version, every=True)
+
+
+def run_every_type(name, version, *, every):
+    """All of the combinations, or those of `typed_nodes`."""
     refused, sentence = NO_VALUE.get(name, ((), ""))
     for sample in samples_of(OPERATORS[name], version):
-        nodes = [*typed_nodes(sample, OPERATORS[name], version)]
+        nodes = [*typed_nodes(sample, OPERATORS[name], version, every=every)]
         for node in [each for each in nodes if refused and each.types["T"] in refused]:
             with pytest.raises(sonnx.NotExecutable, match=sentence):
                 values_of([node])
             nodes.remove(node)
         found = dict(zip((node.label for node in nodes), values_of(nodes), strict=True))
         if not sample.moves:
+            by_types = {tuple(node.types.values()): found[node.label] for node in nodes}
+            for node in nodes:
+                compare_with_double(node, found[node.label], by_types)
+                if name == "Cast" and node.types["T2"] != "bool":  # 0 and 1 are numbers of every type
+                    assert (numbers_of(found[node.label][0]) == numbers_of(node.inputs[0])).all(), node.label
             for node, plain in zip(nodes, values_of(nodes, definitions=True), strict=True):
                 assert all(same(*pair) for pair in zip(found[node.label], plain, strict=True)), node.label
             continue
