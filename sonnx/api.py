@@ -80,7 +80,7 @@ def check(
     """Check a model against an edition of the profile.
 
     Args:
-        source: the model.
+        source: the model; of bytes and messages, the files of external data are not looked for.
         edition: a name of restrictions/editions.toml; the default edition if None.
         bind: numbers for symbolic dimensions; the verdict holds for these numbers.
         input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
