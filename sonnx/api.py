@@ -144,6 +144,8 @@ def prove(
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
+    solver: str = "z3",
+    questions: bool = False,
 ) -> ProofReport:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
 
@@ -156,17 +158,20 @@ def prove(
         limits: size limits of a model, see `sonnx.model.limits`.
         name: what the proof calls the model; by default the base name of the file.
         hashed: read the whole file once, prove these bytes and state their SHA-256.
+        solver: "z3", or "all": a second solver is asked every question that decides a rule.
+        questions: keep these questions in the report.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition, or an assumption that does not parse, names no symbol of the model, or cannot
-            hold.
+        UsageError: an unknown edition, a solver that is not installed, or an assumption that does not parse, names no
+            symbol of the model, or cannot hold.
     """
     from sonnx.prover.model_walk import prove_model
     from sonnx.report.model_proof import ProofReport
 
     proof = prove_model(
-        encoded(source), edition, assume, input_shapes=input_shapes, limits=limits, name=name, hashed=hashed
+        encoded(source), edition, assume, input_shapes=input_shapes, limits=limits, name=name, hashed=hashed,
+        solver=solver, questions=questions,
     )
     return ProofReport.of(proof)
 
