@@ -459,6 +459,7 @@ def audit(
     deviations: str | os.PathLike[str] | None = None,
     date: date | None = None,
     rewrites: str | os.PathLike[str] | None = None,
+    proofs: str | os.PathLike[str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -477,6 +478,7 @@ def audit(
         deviations: a file of justified failures.
         date: the day on which deviations must not have expired; required with deviations.
         rewrites: the record that `fix` wrote of the model.
+        proofs: a folder of certificates that `sonnx prove --proofs` wrote.
         limits: size limits of a model, see `sonnx.model.limits`.
         name: the name of the model in the pack; by default the base name of the file.
 
@@ -499,6 +501,7 @@ def audit(
             found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,
             None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
             None if rewrites is None else Path(rewrites),
+            None if proofs is None else Path(proofs),
         )
     )  # fmt: skip
 

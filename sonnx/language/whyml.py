@@ -169,7 +169,7 @@ class WhymlPrinter:
         return Written(f"{_atom(sequence.text)}[{index.text}]", self.types.item(sequence.type, index.type))
 
     def part(self, sequence: Written, start: Written | None, stop: Written | None) -> Written:
-        found = self.types.part(sequence.type, start and start.type, stop and stop.type)
+        found = self.types.part(sequence.type, start.type if start else None, stop.type if stop else None)
         edges = f"{start.text if start else ''} .. {stop.text if stop else ''}"
         return Written(f"{_atom(sequence.text)}[{edges}]", found)
 
