@@ -170,8 +170,15 @@ def prove(
     from sonnx.report.model_proof import ProofReport
 
     proof = prove_model(
-        encoded(source), edition, assume, input_shapes=input_shapes, limits=limits, name=name, hashed=hashed,
-        solver=solver, questions=questions,
+        encoded(source),
+        edition,
+        assume,
+        input_shapes=input_shapes,
+        limits=limits,
+        name=name,
+        hashed=hashed,
+        solver=solver,
+        questions=questions,
     )
     return ProofReport.of(proof)
 

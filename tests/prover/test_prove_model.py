@@ -272,7 +272,7 @@ def test_solvers_that_disagree_leave_the_rule_open(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_counterexample_the_check_does_not_confirm_is_not_a_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_walk, "bind_symbols", lambda model, numbers: models_bound_to_ones(model, numbers))
+    monkeypatch.setattr(model_walk, "bind_symbols", lambda model, numbers, *_: models_bound_to_ones(model, numbers))
     proof = proved(*TWO)
     assert proof.verdict == "undecided"
     assert "does not confirm" in proof.open[0].reason
