@@ -144,6 +144,8 @@ def prove(
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
+    solver: str = "z3",
+    questions: bool = False,
 ) -> ProofReport:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
 
@@ -156,17 +158,27 @@ def prove(
         limits: size limits of a model, see `sonnx.model.limits`.
         name: what the proof calls the model; by default the base name of the file.
         hashed: read the whole file once, prove these bytes and state their SHA-256.
+        solver: "z3", or "all": a second solver is asked every question that decides a rule.
+        questions: keep these questions in the report.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition, or an assumption that does not parse, names no symbol of the model, or cannot
-            hold.
+        UsageError: an unknown edition, a solver that is not installed, or an assumption that does not parse, names no
+            symbol of the model, or cannot hold.
     """
     from sonnx.prover.model_walk import prove_model
     from sonnx.report.model_proof import ProofReport
 
     proof = prove_model(
-        encoded(source), edition, assume, input_shapes=input_shapes, limits=limits, name=name, hashed=hashed
+        encoded(source),
+        edition,
+        assume,
+        input_shapes=input_shapes,
+        limits=limits,
+        name=name,
+        hashed=hashed,
+        solver=solver,
+        questions=questions,
     )
     return ProofReport.of(proof)
 
@@ -454,6 +466,7 @@ def audit(
     deviations: str | os.PathLike[str] | None = None,
     date: date | None = None,
     rewrites: str | os.PathLike[str] | None = None,
+    proofs: str | os.PathLike[str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -472,6 +485,7 @@ def audit(
         deviations: a file of justified failures.
         date: the day on which deviations must not have expired; required with deviations.
         rewrites: the record that `fix` wrote of the model.
+        proofs: a folder of certificates that `sonnx prove --proofs` wrote.
         limits: size limits of a model, see `sonnx.model.limits`.
         name: the name of the model in the pack; by default the base name of the file.
 
@@ -494,6 +508,7 @@ def audit(
             found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,
             None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
             None if rewrites is None else Path(rewrites),
+            None if proofs is None else Path(proofs),
         )
     )  # fmt: skip
 

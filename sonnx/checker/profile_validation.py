@@ -319,6 +319,20 @@ def _signature(signature: Signature, known: Editions) -> Iterator[str]:
         yield from _conditions(rule, (active_condition(rule, signature.text, known), rule.onnx, rule.when), names)
 
 
+def signature_types(signature: Signature) -> dict[str, RuleType]:
+    """The type of each name that rules of a version can use."""
+    names = dict(_tensors(signature))
+    for parameter in signature.parameters:
+        if parameter in signature.values:
+            names[input_key(parameter.name)] = names.pop(parameter.name, TENSOR)
+            names[constant_key(parameter.name)] = "bool"
+        names[written_key(parameter.name)] = "bool"
+        names[parameter.name] = PARAMETER_KINDS.get(parameter.kind, parameter.kind)
+    for name, text in signature.define.items():
+        names[name] = type_of(text, names)
+    return names
+
+
 def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
     for each in signature.inputs:
         yield each.name, ListType(TENSOR) if each.variadic else TENSOR

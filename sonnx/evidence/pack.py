@@ -21,7 +21,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import identity, pack_page, pack_parts
+from sonnx.evidence import identity, pack_page, pack_parts, proof_files
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.reader import Unreadable, file_bytes, read
 from sonnx.profile import catalogue
@@ -62,6 +62,8 @@ class PackRequest:
     date: date | None = None
     rewrites: Path | None = None
     """The record of `sonnx fix` for the model."""
+    proofs: Path | None = None
+    """The folder of certificates that `sonnx prove --proofs` wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,12 @@ def pack(request: PackRequest) -> EvidencePack:
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = pack_parts.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
+    if request.proofs is not None:
+        asked = [each for row in certificates for each in row["obligations"]]
+        copies, proofs = proof_files.certified(request.proofs, {each["smt2_sha256"] for each in asked})
+        files |= copies
+        for each in asked:
+            each["proof"] = proofs.get(each["smt2_sha256"])
     about = _audit(request, report, record, code, used, found, certificates)
     about["model"] = identity.about_model(
         model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
@@ -177,6 +185,7 @@ def _audit(
             "deviations": report.deviations and report.deviations.file,
             "date": str(request.date) if report.deviations else None,
             "rewrites": record and record.file,
+            "proofs": None if request.proofs is None else proof_files.FOLDER,
         },
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
@@ -210,6 +219,7 @@ def _command(request: PackRequest, report: Report, record: fix_record.Record | N
     command += ["--tailoring", report.tailoring.file] if report.tailoring else []
     command += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
     command += ["--rewrites", record.file] if record else []
+    command += ["--proofs", proof_files.FOLDER] if request.proofs is not None else []
     command += ["--strict-versions"] if report.strict_versions else []
     return command + (["--accept-assumptions"] if request.accept_assumptions else [])
 
@@ -303,11 +313,14 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
             strict_versions=bool(options["strict_versions"]),
         )
         accept = bool(options["accept_assumptions"])
+        proofs = folder / proof_files.FOLDER if options["proofs"] else None
     except (OSError, ValueError, KeyError, TypeError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
     own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
     check = replace(check, tailoring=own)
-    request = PackRequest(model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"])
+    request = PackRequest(
+        model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs
+    )
     return pack(request).files
 
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from sonnx.language import builtins
@@ -334,13 +334,15 @@ def built_ins() -> Mapping[str, BuiltIn]:
     return MappingProxyType(known)
 
 
-def read_built_in(tree: ast.FunctionDef, source: str, known: Mapping[str, BuiltIn]) -> BuiltIn:
-    """The built-in function of a definition, which may call the `known` ones.
+def read_built_in(
+    tree: ast.FunctionDef, source: str, known: Mapping[str, BuiltIn], module: ModuleType = builtins
+) -> BuiltIn:
+    """The function of a module by its definition, which may call the `known` ones.
 
     Raises:
         RuleError: a statement or an expression is not of the rule language.
     """
-    function = getattr(builtins, tree.name)
+    function = getattr(module, tree.name)
     parser = _Parser(source, known)
     parameters = tuple(argument.arg for argument in tree.args.args)
     statements = tree.body[1:] if ast.get_docstring(tree) else tree.body

@@ -32,6 +32,7 @@ from sonnx.prover.smt_values import (
     all_of,
     bool_term,
     implies,
+    negate,
     real,
     same,
     variable,
@@ -56,6 +57,10 @@ class RuleProof:
     holds: Truth = True
     fails: Truth = False
     reason: str = ""
+    matters: tuple[str, ...] = ()
+    """The symbols whose values alone make the rule fail."""
+    question: Truth = False
+    """What cannot hold if the rule is proved, and holds for the counterexample if it is refuted; a bool if it folds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,15 +220,19 @@ class CallProof:
             return RuleProof(rule, "open", demand, reason="a loop has more iterations than the proof unrolls")
         holds = implies(assumed, condition.holds)
         if self.symbols.always(holds):
-            return RuleProof(rule, "proved", demand)
-        numbers = self.symbols.smallest_values(all_of([assumed, condition.fails]))
+            return RuleProof(rule, "proved", demand, question=negate(holds))
+        fails = all_of([assumed, condition.fails])
+        numbers = self.symbols.smallest_values(fails)
         if numbers is None:
             return RuleProof(rule, "open", demand, reason="the solver finds neither a proof nor a counterexample")
         if self.unstated and not isinstance(condition.holds, bool):
             known = {str(number.term) for number in self.unstated}
             if known & names_in(condition.holds):
                 return RuleProof(rule, "open", demand, reason="it depends on a dimension the model does not state")
-        return RuleProof(rule, "refuted", demand, numbers, condition.holds, condition.fails)
+        matters = self.symbols.that_matter(fails, numbers)
+        return RuleProof(
+            rule, "refuted", demand, numbers, condition.holds, condition.fails, matters=matters, question=fails
+        )
 
     # Outputs
 

@@ -43,6 +43,7 @@ from sonnx.prover.smt_values import (
     real,
     variable,
 )
+from sonnx.prover.terms import conjunction, disjunction
 
 PARAMETER_TYPES = {"int64": 63, "int32": 31, "int16": 15}
 """Element types of constant parameters in the theorems, with their bits; other types are tested by cases."""
@@ -363,7 +364,7 @@ def ranges(number: SymbolicNumber, type_code: z3.ArithRef) -> Iterator[z3.BoolRe
     for name in READABLE:
         finite = [value >= _first(name), value <= _last(name)]
         infinite = [] if "int" in name else [value == INFINITY, value == -INFINITY]
-        yield z3.Implies(type_code == ELEMENT_TYPES.index(name), z3.Or(z3.And(*finite), *infinite))
+        yield z3.Implies(type_code == ELEMENT_TYPES.index(name), disjunction([conjunction(finite), *infinite]))
 
 
 def _first(name: str) -> int:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sonnx.base.errors import UsageError
+from sonnx.base.files import sha256
 from sonnx.checker.verdicts import Where
+from sonnx.prover.results import SolverAnswer
 
 
 class Unprovable(UsageError):
@@ -20,7 +22,8 @@ class Refuted:
     """A rule that fails for some values of the symbols.
 
     `nodes` counts the nodes with the same facts as the one at `where`; `numbers` are the smallest values found, and
-    `actual` is what the check reports for the rule if the symbols are bound to them.
+    `actual` is what the check reports for the rule if the symbols are bound to them.  With the values of the symbols in
+    `matters` it fails whatever the others are.
     """
 
     rule: str
@@ -33,6 +36,7 @@ class Refuted:
     """The weakest condition on the symbols under which the rule holds, "" if no short text states it."""
     always: bool
     """It fails for all values of the symbols."""
+    matters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,29 @@ class ProofCounts:
     rule: str
     proved: int
     waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelQuestion:
+    """What a solver decided about a rule of one call: the text in SMT-LIB, and the answers of the solvers to it."""
+
+    rule: str
+    where: Where
+    nodes: int
+    text: str
+    expected: str
+    """"unsat" if the rule is proved, "sat" if it is refuted."""
+    answers: tuple[SolverAnswer, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the text."""
+        return sha256(self.text.encode())
+
+    @property
+    def confirmed(self) -> bool:
+        """A second solver gives the expected answer."""
+        return any(each.result == self.expected for each in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +103,18 @@ class ModelProof:
     refuted: tuple[Refuted, ...]
     open: tuple[Open, ...]
     constraint: str
-    """The weakest condition on the symbols under which all refuted rules hold, "" if no short text states it."""
+    """A condition on the symbols that every refuted rule needs, "" if no short text states it.
+
+    It is the weakest one for the rules refuted; `sufficient` says whether all other rules hold under it too.
+    """
     notes: tuple[str, ...]
     rules: tuple[ProofCounts, ...] = ()
     """Every rule of the judged nodes, by slug; refuted and open places are listed in `refuted` and `open`."""
+    sufficient: bool | None = None
+    """Under the constraint the whole model is proved; None if there is no constraint."""
+    solvers: tuple[str, ...] = ("z3",)
+    questions: tuple[ModelQuestion, ...] = ()
+    """The questions that the solver decided, if they were asked for or a second solver confirms them."""
     sha256: str = ""
     """The SHA-256 of the bytes that were read, "" if it was not requested."""
 

@@ -25,23 +25,64 @@ from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
+from sonnx.prover import solvers
 from sonnx.prover.call_proof import NOT_COMPUTED, CallProofs, RuleProof, SymbolicDomain
-from sonnx.prover.model_proof import ModelProof, Open, ProofCounts, Refuted
+from sonnx.prover.driver import require
+from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted, Unprovable
 from sonnx.prover.smt_values import folding
+from sonnx.prover.solvers import CONFIRMING_SOLVER
 from sonnx.prover.symbols import Symbols, symbols_of
-from sonnx.prover.weakest_condition import weakest_condition
+from sonnx.prover.weakest_condition import conjunction_as_text, weakest_condition
 
 MAX_CONFIRMING_CHECKS = 8
 """Different counterexamples for which the whole model is checked; later ones are reported with their values only."""
 
 
+MAX_ROUNDS = 4
+"""How often a condition is extended by what the rules need that are not proved under it."""
+
+
 @folding()
-def prove(model: Model, name: str, edition: str, assume: tuple[str, ...]) -> ModelProof:
-    """The proof of a model under an edition and assumptions."""
+def prove(
+    model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
+) -> ModelProof:
+    """The proof of a model under an edition and assumptions, with a condition that is checked to be sufficient."""
+    proof = _proof(model, name, edition, assume, solver, questions)
+    if not proof.refuted or any(each.always for each in proof.refuted) or not proof.constraint:
+        return proof
+    conditions, later = [proof.constraint], Counter[str]()
+    for _ in range(MAX_ROUNDS):
+        try:
+            again = _proof(model, name, edition, (*proof.assumptions, *conditions))
+        except Unprovable:  # a symbol has a name that no condition can state, or the conditions exclude each other
+            break
+        if not again.refuted and not again.open:
+            return _stated(proof, conditions, later, sufficient=True)
+        later.update(each.rule for each in again.refuted)
+        if not again.constraint or any(each.always for each in again.refuted):
+            break
+        conditions.append(again.constraint)
+    return _stated(proof, conditions, later, sufficient=False)
+
+
+def _stated(proof: ModelProof, conditions: list[str], later: Counter[str], *, sufficient: bool) -> ModelProof:
+    """The proof with the conjunction of the conditions, and a note on the rules that needed the later ones."""
+    text = conditions[0]
+    if later:
+        text = conjunction_as_text(conditions, Symbols(proof.symbols, proof.assumptions))
+    notes = proof.notes
+    if later:
+        notes = (f"the condition is also about {', '.join(sorted(later))}: refuted under the first part", *notes)
+    return replace(proof, constraint=text, sufficient=sufficient, notes=notes)
+
+
+def _proof(
+    model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
+) -> ModelProof:
     rules = ActiveRules(catalogue.editions().editions[edition])
     symbols = Symbols(symbols_of(model), assume)
     found = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
-    return _Results(found, symbols, rules, name).proof()
+    return _Results(found, symbols, rules, name, solver, questions).proof()
 
 
 @dataclass(slots=True)
@@ -68,9 +109,18 @@ class _Results:
     """The results of the walk, with each counterexample confirmed by the checker."""
 
     def __init__(
-        self, found: Interpretation[Facts, CallProofs], symbols: Symbols, rules: ActiveRules, name: str
+        self,
+        found: Interpretation[Facts, CallProofs],
+        symbols: Symbols,
+        rules: ActiveRules,
+        name: str,
+        solver: str,
+        questions: bool,
     ) -> None:
         self.found, self.symbols, self.rules, self.name = found, symbols, rules, name
+        self.solvers = ("z3", CONFIRMING_SOLVER["int"]) if solver == "all" else (solver,)
+        self.kept = questions or len(self.solvers) > 1
+        self.questions: list[ModelQuestion] = []
         self.reports: dict[tuple[tuple[str, int], ...], Report] = {}
         self.refuted: list[Refuted] = []
         self.open: list[Open] = []
@@ -106,6 +156,8 @@ class _Results:
             constraint=constraint,
             notes=tuple(_notes(outside, in_functions, self.waiting.total(), behind, self.rules)),
             rules=tuple(self._counts(judged)),
+            solvers=self.solvers,
+            questions=tuple(self.questions),
         )
 
     def _counts(self, judged: list[_ProvedCall]) -> Iterator[ProofCounts]:
@@ -122,6 +174,8 @@ class _Results:
 
     def _collect(self, call: _ProvedCall, proof: RuleProof) -> None:
         where = call.where
+        if self.kept and not isinstance(proof.question, bool):
+            self._ask(call, proof)
         if proof.reason == NOT_COMPUTED.reason and self.refuted:
             self.waiting[proof.rule.slug] += call.nodes
         elif proof.verdict == "open":
@@ -137,7 +191,18 @@ class _Results:
         always = self.symbols.always(proof.fails)
         constraint = "" if always else weakest_condition(proof.holds, self.symbols)
         slug, nodes, demand = proof.rule.slug, call.nodes, proof.demand
-        self.refuted.append(Refuted(slug, where, nodes, demand, numbers, actual, constraint, always))
+        self.refuted.append(Refuted(slug, where, nodes, demand, numbers, actual, constraint, always, proof.matters))
+
+    def _ask(self, call: _ProvedCall, proof: RuleProof) -> None:
+        """Keep the question that decided a rule, with the answers of the other solvers; a contradiction opens it."""
+        text = self.symbols.script(proof.question)
+        expected = "unsat" if proof.verdict == "proved" else "sat"
+        answers = tuple(solvers.ask(each, text) for each in self.solvers[1:])
+        self.questions.append(ModelQuestion(proof.rule.slug, call.where, call.nodes, text, expected, answers))
+        for each in answers:
+            if each.result in ("sat", "unsat") and each.result != expected:
+                reason = f"z3 answers {expected} and {each.solver} answers {each.result}"
+                self.open.append(Open(proof.rule.slug, call.where, call.nodes, reason))
 
     def _confirmed(self, proof: RuleProof, where: Where, numbers: tuple[tuple[str, int], ...]) -> str | None:
         """The facts with which the rule fails in a check with these values of the symbols; None if it does not fail."""
@@ -168,7 +233,7 @@ def _notes(outside: Mapping[str, int], functions: int, waiting: int, behind: int
         yield f"{plural(waiting, 'condition waits', 'conditions wait')} for the shape of a node that is refuted above"
     if behind:
         many = plural(behind, "condition waits", "conditions wait")
-        yield f"{many} for a rule of the same node that is not proved: a condition stated above may not be sufficient"
+        yield f"{many} for a rule of the same node that is not proved"
     for operator, nodes in sorted(outside.items()):
         skipped = plural(nodes, f"{operator} node was", f"{operator} nodes were")
         yield f"{skipped} skipped: the edition has no rules for {operator} here"
@@ -188,6 +253,8 @@ def prove_model(
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
+    solver: str = "z3",
+    questions: bool = False,
 ) -> ModelProof:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
 
@@ -200,14 +267,17 @@ def prove_model(
         limits: how many of everything a model may have, see `sonnx.model.limits`.
         name: what the proof calls the model; by default the base name of the file.
         hashed: read the whole file once, prove these bytes and state their SHA-256.
+        solver: "z3", or "all": a second solver is asked every question that decides a rule.
+        questions: keep these questions.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition.
+        UsageError: an unknown edition, or a solver that is not installed.
         Unprovable: an assumption does not parse, names no symbol of the model, or cannot hold.
     """
     chosen = catalogue.edition_named(edition).name
     model, digest = open_model(source, hashed, limits)
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     sized = bind_symbols(model, {}, input_shapes or {})
-    return replace(prove(sized, called, chosen, tuple(assume)), sha256=digest)
+    require(["z3", CONFIRMING_SOLVER["int"]] if solver == "all" else [solver])
+    return replace(prove(sized, called, chosen, tuple(assume), solver, questions), sha256=digest)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NamedTuple
 
 import z3
 
@@ -109,10 +109,18 @@ def _ask_bitwuzla(bitwuzla: Any, text: str) -> SolverAnswer:
 
 def _ask_cvc5(cvc5: Any, text: str) -> SolverAnswer:
     """For integers with a proof: its steps are counted, and those it asks to trust."""
-    solver = cvc5.Solver(cvc5.TermManager())
     proofs = "BitVec" not in text and "FloatingPoint" not in text
+    solver, result = _run_cvc5(cvc5, text, proofs)
+    steps, trusted = _count_steps(solver.getProof()) if proofs and result == "unsat" else (0, 0)
+    return SolverAnswer("cvc5", installed("cvc5"), result, 0, (), steps, trusted)
+
+
+def _run_cvc5(cvc5: Any, text: str, proofs: bool) -> tuple[Any, str]:
+    """The solver that has read a text, and its answer."""
+    solver = cvc5.Solver(cvc5.TermManager())
     options = {
         "rlimit": str(CVC5_EFFORT), "seed": "0", "fp-exp": "true", "produce-proofs": str(proofs).lower(),
+        "proof-print-reference": "true",
     }  # fmt: skip
     for option, value in options.items():
         solver.setOption(option, value)
@@ -121,8 +129,33 @@ def _ask_cvc5(cvc5: Any, text: str) -> SolverAnswer:
     result, symbols = "refused", parser.getSymbolManager()
     while not (command := parser.nextCommand()).isNull():
         result = command.invoke(solver, symbols).strip() or result
-    steps, trusted = _count_steps(solver.getProof()) if proofs and result == "unsat" else (0, 0)
-    return SolverAnswer("cvc5", installed("cvc5"), result, 0, (), steps, trusted)
+    return solver, result
+
+
+class Proof(NamedTuple):
+    """What cvc5 answers to a question, and if it is "unsat" the proof in cvc5's format CPC with its size in steps.
+
+    The proof declares no constants: it uses those of the question, which the checker of the proof reads beside it.
+    """
+
+    result: str
+    text: str = ""
+    steps: int = 0
+    trusted: int = 0
+
+
+def proof(text: str) -> Proof:
+    """The proof that the assertions of a text in SMT-LIB cannot hold together."""
+    cvc5 = import_module("cvc5")
+    try:
+        solver, result = _run_cvc5(cvc5, text, proofs=True)
+        if result != "unsat":
+            return Proof(result)
+        found = solver.getProof()
+        made = solver.proofToString(found[0], cvc5.ProofFormat.CPC)
+    except RuntimeError:
+        return Proof("refused")
+    return Proof(result, made.decode("utf-8"), *_count_steps(found))
 
 
 def _count_steps(proofs: list[Any]) -> tuple[int, int]:

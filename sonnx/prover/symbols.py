@@ -13,13 +13,13 @@ from sonnx.model.ir import Graph, Model, subgraphs
 from sonnx.prover.model_proof import Unprovable
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_values import SymbolicNumber, Truth, bool_term, negate, variable
+from sonnx.prover.solvers import script
+from sonnx.prover.terms import names_in
 
 EFFORT = 5_000_000
 """Steps of z3 (its rlimit) for one question."""
 SIZES = (1, 2, 3, 4, 6, 8, 16, 64, 1024, None)
-"""Bounds tried for all symbols of a counterexample, one after another; None stands for unbounded."""
-INDIVIDUAL_CHOICES = 4
-"""How many of its smallest values are tried for each symbol of a counterexample."""
+"""Bounds tried for all symbols of a counterexample until there is one; None stands for unbounded."""
 
 
 def symbols_of(model: Model) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Symbols:
         self.inner = {name: f"d{index}" for index, name in enumerate(self.names)}
         self.numbers = {name: variable(self.inner[name], 0 if name in bounded else 1) for name in self.names}
         self.hypotheses: list[z3.BoolRef] = [number.term >= (number.low or 0) for number in self.numbers.values()]
-        self.hypotheses += [bool_term(self._holds(expression, self.numbers)) for _, expression in stated]
+        self.hypotheses += [bool_term(self.holds(expression, self.numbers)) for _, expression in stated]
         self.assumptions = (*texts, *(f"{name}>=1" for name in self.names if name not in bounded))
         if self.ask([]) != z3.sat:
             raise Unprovable(f"no values satisfy the assumptions {', '.join(self.assumptions)}")
@@ -92,7 +92,7 @@ class Symbols:
         found: set[str] = set()
         for name in self.names:
             unsigned = {name: SymbolicNumber(z3.Int("d"))}
-            alone = [bool_term(self._holds(each, unsigned)) for each in stated if each.names == {name}]
+            alone = [bool_term(self.holds(each, unsigned)) for each in stated if each.names == {name}]
             solver = z3.SolverFor("QF_NIA")
             solver.set("rlimit", EFFORT)
             solver.add(*alone, z3.Int("d") < 0)
@@ -100,10 +100,19 @@ class Symbols:
                 found.add(name)
         return found
 
-    def _holds(self, expression: Expression, names: Mapping[str, SymbolicNumber]) -> Truth:
+    def holds(self, expression: Expression, names: Mapping[str, SymbolicNumber]) -> Truth:
+        """A condition as a term."""
         return self.interpretation.condition(expression, names).holds
 
     # Questions
+
+    def condition(self, text: str) -> Truth:
+        """A condition on the symbols in the rule language as a term.
+
+        Raises:
+            Unprovable: the text is not a condition.
+        """
+        return self.holds(_condition(text, self.names), self.numbers)
 
     def solver(self) -> z3.Solver:
         """A new solver with the assumptions."""
@@ -127,31 +136,60 @@ class Symbols:
         return bool(self.ask([negate(condition)]) == z3.unsat)
 
     def smallest_values(self, condition: Truth) -> dict[str, int] | None:
-        """Small values for which the condition holds; None if none were found."""
+        """Values for which the condition holds, None if none were found.
+
+        Their largest is as small as the solver finds, and then each in turn, in the order of the symbols.
+        """
         self.queries += 1
         solver = self.solver()
         solver.add(bool_term(condition))
         terms = [number.term for number in self.numbers.values()]
-        for size in SIZES:
-            solver.push()
-            if size is not None:
-                solver.add(*[term <= size for term in terms])
-            if solver.check() == z3.sat:
-                return self._lowered(solver)
-            solver.pop()
-        return None
-
-    def _lowered(self, solver: z3.Solver) -> dict[str, int]:
-        """Lower the symbols one after another."""
+        if not _found(solver, terms):
+            return None
         model = solver.model()
-        for number in self.numbers.values():
-            best = model.eval(number.term, model_completion=True).as_long()
-            for smaller in range(number.low or 0, min(best, (number.low or 0) + INDIVIDUAL_CHOICES)):
-                if solver.check(number.term == smaller) == z3.sat:
-                    model, best = solver.model(), smaller
-                    break
-            solver.add(number.term == best)
-        return {name: model.eval(n.term, model_completion=True).as_long() for name, n in self.numbers.items()}
+        if terms:
+            model, bound = _least(solver, model, terms)
+            solver.add(*[term <= bound for term in terms])
+        for term in terms:
+            model, bound = _least(solver, model, [term])
+            solver.add(term == bound)
+        return {name: _value(model, number.term) for name, number in self.numbers.items()}
+
+    def that_matter(self, condition: Truth, values: Mapping[str, int]) -> tuple[str, ...]:
+        """The symbols of `values` that suffice: with these values the condition holds, whatever the others are."""
+        kept = [name for name in self.names if isinstance(condition, bool) or self.inner[name] in names_in(condition)]
+        for name in reversed(kept):
+            fewer = [each for each in kept if each != name]
+            fixed = [self.numbers[each].term == values[each] for each in fewer]
+            if self.ask([*fixed, negate(condition)]) == z3.unsat:
+                kept = fewer
+        return tuple(kept)
+
+    def script(self, condition: Truth) -> str:
+        """The question in SMT-LIB whether the condition can hold under the assumptions."""
+        return script([*self.hypotheses, bool_term(condition)])
+
+
+def _found(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:
+    """Whether the assertions have a model; small ones are tried first, because the solver finds them sooner."""
+    return any(solver.check(*([] if size is None else [term <= size for term in terms])) == z3.sat for size in SIZES)
+
+
+def _least(solver: z3.Solver, model: z3.ModelRef, terms: Sequence[z3.ArithRef]) -> tuple[z3.ModelRef, int]:
+    """A model of the assertions in which the largest of some terms is as small as possible, and that number."""
+    least, most = 0, max(_value(model, term) for term in terms)
+    while least < most:
+        middle = (least + most) // 2
+        if solver.check(*[term <= middle for term in terms]) == z3.sat:
+            model = solver.model()
+            most = max(_value(model, term) for term in terms)
+        else:
+            least = middle + 1
+    return model, most
+
+
+def _value(model: z3.ModelRef, term: z3.ArithRef) -> int:
+    return int(model.eval(term, model_completion=True).as_long())
 
 
 def _separated(text: str) -> list[str]:

@@ -14,11 +14,10 @@ import z3
 from sonnx.prover.smt_values import Truth, all_of, any_of, bool_term, negate
 from sonnx.prover.symbols import Symbols
 from sonnx.prover.terms import constants_in, names_in
+from sonnx.prover.written_conditions import MAX_CONSTANT, written_comparisons
 
 MAX_SYMBOLS = 5
 """A condition on more symbols is not stated as a text."""
-MAX_CONSTANT = 1 << 20
-"""Constants above it do not appear in texts."""
 
 
 class Candidate(NamedTuple):
@@ -46,6 +45,20 @@ def weakest_condition(condition: Truth, symbols: Symbols) -> str:
             return ""
         found.append(text)
     return _joined(dict.fromkeys(found))
+
+
+def conjunction_as_text(conditions: Sequence[str], symbols: Symbols) -> str:
+    """The conjunction of conditions, in one short text if there is one, else without those that the others imply."""
+    terms = {each: symbols.condition(each) for each in conditions}
+    short = weakest_condition(bool_term(all_of(list(terms.values()))), symbols)
+    if short:
+        return short
+    kept = list(conditions)
+    for each in conditions:
+        others = [one for one in kept if one != each]
+        if others and symbols.always(any_of([negate(all_of([terms[one] for one in others])), terms[each]])):
+            kept = others
+    return _joined(kept)
 
 
 def _each(group: Sequence[Truth], symbols: Symbols) -> str:
@@ -93,7 +106,7 @@ def _irredundant(
 
 
 def _candidates(condition: z3.BoolRef, symbols: Symbols) -> Iterator[Candidate]:
-    """Small conditions on the symbols and constants of a condition, the simplest first."""
+    """Small conditions on the symbols and constants of a condition, and its own comparisons, the simplest first."""
     involved, numbers = (
         names_in(condition),
         sorted({1, *(n for n in constants_in(condition) if 0 <= n <= MAX_CONSTANT)}),
@@ -113,6 +126,8 @@ def _candidates(condition: z3.BoolRef, symbols: Symbols) -> Iterator[Candidate]:
         for number in numbers:
             yield Candidate(f"{name} >= {number}", terms[name] >= number)
             yield Candidate(f"{name} <= {number}", terms[name] <= number)
+    for text, term in written_comparisons(z3.simplify(condition), {symbols.inner[name]: name for name in names}):
+        yield Candidate(text, term)
     for one, other in combinations(names, 2):
         yield Candidate(f"{one} >= {other}", terms[one] >= terms[other])
         yield Candidate(f"{one} <= {other}", terms[one] <= terms[other])

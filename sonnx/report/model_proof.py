@@ -65,6 +65,8 @@ def _lines(proof: ModelProof) -> Iterator[str]:
         yield f"  for all     {', '.join(proof.assumptions)}"
     if proof.refuted:
         yield f"  needs       {proof.constraint or TOO_LONG}"
+        yield from (f"  sufficient  {text}" for text in sufficiency(proof))
+    yield from (f"  confirmed   {text}" for text in confirmation(proof))
     for note in proof.notes:
         yield f"  note        {note}"
 
@@ -77,6 +79,20 @@ def headline(proof: ModelProof) -> str:
     return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {calls})"
 
 
+def sufficiency(proof: ModelProof) -> Iterator[str]:
+    """Whether the stated condition suffices, in one line; none if no condition is stated."""
+    if proof.sufficient is not None:
+        yield "yes: under it all conditions hold" if proof.sufficient else "not shown: it is only necessary"
+
+
+def confirmation(proof: ModelProof) -> Iterator[str]:
+    """What a second solver confirms, in one line; none if it was not asked."""
+    if len(proof.solvers) > 1:
+        confirmed = sum(each.confirmed for each in proof.questions)
+        asked = plural(len(proof.questions), "query", "queries")
+        yield f"{proof.solvers[1]} confirms {confirmed} of {asked} that decide a rule"
+
+
 def _refuted_model(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
     yield f"{proof.name}: {_where(refuted.where, refuted.nodes)}"
     yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
@@ -84,8 +100,8 @@ def _refuted_model(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
 
 
 def binding(refuted: Refuted) -> str:
-    """The values of the symbols for which the rule fails."""
-    numbers = ", ".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
+    """The values of the symbols that matter for which the rule fails."""
+    numbers = ", ".join(f"{symbol}={number}" for symbol, number in refuted.numbers if symbol in refuted.matters)
     return "whatever the symbols are" if refuted.always else f"for {numbers}"
 
 
@@ -125,6 +141,18 @@ def as_data(proof: ModelProof) -> dict[str, Any]:
         "refuted": [_refuted_data(each) for each in proof.refuted],
         "open": [_open_data(each) for each in proof.open],
         "constraint": proof.constraint or None,
+        "sufficient": proof.sufficient,
+        "solvers": list(proof.solvers),
+        "questions": [
+            {
+                "rule": each.rule,
+                "where": _where_data(each.where),
+                "smt2_sha256": each.sha256,
+                "expected": each.expected,
+                "confirmed": each.confirmed,
+            }
+            for each in proof.questions
+        ],
         "notes": list(proof.notes),
     }
 
@@ -136,6 +164,7 @@ def _refuted_data(refuted: Refuted) -> dict[str, Any]:
         "nodes": refuted.nodes,
         "requires": refuted.requires,
         "counterexample": dict(refuted.numbers),
+        "matters": list(refuted.matters),
         "actual": refuted.actual,
         "constraint": refuted.constraint or None,
         "always": refuted.always,
@@ -196,6 +225,8 @@ def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
         yield "for all", escape_once(", ".join(proof.assumptions))
     if proof.refuted:
         yield "needs", escape_once(proof.constraint or TOO_LONG)
+        yield from (("sufficient", text) for text in sufficiency(proof))
+    yield from (("confirmed", text) for text in confirmation(proof))
 
 
 def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:

@@ -512,3 +512,20 @@ def test_the_audit_judges_as_the_check(made: Path) -> None:
     plain = sonnx.check(EXPORTED, bind={"N": 3})
     own = [each for each in report["findings"] if not each["rule"].startswith("tailoring.")]
     assert [(each["rule"], each["where"]["place"]) for each in own] == [(e.rule, e.where.place) for e in plain.findings]
+
+
+def test_a_pack_carries_the_proofs_of_its_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proofs, pack = tmp_path / "proofs", tmp_path / "pack"
+    assert run(["prove", "--select", "broadcast.by-pairs,argmax.unique", "--proofs", str(proofs), "--jobs", "1"]) == 0
+    model = tmp_path / "m.onnx"
+    shutil.copy(ROOT / "examples" / "conforming.onnx", model)
+    assert run(["audit", str(model), "--output", str(pack), "--proofs", str(proofs)]) == 0
+    about = json.loads((pack / "audit.json").read_bytes())
+    (pairs,) = (each for each in about["theorems"] if each["id"] == "broadcast.by-pairs")
+    assert all((pack / each["proof"]).is_file() for each in pairs["obligations"])
+    carried = json.loads((pack / "certificates" / "manifest.json").read_text())
+    known = {each["smt2_sha256"] for row in about["theorems"] for each in row["obligations"]}
+    assert {each["question_sha256"] for each in carried["questions"]} <= known
+    (pack / pairs["obligations"][0]["proof"]).write_text("(step)")
+    assert run(["audit", "--verify", str(pack)]) == 1
+    assert capsys.readouterr().out.count("differ") == 2  # from its manifest, from that of the certificates

@@ -18,9 +18,10 @@ from onnx import TensorProto, helper
 from sonnx import check
 from sonnx.model.ir import Model
 from sonnx.model.symbols import bind_symbols
-from sonnx.prover import model_walk
+from sonnx.prover import model_walk, solvers
 from sonnx.prover.model_proof import ModelProof, Unprovable
 from sonnx.prover.model_walk import prove_model
+from sonnx.prover.results import SolverAnswer
 from sonnx.prover.symbols import Symbols
 from sonnx.prover.weakest_condition import weakest_condition
 from sonnx.report.model_proof import ProofReport, as_data
@@ -43,7 +44,8 @@ def test_a_conflict_has_a_small_counterexample_and_its_weakest_condition() -> No
     (refuted,) = proof.refuted
     assert (proof.verdict, proof.exit_code) == ("refuted", 1)
     assert (refuted.rule, dict(refuted.numbers)) == ("Max.broadcastable", {"N": 2, "M": 3})
-    assert refuted.constraint == proof.constraint == "N == M or N == 1 or M == 1"
+    assert refuted.constraint == "N == M or N == 1 or M == 1"
+    assert (proof.constraint, proof.sufficient) == ("N == M or M == 1", True)  # N = 1 gives another shape than [N, 4]
     assert refuted.actual == "X.shape = [[2, 4], [3, 4]]"
     assert not refuted.always
 
@@ -97,7 +99,10 @@ def test_a_declared_output_must_be_the_computed_one() -> None:
 
 def test_two_axes_give_two_conditions() -> None:
     proof = proved("float[N, M] a, float[K, L] b", "float[N, M] c", "c = Max(a, b)")
-    assert proof.constraint == "(M == L or M == 1 or L == 1) and (N == K or N == 1 or K == 1)"
+    assert [each.constraint for each in proof.refuted] == [
+        "(M == L or M == 1 or L == 1) and (N == K or N == 1 or K == 1)"
+    ]
+    assert proof.constraint == "(M == L or L == 1) and (N == K or K == 1)"  # the declared output has the shape [N, M]
 
 
 def test_shapes_that_are_not_declared_are_computed() -> None:
@@ -174,7 +179,7 @@ def test_the_proof_agrees_with_the_check_for_small_numbers() -> None:
     broken = {"Max.broadcastable", "Max.Y-shape"}
     proof = prove_model(data)
     assert {each.rule for each in proof.refuted} == {"Max.broadcastable"}
-    assert proof.constraint == "M == K or M == 1 or K == 1"
+    assert proof.refuted[0].constraint == "M == K or M == 1 or K == 1"
     for n, m, k in itertools.product((1, 2, 3), repeat=3):
         findings = {finding.rule for finding in check(data, bind={"N": n, "M": m, "K": k}).findings}
         assert ("Max.broadcastable" in findings) is not (m == k or m == 1 or k == 1)
@@ -186,7 +191,88 @@ def test_weakest_words_are_equal_to_the_condition() -> None:
     n, m = (symbols.numbers[name].term for name in ("N", "M"))
     assert weakest_condition(z3.And(n % 4 == 0, n <= 64), symbols) == "N % 4 == 0 and N <= 64"
     assert weakest_condition(z3.Or(n == m, m == 1), symbols) == "N == M or M == 1"
-    assert weakest_condition(n * m == 12, symbols) == ""
+    assert weakest_condition(n * m == 12, symbols) == "N * M == 12"
+    assert weakest_condition(m == (3 * n + 1) / 2, symbols) == "M == (3 * N + 1) // 2"
+    assert weakest_condition(3 * n + 2 * m - 7 == 4 * n - 4, symbols) == "2 * M == N + 3"
+    assert weakest_condition(z3.If(n > m, n, m * m) == n * m, symbols) == "N == M or M == 1"
+    assert weakest_condition(z3.Or(z3.And(n == 3, m >= 5), z3.And(n == 5, m >= 7)), symbols) == ""
+
+
+@pytest.mark.parametrize(
+    ("graph", "condition"),
+    [
+        (("float[N, 3] a, float[M, 3] b", "float[K, 3] c", "c = Concat<axis = 0>(a, b)"), "K == N + M"),
+        (("float[N] a, float[M] b", "float[N] d", "c = Max(a, b) d = Max(c, a)"), "N == M or M == 1"),
+        (("float[N, K] a, float[M, P] b, float[Q, P] d", "float[N, P] e", "c = MatMul(a, b) e = Add(c, d)"),
+         "K == M and (N == Q or Q == 1)"),
+        (("float[1, 1, H, 9] x, float[1, 1, 3, 3] w", "float[1, 1, P, 7] y",
+          "y = Conv<dilations = [1, 1], kernel_shape = [3, 3], strides = [2, 1], pads = [0, 0, 0, 0], group = 1>"
+          "(x, w)"), "P == (H - 3) // 2 + 1"),
+    ],
+)  # fmt: skip
+def test_the_condition_is_sufficient_and_necessary(graph: tuple[str, str, str], condition: str) -> None:
+    """Every binding up to 5: a rule of a node fails in the check exactly where the condition does not hold."""
+    data = model(*graph)
+    proof = prove_model(data)
+    assert (proof.constraint, proof.sufficient) == (condition, True)
+    if len(proof.symbols) > 3:
+        return
+    for values in itertools.product(range(1, 6), repeat=len(proof.symbols)):
+        bound = dict(zip(proof.symbols, values, strict=True))
+        fails = any(
+            "." in finding.rule and finding.verdict.value == "fail" for finding in check(data, bind=bound).findings
+        )
+        assert fails is not bool(eval(condition, {}, bound)), bound
+
+
+def test_a_condition_that_is_only_necessary_says_so() -> None:
+    """The second node fails for some sizes, and no short text states for which."""
+    graph = ("float[N, M] a, float[M, N] b", "float[N, M] y", "s = Add(a, b) y = Add(s, a)")
+    names = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [s]) for n, s in (("a", "größe 1"), ("b", "d0"))]
+    made = helper.make_model(
+        helper.make_graph([helper.make_node("Max", ["a", "b"], ["c"])], "g", names, [
+            helper.make_tensor_value_info("c", TensorProto.FLOAT, ["größe 1"])
+        ]), opset_imports=[helper.make_opsetid("", 13)], ir_version=10,
+    )  # fmt: skip
+    proof = prove_model(made.SerializeToString())
+    assert proof.sufficient is False
+    assert "sufficient  not shown: it is only necessary" in ProofReport.of(proof).to_text()
+    assert proved(*graph).sufficient is True
+
+
+def test_counterexamples_are_minimal_and_show_the_symbols_that_matter() -> None:
+    (refuted,) = proved(
+        "float[1, 1, H, W] x, float[1, 1, 3, 3] w", "float[1, 1, P, Q] y",
+        "y = Conv<dilations = [2, 2], kernel_shape = [3, 3], strides = [1, 1], pads = [0, 0, 0, 0], group = 1>(x, w)",
+        assume=("H >= 5", "P >= 3"),
+    ).refuted  # fmt: skip
+    assert (dict(refuted.numbers), refuted.matters) == ({"H": 5, "W": 1, "P": 3, "Q": 1}, ("W",))
+    symbols = Symbols(("N", "M", "K"), ())
+    n, m, k = (symbols.numbers[name].term for name in ("N", "M", "K"))
+    fails = z3.And(n * m >= 75, k >= 2)
+    values = symbols.smallest_values(fails)
+    assert values == {"N": 9, "M": 9, "K": 2} and symbols.that_matter(fails, values) == ("N", "M", "K")
+    assert symbols.that_matter(n * m >= 75, values) == ("N", "M")
+
+
+def test_a_second_solver_confirms_and_the_questions_stand_for_themselves() -> None:
+    proof = proved("float[N, M] a, float[M] b, float[L] q", "float[N, K] c, float[L] r", "c = Max(a, b) r = Max(q, q)",
+                   solver="all")  # fmt: skip
+    assert proof.solvers == ("z3", "cvc5")
+    assert {(each.rule, each.expected, each.confirmed) for each in proof.questions} >= {("Max.Y-shape", "sat", True)}
+    for each in proof.questions:
+        assert solvers.ask("z3", each.text).result == each.expected
+    assert "confirms" in ProofReport.of(proof).to_text()
+    assert [each["confirmed"] for each in as_data(proof)["questions"]] == [True] * len(proof.questions)
+
+
+def test_solvers_that_disagree_leave_the_rule_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = ("float[N] a, float[M] b", "float[M] c", "c = Max(a, b)")
+    wrong = SolverAnswer("cvc5", "0", "sat")
+    monkeypatch.setattr(model_walk.solvers, "ask", lambda *_: wrong)
+    proof = proved(*graph, assume=("N == M or N == 1",), solver="all")
+    assert [each.reason for each in proof.open] == ["z3 answers unsat and cvc5 answers sat"] * len(proof.questions)
+    assert proof.verdict == "undecided" and proof.questions
 
 
 def test_a_counterexample_the_check_does_not_confirm_is_not_a_refutation(monkeypatch: pytest.MonkeyPatch) -> None:

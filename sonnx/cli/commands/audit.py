@@ -33,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RECORD",
         help="the record of MODEL that sonnx fix --report wrote",
     )
+    parser.add_argument(
+        "--proofs",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="a folder of certificates that sonnx prove --proofs wrote",
+    )
     parser.set_defaults(command=audit_command)
 
 
@@ -50,7 +57,7 @@ def audit_command(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     from sonnx.evidence.pack import differences
 
-    given = (options.edition, options.tailoring, options.deviations, options.date, options.rewrites)
+    given = (options.edition, options.tailoring, options.deviations, options.date, options.rewrites, options.proofs)
     if (
         any(each is not None for each in given)
         or options.bind
@@ -80,7 +87,7 @@ def _write(options: argparse.Namespace) -> int:
         options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
         accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
         date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
-        limits=parse_limits(options.limit),
+        proofs=options.proofs, limits=parse_limits(options.limit),
     )  # fmt: skip
     run = {
         "command": sys.argv,

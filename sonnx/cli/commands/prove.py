@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sonnx.api import prove
 from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape
 from sonnx.base.files import deliver, write_whole
 from sonnx.base.progress import StatusLine
 from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, names
@@ -18,6 +19,7 @@ from sonnx.model.symbols import parse_input_shapes
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
 if TYPE_CHECKING:  # these load z3
+    from sonnx.prover.certificates import CertifiedQuestion
     from sonnx.prover.theorem import Theorem
     from sonnx.report.theorems import TheoremReport
 
@@ -36,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default=SOLVER,
         help="all: z3, and a second solver that confirms it")  # fmt: skip
     add("--emit-smt2", type=Path, metavar="DIR", help="write every query in SMT-LIB to this folder")
+    add("--proofs", type=Path, metavar="DIR",
+        help="write each query with its proof by cvc5 in the format CPC to this new folder")  # fmt: skip
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
@@ -60,7 +64,7 @@ def prove_command(options: argparse.Namespace) -> int:
     return _prove_theorems(options) if options.model is None else _prove_model(options)
 
 
-THEOREM_OPTIONS = ("--list", "--select", "--emit-smt2", "--no-cache", "--cache", "--timeout", "--cluster")
+THEOREM_OPTIONS = ("--list", "--select", "--no-cache", "--cache", "--timeout", "--cluster")
 """Options without effect on a MODEL."""
 MODEL_OPTIONS = ("--edition", "--assume", "--input-shape", "--limit")
 """Options without effect on theorems."""
@@ -77,17 +81,31 @@ def _require_effect(options: argparse.Namespace) -> None:
     for option in others:
         if getattr(options, option.removeprefix("--").replace("-", "_")):
             raise UsageError(f"{option} is about {what}; {remedy}.")
-    if options.model is not None and options.solver != SOLVER:
-        raise UsageError(f"A model is proved by {SOLVER}; leave out --solver.")
+    if options.model is not None and options.solver not in (SOLVER, "all"):
+        raise UsageError(f"A model is proved by {SOLVER}; a second solver confirms it with --solver all.")
     if options.list and (options.format != "text" or options.output is not None):
         raise UsageError("--list writes no report; leave out --format and --output.")
 
 
 def _prove_model(options: argparse.Namespace) -> int:
+    if options.proofs is not None:
+        from sonnx.workers.certificates import require_usable
+
+        require_usable(options.proofs)
+    wanted = options.emit_smt2 is not None or options.proofs is not None
     report = prove(
         options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
-        hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape),
+        hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape), solver=options.solver,
+        questions=wanted,
     )  # fmt: skip
+    if wanted:
+        from sonnx.prover.certificates import questions_of_model
+
+        found = questions_of_model(report.questions)
+        if options.emit_smt2 is not None:
+            _write_questions(found, options.emit_smt2)
+        if options.proofs is not None:
+            _write_proofs(found, options)
     deliver(report.to_format(options.format), options.output)
     return report.exit_code
 
@@ -103,6 +121,12 @@ def _prove_theorems(options: argparse.Namespace) -> int:
         return 0
     if options.emit_smt2 is not None:
         emit(found, options.emit_smt2)
+    if options.proofs is not None:
+        from sonnx.prover.certificates import certified_questions
+        from sonnx.workers.certificates import require_usable
+
+        require_usable(options.proofs)
+        _write_proofs(certified_questions(found), options)
     report = _results(found, options)
     deliver(report.to_format(options.format), options.output)
     if report.interrupted:
@@ -131,6 +155,31 @@ def _results(found: Sequence[Theorem], options: argparse.Namespace) -> TheoremRe
             progress=line,
         )  # fmt: skip
         return TheoremReport(results, interrupted)
+
+
+def _write_proofs(found: Sequence[CertifiedQuestion], options: argparse.Namespace) -> None:
+    """Write the proofs, and say on standard error how many questions have one."""
+    from sonnx.prover.certificates import summary
+    from sonnx.workers.certificates import write_certificates
+
+    with StatusLine() as line:
+        made = write_certificates(
+            found, options.proofs, jobs=options.jobs, timeout=options.timeout, cluster=options.cluster, progress=line
+        )
+    sys.stderr.write(f"{escape(str(options.proofs))}: {summary(made)}\n")
+
+
+def _write_questions(found: Sequence[CertifiedQuestion], folder: Path) -> None:
+    """Write questions about a model as SMT-LIB files; `index.txt` states the expected answers.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in found:
+        write_whole(folder / f"{each.name}.smt2", each.text)
+    lines = [f"{each.name}.smt2\t{each.expected}\t{'; '.join(each.decides)}\n" for each in found]
+    write_whole(folder / "index.txt", "".join(lines))
 
 
 def emit(found: Sequence[Theorem], folder: Path) -> None:

@@ -1,0 +1,40 @@
+"""`sonnx export`: the profile in the language of another tool."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from sonnx.base.escaping import escape
+from sonnx.base.files import write_whole
+from sonnx.cli.arguments import edition_help
+from sonnx.profile import catalogue
+
+HELP = "write the rules of an edition for another tool"
+LANGUAGES = ("why3",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("language", choices=LANGUAGES, metavar="LANGUAGE", help="why3: WhyML, the language of Why3")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the folder for the files")
+    parser.add_argument("--edition", default=None, help=edition_help())
+    parser.set_defaults(command=_export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    """Write the files; 0.
+
+    Raises:
+        UsageError: an unknown edition.
+        OSError: the folder cannot be written.
+    """
+    from sonnx.report.whyml import files
+
+    made = files(catalogue.edition_named(options.edition).name)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        write_whole(options.folder / name, text)
+    sys.stdout.write(f"{escape(str(options.folder))}: {', '.join(made)}\n")
+    return 0

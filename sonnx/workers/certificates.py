@@ -1,0 +1,117 @@
+"""Making certificates in child processes: the work of a child, and the run in the parent that writes the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sonnx.base.errors import UsageError
+from sonnx.base.files import write_whole
+from sonnx.base.progress import progress_bar
+from sonnx.prover import driver
+from sonnx.prover.certificates import (
+    MANIFEST,
+    Certificate,
+    CertifiedQuestion,
+    as_text,
+    certificate,
+    manifest,
+)
+from sonnx.workers.pools import answers
+from sonnx.workers.selected_pool import open_pool
+from sonnx.workers.tasks import Answer, Bounds, Task, Work
+
+TIMEOUT = 120.0
+"""Seconds for one proof, if the caller states none."""
+MEMORY = 8192
+"""Megabytes for one proof: the solver keeps all of it in memory."""
+
+# ------------------------------------------------------------------ in the parent process
+
+
+def write_certificates(
+    found: Sequence[CertifiedQuestion],
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    timeout: float | None = None,
+    cluster: str | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Mapping[str, Any]:
+    """Write every question, its proof where one is made, and the manifest last; an interrupt lists the rest.
+
+    Args:
+        found: the questions, with different names.
+        folder: a folder that is absent or empty.
+        jobs: processes; by default the cores.
+        timeout: seconds for each proof.
+        cluster: the address of a Dask scheduler.
+        progress: called after each question.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        UsageError: cvc5 is not installed, or the folder has files.
+        OSError: the folder cannot be written.
+    """
+    require_usable(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = {each.name: each for each in found if each.expected == "proved"}
+    made: dict[str, Certificate] = {}
+    work = Work("sonnx.workers.certificates", "proved", ("cvc5",), Bounds(timeout or TIMEOUT, MEMORY))
+    tasks = [Task(name, {"name": name}, each.text.encode()) for name, each in asked.items()]
+    rest = "the run was interrupted"
+    with (
+        open_pool(work, cluster, jobs, max(1, len(tasks))) as pool,
+        closing(answers(tasks, pool)) as coming,
+    ):
+        try:
+            for task, reply in coming:
+                made[task.name] = each = _decoded(reply)
+                if each.proof:
+                    write_whole(folder / f"{task.name}.cpc", each.proof)
+                progress(f"{progress_bar(len(made), len(tasks))} {len(made)}/{len(tasks)} proofs  {task.name}")
+        except KeyboardInterrupt:
+            pass
+    for question in found:
+        write_whole(folder / f"{question.name}.smt2", question.text)
+        if question.name not in made:
+            reason = rest if question.name in asked else "a counterexample is expected"
+            made[question.name] = Certificate("", 0, reason)
+    document = manifest([(each, made[each.name]) for each in found])
+    write_whole(folder / MANIFEST, as_text(document))
+    return document
+
+
+def require_usable(folder: Path) -> None:
+    """Refuse a folder with files, so that no file of an older run remains, and a missing solver.
+
+    Raises:
+        UsageError: with the reason.
+    """
+    driver.require(["cvc5"])
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty: name a new folder, so that no older proof remains")
+
+
+def _decoded(reply: Answer) -> Certificate:
+    if "why" in reply:
+        return Certificate("", 0, reply["sentence"])
+    return Certificate(reply["proof"], reply["steps"], reply["missing"])
+
+
+# ------------------------------------------------------------------ in a child process
+
+
+def prepare() -> None:
+    """Do nothing: a question names no theorem."""
+
+
+def answer(request: Mapping[str, Any], content: bytes) -> Answer:
+    """The certificate of the question in the content."""
+    return certificate(request["name"], content.decode())._asdict()

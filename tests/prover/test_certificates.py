@@ -1,0 +1,117 @@
+"""Proofs as files: what they contain, which questions have none, and that the independent checker accepts them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from sonnx.cli.main import run
+from sonnx.proofs import registry
+from sonnx.prover.certificates import MAX_BYTES, certificate, certified_questions
+from sonnx.workers.certificates import write_certificates
+from tests.support.ethos import needs_ethos, verdict, verdicts
+
+FALSE_SUM = "(set-logic ALL)\n(declare-fun x () Int)\n(assert (> x 3))\n(assert (= (+ x x) 4))\n(check-sat)\n"
+SOME_SUM = FALSE_SUM.replace("> x 3", "> x 1")
+FLOAT = """(set-logic ALL)
+(declare-fun x () (_ FloatingPoint 5 11))
+(assert (not (or (fp.isNaN x) (fp.leq x x))))
+(check-sat)
+"""
+MODEL = '<ir_version: 10, opset_import: ["": 13]> g (float[N] a, float[M] b) => (float[M] c) { c = Max(a, b) }'
+
+
+def test_a_proof_refers_to_its_question_and_ends_with_false() -> None:
+    made = certificate("name", FALSE_SUM)
+    lines = made.proof.splitlines()
+    assert made.missing == "" and made.steps > 3
+    assert lines[0] == '(reference "name.smt2")'
+    assert "false" in lines[-1].split() and not any("declare" in line for line in lines)
+
+
+@pytest.mark.parametrize(("question", "reason"), [(SOME_SUM, "cvc5 answers sat"), (FLOAT, "trusts"), ("(", "refused")])
+def test_a_question_without_a_proof_has_the_reason(question: str, reason: str) -> None:
+    made = certificate("name", question)
+    assert made.proof == "" and reason in made.missing
+
+
+def test_a_proof_that_is_too_large_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonnx.prover.certificates.MAX_BYTES", 10)
+    made = certificate("name", FALSE_SUM)
+    assert made.proof == "" and "more than 10" in made.missing and MAX_BYTES > 10
+
+
+def test_equal_questions_are_one_and_name_all_they_decide() -> None:
+    selected = [each for each in registry.theorems() if each.id in ("broadcast.by-pairs", "argmax.scan")]
+    found = certified_questions([*selected, *selected])
+    assert len({each.text for each in found}) == len(found)
+    assert all(len(each.decides) >= 2 and each.decides[0].startswith(each.name.rpartition(".")[0]) for each in found)
+
+
+def test_a_folder_of_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "proofs"
+    select = "argmax.unique,argmax.usual-element"
+    assert run(["prove", "--select", select, "--proofs", str(folder), "--jobs", "1", "--no-cache"]) == 0
+    assert "1 proof for 1 question" in capsys.readouterr().err
+    document = json.loads((folder / "manifest.json").read_text())
+    proved, refuted = document["questions"]
+    assert document["proofs"] == 1 and proved["decides"] == ["argmax.unique: unique"]
+    for kind in ("question", "proof"):
+        content = (folder / proved[kind]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == proved[f"{kind}_sha256"]
+    assert refuted["missing"] == "a counterexample is expected" and (folder / refuted["question"]).is_file()
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"manifest.json", "argmax.unique.1.smt2", "argmax.unique.1.cpc", "argmax.usual-element.1.smt2"}
+    assert run(["prove", "--select", select, "--proofs", str(folder), "--jobs", "1"]) == 2
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_the_certificates_of_a_model(tmp_path: Path) -> None:
+    import onnx
+
+    path, folder = tmp_path / "m.onnx", tmp_path / "proofs"
+    onnx.save(onnx.parser.parse_model(MODEL), path)
+    assert run(["prove", str(path), "--assume", "N == M or N == 1", "--proofs", str(folder), "--jobs", "1",
+                 "--emit-smt2", str(tmp_path / "questions")]) == 0  # fmt: skip
+    rows = json.loads((folder / "manifest.json").read_text())["questions"]
+    assert [each["decides"] for each in rows] == [
+        ["Max.broadcastable at graph/node[0]"], ["Max.Y-shape at graph/node[0]"]
+    ]  # fmt: skip
+    assert all("proof" in each for each in rows)
+    index = (tmp_path / "questions" / "index.txt").read_text().splitlines()
+    assert [line.split("\t")[1] for line in index] == ["proved", "proved"]
+
+
+# ------------------------------------------------------------------ with the independent checker
+
+
+@needs_ethos
+def test_the_checker_compares_a_proof_with_its_question(tmp_path: Path) -> None:
+    """Control: a proof is refused beside a question with another assertion, and without one of its steps."""
+    proof = tmp_path / "name.cpc"
+    proof.write_text(certificate("name", FALSE_SUM).proof)
+    (tmp_path / "name.smt2").write_text(FALSE_SUM)
+    assert verdict(proof) == "correct"
+    (tmp_path / "name.smt2").write_text(SOME_SUM)
+    assert "was not part of the referenced assertions" in verdict(proof)
+    (tmp_path / "name.smt2").write_text(FALSE_SUM)
+    proof.write_text("\n".join(proof.read_text().splitlines()[:-1]) + "\n")
+    assert verdict(proof) != "correct"
+
+
+@needs_ethos
+@pytest.mark.campaign
+@pytest.mark.parametrize("sort", ["int", "bits", "float"])
+def test_the_checker_accepts_every_proof(tmp_path: Path, sort: str) -> None:
+    """Integers: all but the proofs that are too large.  The manifest lists every question without a proof."""
+    theorems = [each for each in registry.theorems() if each.sort == sort and each.expected == "proved"]
+    document = write_certificates(certified_questions(theorems), tmp_path / "proofs", timeout=20)
+    found = verdicts(tmp_path / "proofs")
+    assert len(found) == document["proofs"]
+    assert {name: said for name, said in found.items() if said != "correct"} == {}
+    missing = [each["missing"] for each in document["questions"] if "missing" in each]
+    assert sort != "int" or all("bytes, more than" in reason for reason in missing)
+    assert len(found) + len(missing) == len(document["questions"]) > 0
