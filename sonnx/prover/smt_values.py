@@ -286,14 +286,8 @@ def divide(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | Sym
         return _real_quotient(left, right)
     (low, high), least = bounds(left), max(1, bounds(right)[0] or 1)
     known = low is not None and low >= 0
-    whole = not isinstance(right, SymbolicNumber) or z3.is_int(right.term)
-    most = high // least if whole and known and high is not None else None
-    return _made(_rounded_down(term(left) / term(right)), 0 if known else None, most)
-
-
-def _rounded_down(quotient: z3.ArithRef) -> z3.ArithRef:
-    """A quotient of real numbers as the integer below it; one of integers is rounded down by SMT-LIB."""
-    return z3.ToInt(quotient) if z3.is_real(quotient) else quotient
+    most = high // least if known and high is not None else None
+    return _made(term(left) / term(right), 0 if known else None, most)
 
 
 def _is_real(number: int | SymbolicNumber) -> bool:
@@ -318,10 +312,7 @@ def remainder(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | 
     if _is_real(left) or _is_real(right):
         return subtract(left, multiply(right, _real_quotient(left, right)))
     high = bounds(right)[1]
-    a, d = term(left), term(right)
-    if z3.is_real(a) or z3.is_real(d):
-        return SymbolicNumber(a - d * _rounded_down(a / d), 0, high)
-    return _made(a % d, 0, None if high is None else high - 1)
+    return _made(term(left) % term(right), 0, None if high is None else high - 1)
 
 
 def same(left: int | SymbolicNumber, right: int | SymbolicNumber) -> bool:

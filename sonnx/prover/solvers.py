@@ -19,6 +19,8 @@ from sonnx.prover.theorem import Obligation, Sort
 
 EFFORT = 50_000_000
 """Steps of z3 (its rlimit) for one question, about ten times what the hardest theorem needs."""
+SEEDS = (0, 1)
+"""Seeds of z3, in the order in which they are tried."""
 CVC5_EFFORT = 20_000_000
 FRAGMENTS: dict[str, set[Sort]] = {
     "z3": {"int", "bits", "float"},
@@ -74,19 +76,22 @@ def find_model(text: str) -> dict[str, int] | None:
 
 
 def _ask_z3(text: str) -> SolverAnswer:
-    """In a fresh context; a counterexample is minimised."""
-    solver = _z3_solver(text)
-    result = str(solver.check())
+    """In a fresh context, with another seed if the first one gives up; a counterexample is minimised."""
+    for seed in SEEDS:
+        solver = _z3_solver(text, seed)
+        result = str(solver.check())
+        if result != "unknown":
+            break
     statistics = solver.statistics()
     effort = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
     values: dict[str, int] = {}
     if result == "sat":
         multiplies = any(sign in text for sign in ("(* ", "(div ", "(mod "))
-        values = minimised(with_small_factors(solver, lambda: _z3_solver(text)) if multiplies else solver)
+        values = minimised(with_small_factors(solver, lambda: _z3_solver(text, seed)) if multiplies else solver)
     return SolverAnswer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))
 
 
-def _z3_solver(text: str) -> z3.Solver:
+def _z3_solver(text: str, seed: int = SEEDS[0]) -> z3.Solver:
     """A solver that has read a text, in a fresh context beside the main one.
 
     The search of z3 depends on whether its context is the only one alive: the same text can take four times the steps.
@@ -95,7 +100,7 @@ def _z3_solver(text: str) -> z3.Solver:
     z3.main_ctx()
     solver = z3.Solver(ctx=z3.Context())
     solver.set("rlimit", EFFORT)
-    solver.set("random_seed", 0)
+    solver.set("random_seed", seed)
     solver.from_string(text)
     return solver
 

@@ -65,7 +65,7 @@ def certificates(text: str) -> dict[str, dict[str, object]]:
 
 
 def test_one_theorem_does_not_stop_the_others(mischief: Path) -> None:
-    asked = ["--select", "word", "--no-cache", "--jobs", "2", "--format", "json"]
+    asked = ["--select", "built-in", "--no-cache", "--jobs", "2", "--format", "json"]
     process = prove(*asked, "--timeout", "3", path=(mischief,))
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (4, "")
@@ -122,7 +122,7 @@ def test_an_outcome_is_the_same_after_its_journey() -> None:
 
 
 def test_one_process_or_two_say_the_same() -> None:
-    found = driver.select(registry.theorems(), ["word", "layout", "reduction", "max.fold", "derived.Relu-14"])
+    found = driver.select(registry.theorems(), ["built-in", "layout", "reduction", "max.fold", "derived.Relu-14"])
     results, interrupted = prove_theorems(found, "z3", None, jobs=2)
     assert list(results) == list(driver.prove(found))
     assert not interrupted
