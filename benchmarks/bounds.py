@@ -27,8 +27,8 @@ from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
 from sonnx.bounds.split import Goal, bisect
-from sonnx.enclosures.hypotheses import hypotheses_named
 from sonnx.model.reader import read
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
 LEVELS = (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
 

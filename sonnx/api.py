@@ -23,9 +23,9 @@ from sonnx.report.check import CheckReport
 if TYPE_CHECKING:
     from sonnx.bounds.result import Bounds
     from sonnx.checker.tailoring import Tailoring
-    from sonnx.enclosures.hypotheses import Hypotheses
     from sonnx.evidence.pack import EvidencePack
     from sonnx.executor.runtimes import Runtime
+    from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
@@ -344,7 +344,7 @@ def compare(
     tolerance = None
     if bound is not None:
         from sonnx.bounds.tolerance import BoundTolerance
-        from sonnx.enclosures.hypotheses import hypotheses_named
+        from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
         tolerance = BoundTolerance(made.model, hypotheses_named(bound), made.folder, edition, every_node=every_node)
     try:
@@ -515,7 +515,7 @@ def audit(
 
 def hypotheses_names() -> Collection[str]:
     """The names of the predefined hypotheses about implementations."""
-    from sonnx.enclosures.hypotheses import predefined
+    from sonnx.numerics.enclosures.hypotheses import predefined
 
     return predefined().keys()
 

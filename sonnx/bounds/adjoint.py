@@ -21,8 +21,8 @@ from math import prod
 
 import numpy as np
 
-from sonnx.enclosures.arithmetic import UNIT, grown, magnitude
-from sonnx.enclosures.values import Linear, Lines, Value, spread
+from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
+from sonnx.numerics.enclosures.values import Linear, Lines, Value, spread
 from sonnx.numerics.formats import Array
 
 BLOCK_ELEMENTS = 1 << 23

@@ -14,8 +14,6 @@ from sonnx.bounds import adjoint
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.enclosures.hypotheses import Hypotheses
-from sonnx.enclosures.values import Condition, NotBounded, Value, nothing
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
 from sonnx.graph.call import Calls
@@ -23,6 +21,8 @@ from sonnx.graph.environment import RUN_TIME, declared_facts
 from sonnx.graph.interpreter import interpret
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model
+from sonnx.numerics.enclosures.hypotheses import Hypotheses
+from sonnx.numerics.enclosures.values import Condition, NotBounded, Value, nothing
 from sonnx.numerics.formats import Array
 
 MAX_TIGHTENED = 4096

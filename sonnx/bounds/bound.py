@@ -13,11 +13,11 @@ from sonnx.bounds.analysis import Analyser, bound_model
 from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
 from sonnx.bounds.result import Bounds
 from sonnx.bounds.split import Goal, bisect
-from sonnx.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.model.symbols import bind_symbols
+from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import Array
 
 

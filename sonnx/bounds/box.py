@@ -16,8 +16,8 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.enclosures.arithmetic import FORMATS
 from sonnx.model.ir import Model, Value
+from sonnx.numerics.enclosures.arithmetic import FORMATS
 from sonnx.numerics.formats import ELEMENTS, Array
 
 ReadArray = Callable[[str], Array]

@@ -17,9 +17,6 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint
-from sonnx.enclosures.arithmetic import FORMATS
-from sonnx.enclosures.hypotheses import Hypotheses
-from sonnx.enclosures.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
 from sonnx.graph.interpreter import Transferred
@@ -28,6 +25,9 @@ from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
 from sonnx.numerics.constant_data import decode
+from sonnx.numerics.enclosures.arithmetic import FORMATS
+from sonnx.numerics.enclosures.hypotheses import Hypotheses
+from sonnx.numerics.enclosures.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
 from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, is_small_float
 from sonnx.operators import Operator, find_operator
 
@@ -198,7 +198,7 @@ class BoundsDomain:
     # ------------------------------------------------------------------ better bounds where they matter
 
     def _refine(self, value: Value, wanted: Callable[[Value], Array]) -> Value:
-        """See `sonnx.enclosures.values.Refine`: the adjoint pass and the relaxation for the elements marked."""
+        """See `enclosures.values.Refine`: the adjoint pass and the relaxation for the elements marked."""
         value = self.refined.get(value.serial, value)
         if value.is_point or value.transfer is None or not self.tighten:
             return value

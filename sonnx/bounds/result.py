@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.escaping import escape
-from sonnx.enclosures.hypotheses import Hypotheses
-from sonnx.enclosures.values import Condition
+from sonnx.numerics.enclosures.hypotheses import Hypotheses
+from sonnx.numerics.enclosures.values import Condition
 from sonnx.numerics.formats import Array
 
 MAX_ELEMENTS = 64

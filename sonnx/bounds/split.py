@@ -19,7 +19,7 @@ from sonnx.bounds import adjoint
 from sonnx.bounds.analysis import Analyser, Run, decide, tightened
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import Bounds, Decision
-from sonnx.enclosures.values import Value
+from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
 
 Progress = Callable[[str], None]

@@ -10,10 +10,10 @@ import numpy as np
 from sonnx.base.errors import BadInput
 from sonnx.bounds.analysis import Analyser, tightened
 from sonnx.bounds.box import box_of_arrays
-from sonnx.enclosures.hypotheses import Hypotheses
-from sonnx.enclosures.values import Value
 from sonnx.executor.comparison import EQUAL
 from sonnx.model.ir import Model
+from sonnx.numerics.enclosures.hypotheses import Hypotheses
+from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
 
 

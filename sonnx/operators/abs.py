@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import elementwise
 from sonnx.numerics.elementwise import elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import guarded, numpy_kernel
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 

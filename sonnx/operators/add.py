@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import sums
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.numerics.enclosures import sums
 from sonnx.operators.operator import Operator
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures import averages
 from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.enclosures import averages
 from sonnx.numerics.exact_sums import Number, numbers, store, total
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.summation import round_total, total_of

@@ -16,9 +16,9 @@ from math import prod
 
 import numpy as np
 
-from sonnx.enclosures import averages
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, certify_singles, half_width
+from sonnx.numerics.enclosures import averages
 from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, times, total
 from sonnx.numerics.formats import Array, patterns
 from sonnx.numerics.rounding import grid_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import layout
 from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 

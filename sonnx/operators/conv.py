@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.enclosures.products import conv as bound
 from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.enclosures.products import conv as bound
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.patches import Patches

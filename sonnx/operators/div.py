@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.numerics.enclosures import products
 from sonnx.numerics.formats import Array, format_of
 from sonnx.operators.operator import Operator
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
+from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
 from sonnx.operators.stated_signature import StatedSignature

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.operators.operator import Operator
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures import layout
 from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 

@@ -15,10 +15,10 @@ from functools import cache
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures.products import gemm as bound
 from sonnx.numerics import double_products, matrix_products, single_products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.certified_rounding import UNIT, certify
+from sonnx.numerics.enclosures.products import gemm as bound
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.single_products import bound_factor

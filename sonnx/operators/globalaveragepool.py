@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonnx.enclosures import averages
 from sonnx.numerics.application import Application
+from sonnx.numerics.enclosures import averages
 from sonnx.numerics.formats import Array
 from sonnx.numerics.reductions import fast_reduce_sum, reduce_sum
 from sonnx.operators.operator import Operator

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures import selection
 from sonnx.numerics.application import Application
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, TensorSpec
 from sonnx.operators.operator import Operator
 from sonnx.operators.reducemax import reduce_into, reduce_max

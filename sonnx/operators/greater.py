@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import selection
 from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
 from sonnx.numerics.elementwise import TRUTH, elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.numerics.enclosures import selection
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, comparison
 

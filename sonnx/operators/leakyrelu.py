@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.certified_rounding import DOUBLE
 from sonnx.numerics.correctly_rounded import to_mpfr
 from sonnx.numerics.elementwise import each
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import Array
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.rounding import canonicalize_nans, narrow

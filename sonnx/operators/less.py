@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import selection
 from sonnx.numerics.elementwise import TRUTH, elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.numerics.enclosures import selection
 from sonnx.operators.operator import Operator
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.enclosures.products import matmul as bound
 from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.enclosures.products import matmul as bound
 from sonnx.numerics.exact_sums import numbers, products, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.matrix_products import product_into

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import selection
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.blocks import merged, walk
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, Format, format_of, larger, patterns
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.scratch import Scratch

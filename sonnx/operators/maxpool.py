@@ -15,8 +15,8 @@ from math import prod
 
 import numpy as np
 
-from sonnx.enclosures import selection
 from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, lowest, order_key, patterns
 from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.max import fast_maximum

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import selection
 from sonnx.numerics.application import Application
 from sonnx.numerics.broadcasting import broadcast
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, format_of, order_key, patterns
 from sonnx.operators.max import fast_maximum
 from sonnx.operators.operator import Operator

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import products
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.numerics.enclosures import products
 from sonnx.operators.operator import Operator
 
 

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sonnx.enclosures.values import TransferFunction
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application, Definition, Kernel, KernelFactory
 from sonnx.numerics.broadcasting import NUMPY_SINCE, aligned
+from sonnx.numerics.enclosures.values import TransferFunction
 from sonnx.numerics.formats import Array
 from sonnx.operators.stated_signature import StatedSignature
 

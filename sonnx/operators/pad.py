@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.enclosures import layout
 from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import TEXT, Array, patterns
 from sonnx.operators.operator import Operator
 

@@ -6,7 +6,7 @@ axes are reduced, or none where noop_with_empty_axes is 1.
 
 from __future__ import annotations
 
-from sonnx.enclosures import averages
+from sonnx.numerics.enclosures import averages
 from sonnx.numerics.reductions import axis_reduction
 from sonnx.operators.operator import Operator
 

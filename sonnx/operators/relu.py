@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import elementwise
 from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise_kernels import clip_into
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 

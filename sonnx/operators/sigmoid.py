@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import elementwise
 from sonnx.numerics.certified_rounding import Bound
 from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 

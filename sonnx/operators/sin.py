@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import elementwise
 from sonnx.numerics.certified_rounding import DOUBLE, Bound
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import Array
 from sonnx.numerics.scratch import Scratch
 from sonnx.operators.operator import Operator

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
+from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
 

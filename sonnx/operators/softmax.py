@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import selection
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.certified_rounding import DOUBLE, LONG_DOUBLE, SINGLE, Bound, certify_block, wide_type
 from sonnx.numerics.correctly_rounded import (
@@ -27,6 +26,7 @@ from sonnx.numerics.correctly_rounded import (
     to_mpfr_list,
 )
 from sonnx.numerics.elementwise_kernels import LONG_DOUBLE_BOUND, NUMPY_BOUND
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures import layout
 from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise import integer_list
+from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures.sums import add as bound
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
 from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import each, elementwise_definition
 from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.numerics.enclosures.sums import add as bound
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.numerics.rounding import canonicalize_nans, to_nearest
 from sonnx.numerics.summation import total_of

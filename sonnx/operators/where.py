@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.enclosures import selection
 from sonnx.numerics.application import Application
 from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
 from sonnx.numerics.broadcasting import broadcast
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import TEXT, Array
 from sonnx.numerics.scratch import Scratch
 from sonnx.operators.operator import Operator

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 import sonnx
 from sonnx.base.errors import BadInput
 from sonnx.bounds.box import box_of_arrays, box_of_texts
-from sonnx.enclosures.values import NotBounded
 from sonnx.model.reader import read
+from sonnx.numerics.enclosures.values import NotBounded
 from tests.support.models import graph
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sonnx.base.errors import UsageError
-from sonnx.enclosures.arithmetic import FORMATS, SumOrder, sum_error
-from sonnx.enclosures.hypotheses import hypotheses_named, predefined
+from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder, sum_error
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named, predefined
 
 
 def test_the_predefined_ones_say_what_they_exclude() -> None:

@@ -16,8 +16,8 @@ from sonnx.api import bound
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.split import Goal, bisect
-from sonnx.enclosures.hypotheses import hypotheses_named
 from sonnx.model.reader import read
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from tests.support.ideal import evaluate
 
 ort = pytest.importorskip("onnxruntime")

@@ -11,10 +11,10 @@ import pytest
 from onnx import numpy_helper
 
 from sonnx.cli.main import run
-from sonnx.enclosures.hypotheses import hypotheses_named
 from sonnx.executor.comparison import compare_source, source_of
 from sonnx.executor.runtimes import runtime
 from sonnx.model.reader import read
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
 pytest.importorskip("onnxruntime")
 CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"

@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, TransferFunction, Value, nothing
 from sonnx.numerics.application import Definition
+from sonnx.numerics.enclosures.values import (
+    Context,
+    Linear,
+    Pull,
+    SumRecord,
+    Transfer,
+    TransferFunction,
+    Value,
+    nothing,
+)
 from sonnx.numerics.formats import Array
 
 

@@ -25,11 +25,11 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
-from sonnx.enclosures.hypotheses import Hypotheses
 from sonnx.graph.environment import MAX_PARAMETER_ELEMENTS, RUN_TIME
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.numerics.application import Application
+from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
+from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.formats import NAMES, Array
 
 Pull = Callable[[Array], Array]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures.arithmetic import above, accumulated, below, grown, magnitude
-from sonnx.enclosures.patches import Patches
-from sonnx.enclosures.sums import unbroadcast
-from sonnx.enclosures.values import Context, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grown, magnitude
+from sonnx.numerics.enclosures.patches import Patches
+from sonnx.numerics.enclosures.sums import unbroadcast
+from sonnx.numerics.enclosures.values import Context, Transfer, TransferFunction, Value, nothing
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 

@@ -14,7 +14,7 @@ from math import erf, inf, pi
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures.arithmetic import (
+from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     FUNCTION,
     TINY,
@@ -27,7 +27,7 @@ from sonnx.enclosures.arithmetic import (
     magnitude,
     times,
 )
-from sonnx.enclosures.values import Context, Lines, Transfer, TransferFunction, Value
+from sonnx.numerics.enclosures.values import Context, Lines, Transfer, TransferFunction, Value
 from sonnx.numerics.formats import Array
 
 Bounds = tuple[Array, Array]

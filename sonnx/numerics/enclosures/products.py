@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sonnx.enclosures.arithmetic import FORMATS, TINY, above, accumulated, below, centre, grown, magnitude
-from sonnx.enclosures.patches import Patches
-from sonnx.enclosures.sums import (
+from sonnx.numerics.enclosures.arithmetic import FORMATS, TINY, above, accumulated, below, centre, grown, magnitude
+from sonnx.numerics.enclosures.patches import Patches
+from sonnx.numerics.enclosures.sums import (
     Sum,
     as_sum,
     centred,
@@ -22,7 +22,7 @@ from sonnx.enclosures.sums import (
     scaled,
     unbroadcast,
 )
-from sonnx.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 

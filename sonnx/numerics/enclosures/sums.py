@@ -1,6 +1,6 @@
 """Transfer functions of sums: Add, Sub, Sum, and the parts that products and averages share.
 
-An implementation computes each of them as a sum of terms (`sonnx.enclosures.arithmetic.sum_error`).  Under hypotheses
+An implementation computes each of them as a sum of terms (`arithmetic.sum_error`).  Under hypotheses
 with fusion, an operator whose input was itself a sum may be computed with it as one larger sum; its introduced error is
 then what the larger sum has more than the smaller ones, so that the errors along the nodes add up to that of the fused
 one (theorem bounds.fused-sums).
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sonnx.enclosures.arithmetic import FORMATS, above, below, centre, grown, magnitude
-from sonnx.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, centre, grown, magnitude
+from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
 from sonnx.numerics.formats import Array
 
 

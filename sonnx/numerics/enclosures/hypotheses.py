@@ -12,7 +12,7 @@ from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.enclosures.arithmetic import FORMATS, Format, SumOrder, rounding_error, steps_error, sum_error
+from sonnx.numerics.enclosures.arithmetic import FORMATS, Format, SumOrder, rounding_error, steps_error, sum_error
 from sonnx.numerics.formats import Array
 
 ORDERS = ("any", "pairwise", "lanes", "once")

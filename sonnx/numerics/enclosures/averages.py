@@ -8,10 +8,10 @@ from math import prod
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.enclosures.arithmetic import FORMATS, UNIT, above, accumulated, below, centre, grown
-from sonnx.enclosures.patches import Patches
-from sonnx.enclosures.sums import Sum, finished, finite, not_known, scaled
-from sonnx.enclosures.values import Context, Linear, SumRecord, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, above, accumulated, below, centre, grown
+from sonnx.numerics.enclosures.patches import Patches
+from sonnx.numerics.enclosures.sums import Sum, finished, finite, not_known, scaled
+from sonnx.numerics.enclosures.values import Context, Linear, SumRecord, Transfer, TransferFunction, Value, nothing
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 
