@@ -21,9 +21,13 @@ from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
     from sonnx.bounds.result import Bounds
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
+    from sonnx.evidence.qualification_kit import Kit as QualificationKit
+    from sonnx.evidence.verification import CommandLine
     from sonnx.executor.runtimes import Runtime
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
@@ -511,6 +515,41 @@ def audit(
             None if proofs is None else Path(proofs),
         )
     )  # fmt: skip
+
+
+def verify(pack: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
+    """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
+
+    Args:
+        pack: the folder of the pack.
+        model: the model file; the one that the pack names if None.
+
+    Raises:
+        UsageError: the folder is not an evidence pack, or the model is not known.
+    """
+    from sonnx.evidence.pack import differences
+
+    return tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
+
+
+def qualify(folder: str | os.PathLike[str], run: CommandLine, parser: ArgumentParser) -> QualificationKit:
+    """Run every case and procedure in this environment, and write the kit to a new folder (docs/qualification.md).
+
+    Args:
+        folder: the new folder.
+        run: runs one command line and returns its exit code.
+        parser: of the command line; its options are the requirements.
+
+    Raises:
+        UsageError: the folder exists.
+        OSError: the folder cannot be written.
+    """
+    from sonnx.evidence.qualification_kit import make, require_new, write
+
+    require_new(Path(folder))
+    kit = make(run, parser)
+    write(Path(folder), kit)
+    return kit
 
 
 def hypotheses_names() -> Collection[str]:

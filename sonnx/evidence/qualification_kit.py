@@ -38,6 +38,25 @@ class Kit:
     problems: tuple[Mapping[str, Any], ...]
     configuration: Configuration
 
+    def summary(self) -> Iterator[str]:
+        """The lines that are printed."""
+        yield f"{len(self.requirements) - len(self.uncovered)} of {len(self.requirements)} requirements are verified"
+        for name, results in (("cases", self.cases), ("procedures", self.procedures)):
+            yield f"{sum(each.passed for each in results)} of {len(results)} {name} have the expected result"
+        found = self.mutation
+        yield (
+            f"mutation test: cases detect {found.detected} of {found.mutants} changed rules; "
+            f"mutation.md gives the reason for each of the other {len(found.survivors)}"
+        )
+        yield from (f"failed: {each.id}: {each.actual}" for each in self.failed)
+        yield from (f"not verified: {name}" for name in self.uncovered)
+        yield from (f"not a requirement: {name}" for name in self.unknown)
+        yield from (f"differs from the delivered file: {name}" for name in self.changed)
+        yield from (line for line in self.selfcheck if line.startswith("problem"))
+        if not self.configuration.packaged:
+            yield "note: the tool runs from a checkout, so the list of delivered files is missing"
+        yield _conclusion(self)
+
     @property
     def uncovered(self) -> tuple[str, ...]:
         """Requirements that no case and no procedure verifies."""
@@ -82,26 +101,6 @@ def _listed(file: str, key: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(tomllib.loads((HERE / file).read_text("utf-8"))[key])
 
 
-def summary(kit: Kit) -> Iterator[str]:
-    """The lines that are printed."""
-    yield f"{len(kit.requirements) - len(kit.uncovered)} of {len(kit.requirements)} requirements are verified"
-    for name, results in (("cases", kit.cases), ("procedures", kit.procedures)):
-        yield f"{sum(each.passed for each in results)} of {len(results)} {name} have the expected result"
-    found = kit.mutation
-    yield (
-        f"mutation test: cases detect {found.detected} of {found.mutants} changed rules; "
-        f"mutation.md gives the reason for each of the other {len(found.survivors)}"
-    )
-    yield from (f"failed: {each.id}: {each.actual}" for each in kit.failed)
-    yield from (f"not verified: {name}" for name in kit.uncovered)
-    yield from (f"not a requirement: {name}" for name in kit.unknown)
-    yield from (f"differs from the delivered file: {name}" for name in kit.changed)
-    yield from (line for line in kit.selfcheck if line.startswith("problem"))
-    if not kit.configuration.packaged:
-        yield "note: the tool runs from a checkout, so the list of delivered files is missing"
-    yield _conclusion(kit)
-
-
 def _conclusion(kit: Kit) -> str:
     if kit.passed:
         return f"all {len(kit.requirements)} requirements are verified in this environment"
@@ -135,7 +134,7 @@ def write(folder: Path, kit: Kit) -> None:
 
 
 def _files(kit: Kit) -> Iterator[tuple[str, str]]:
-    yield "README.md", FIRST_PAGE.format(summary="\n".join(f"* {line}" for line in summary(kit)))
+    yield "README.md", FIRST_PAGE.format(summary="\n".join(f"* {line}" for line in kit.summary()))
     rows = ((each.id, each.text, each.source, str(len(kit.covered[each.id]))) for each in kit.requirements)
     yield "requirements.md", _page("Operational requirements", ("id", "requirement", "source", "verified by"), rows)
     results = ((each.id, ", ".join(each.verifies), _result(each)) for each in (*kit.procedures, *kit.cases))

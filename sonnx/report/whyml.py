@@ -36,8 +36,13 @@ ORDER = "order.mlw"
 OPERATORS = "operators.mlw"
 
 
-def files(edition: str) -> dict[str, str]:
-    """The files of the export by name."""
+def files(name: str | None = None) -> dict[str, str]:
+    """The files of the export of an edition, by default the default one, by name.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    edition = catalogue.edition_named(name).name
     head = (
         f"(* The rules of edition {edition}, written by `sonnx export why3`: to change them, change the profile. *)\n"
     )

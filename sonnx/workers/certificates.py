@@ -17,12 +17,21 @@ from sonnx.prover.certificates import (
     CertifiedQuestion,
     as_text,
     certificate,
+    certified_questions,
     manifest,
+    questions_of_model,
+    summary,
 )
+from sonnx.prover.queries import questions
+from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers
 from sonnx.workers.selected_pool import open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
 
+__all__ = [
+    "CertifiedQuestion", "answer", "certified_questions", "prepare", "questions_of_model", "require_usable", "summary",
+    "write_certificates", "write_questions", "write_theorem_questions",
+]  # fmt: skip
 TIMEOUT = 120.0
 """Seconds for one proof, if the caller states none."""
 MEMORY = 8192
@@ -97,6 +106,42 @@ def require_usable(folder: Path) -> None:
         raise UsageError(f"{folder} is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty: name a new folder, so that no older proof remains")
+
+
+def write_questions(found: Sequence[CertifiedQuestion], folder: Path) -> None:
+    """Write questions about a model as SMT-LIB files; `index.txt` states the expected answers.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in found:
+        write_whole(folder / f"{each.name}.smt2", each.text)
+    lines = [f"{each.name}.smt2\t{each.expected}\t{'; '.join(each.decides)}\n" for each in found]
+    write_whole(folder / "index.txt", "".join(lines))
+
+
+def write_theorem_questions(found: Sequence[Theorem], folder: Path) -> None:
+    """Write every query, and whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
+
+    An obligation that is computed is listed with the reason, and has no file.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    index: list[str] = []
+    for theorem in found:
+        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
+            name = f"{theorem.id}.{number}"
+            if question.obligation.computed:
+                index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
+                continue
+            index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
+            write_whole(folder / f"{name}.smt2", question.text)
+            if question.hypotheses:
+                write_whole(folder / f"{name}.hypotheses.smt2", question.hypotheses)
+    write_whole(folder / "index.txt", "".join(index))
 
 
 def _decoded(reply: Answer) -> Certificate:

@@ -16,11 +16,13 @@ from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
-from sonnx.prover.solver_cache import SolverCache
+from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers, counted
 from sonnx.workers.selected_pool import open_pool
 from sonnx.workers.tasks import Answer, Bounds, Task, Work
+
+__all__ = ["answer", "prepare", "proof_work", "prove_theorems", "select", "usual_folder"]
 
 # ------------------------------------------------------------------ in the parent process
 
@@ -28,6 +30,15 @@ from sonnx.workers.tasks import Answer, Bounds, Task, Work
 def proof_work(timeout: float | None) -> Work:
     """The work of proving theorems, each within a number of seconds; solvers are also limited by their steps."""
     return Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), Bounds(timeout))
+
+
+def select(names: Sequence[str]) -> tuple[Theorem, ...]:
+    """The theorems with these ids or topics, all without names.
+
+    Raises:
+        UsageError: an unknown name.
+    """
+    return tuple(driver.select(registry.theorems(), names))
 
 
 def prove_theorems(
@@ -40,13 +51,15 @@ def prove_theorems(
     cluster: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[tuple[TheoremResult, ...], bool]:
-    """Prove theorems in child processes; an interrupt ends the run with the results so far.
+    """Prove theorems in child processes, or a single one in this process where nothing limits it.
+
+    An interrupt ends the run with the results so far.
 
     Args:
         found: theorems of this installation.
         solver: z3, cvc5, bitwuzla, or all.
         cache: the folder of known answers, or None.
-        jobs: processes; by default the cores.
+        jobs: processes; by default the cores; 0 for this process.
         timeout: seconds for each theorem.
         cluster: the address of a Dask scheduler.
         progress: called after each theorem.
@@ -59,6 +72,8 @@ def prove_theorems(
         UsageError: a solver is not installed, or the cluster cannot be used.
     """
     driver.require_solver(solver)
+    if jobs == 0 or (len(found) < 2 and timeout is None and cluster is None):
+        return tuple(driver.prove(found, solver, SolverCache(cache), progress)), False
     theorems = {theorem.id: theorem for theorem in found}
     folder = None if cache is None else str(cache)
     tasks = [Task(name, {"theorem": name, "solver": solver, "cache": folder}) for name in theorems]

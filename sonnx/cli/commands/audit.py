@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from sonnx.api import audit
+from sonnx.api import audit, verify
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
@@ -55,8 +55,6 @@ def audit_command(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from sonnx.evidence.pack import differences
-
     given = (options.edition, options.tailoring, options.deviations, options.date, options.rewrites, options.proofs)
     if (
         any(each is not None for each in given)
@@ -66,7 +64,7 @@ def _verify(options: argparse.Namespace) -> int:
         or options.accept_assumptions
     ):
         raise UsageError("--verify takes the options from the pack: leave them out")
-    found = list(dict.fromkeys(differences(options.verify, options.model)))
+    found = verify(options.verify, options.model)
     name = escape(str(options.verify))
     if not found:
         files = sum(path.is_file() for path in options.verify.rglob("*"))

@@ -9,7 +9,6 @@ from pathlib import Path
 from sonnx.base.escaping import escape
 from sonnx.base.files import write_whole
 from sonnx.cli.arguments import edition_help
-from sonnx.profile import catalogue
 
 HELP = "write the rules of an edition for another tool"
 LANGUAGES = ("why3",)
@@ -32,7 +31,7 @@ def _export(options: argparse.Namespace) -> int:
     """
     from sonnx.report.whyml import files
 
-    made = files(catalogue.edition_named(options.edition).name)
+    made = files(options.edition)
     options.folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():
         write_whole(options.folder / name, text)

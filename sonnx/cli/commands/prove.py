@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sonnx.api import prove
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import deliver, write_whole
+from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
 from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, names
 from sonnx.model.limits import parse_limits
@@ -19,9 +19,7 @@ from sonnx.model.symbols import parse_input_shapes
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
 if TYPE_CHECKING:  # these load z3
-    from sonnx.prover.certificates import CertifiedQuestion
-    from sonnx.prover.theorem import Theorem
-    from sonnx.report.theorems import TheoremReport
+    from sonnx.workers.certificates import CertifiedQuestion
 
 SOLVER = "z3"
 HELP = "prove the theorems about the profile"
@@ -99,11 +97,11 @@ def _prove_model(options: argparse.Namespace) -> int:
         questions=wanted,
     )  # fmt: skip
     if wanted:
-        from sonnx.prover.certificates import questions_of_model
+        from sonnx.workers.certificates import questions_of_model, write_questions
 
         found = questions_of_model(report.questions)
         if options.emit_smt2 is not None:
-            _write_questions(found, options.emit_smt2)
+            write_questions(found, options.emit_smt2)
         if options.proofs is not None:
             _write_proofs(found, options)
     deliver(report.to_format(options.format), options.output)
@@ -111,97 +109,40 @@ def _prove_model(options: argparse.Namespace) -> int:
 
 
 def _prove_theorems(options: argparse.Namespace) -> int:
-    from sonnx.proofs import registry
-    from sonnx.prover import driver
-    from sonnx.report.theorems import listing
+    from sonnx.report.theorems import TheoremReport, listing
+    from sonnx.workers import certificates, theorems
 
-    found = driver.select(registry.theorems(), names(options.select))
+    found = theorems.select(names(options.select))
     if options.list:
         sys.stdout.write(listing(found))
         return 0
     if options.emit_smt2 is not None:
-        emit(found, options.emit_smt2)
+        certificates.write_theorem_questions(found, options.emit_smt2)
     if options.proofs is not None:
-        from sonnx.prover.certificates import certified_questions
-        from sonnx.workers.certificates import require_usable
-
-        require_usable(options.proofs)
-        _write_proofs(certified_questions(found), options)
-    report = _results(found, options)
+        certificates.require_usable(options.proofs)
+        _write_proofs(certificates.certified_questions(found), options)
+    required = [name for name in ("timeout", "cluster") if getattr(options, name) is not None]
+    if options.jobs == 0 and required:
+        raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
+    cache = None if options.no_cache else options.cache or theorems.usual_folder()
+    with StatusLine() as line:
+        results, interrupted = theorems.prove_theorems(
+            found, options.solver, cache, jobs=options.jobs, timeout=options.timeout, cluster=options.cluster,
+            progress=line,
+        )  # fmt: skip
+    report = TheoremReport(results, interrupted)
     deliver(report.to_format(options.format), options.output)
     if report.interrupted:
         raise KeyboardInterrupt
     return report.exit_code
 
 
-def _results(found: Sequence[Theorem], options: argparse.Namespace) -> TheoremReport:
-    """The results, from child processes unless there is nothing to gain by them."""
-    from sonnx.prover.solver_cache import SolverCache, usual_folder
-    from sonnx.report.theorems import TheoremReport
-
-    jobs, required = options.jobs, [name for name in ("timeout", "cluster") if getattr(options, name) is not None]
-    if jobs == 0 and required:
-        raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
-    cache = SolverCache(None if options.no_cache else options.cache or usual_folder())
-    with StatusLine() as line:
-        if jobs == 0 or (len(found) < 2 and not required):
-            from sonnx.prover import driver
-
-            return TheoremReport(tuple(driver.prove(found, options.solver, cache, line)))
-        from sonnx.workers.theorems import prove_theorems
-
-        results, interrupted = prove_theorems(
-            found, options.solver, cache.folder, jobs=jobs, timeout=options.timeout, cluster=options.cluster,
-            progress=line,
-        )  # fmt: skip
-        return TheoremReport(results, interrupted)
-
-
 def _write_proofs(found: Sequence[CertifiedQuestion], options: argparse.Namespace) -> None:
     """Write the proofs, and say on standard error how many questions have one."""
-    from sonnx.prover.certificates import summary
-    from sonnx.workers.certificates import write_certificates
+    from sonnx.workers.certificates import summary, write_certificates
 
     with StatusLine() as line:
         made = write_certificates(
             found, options.proofs, jobs=options.jobs, timeout=options.timeout, cluster=options.cluster, progress=line
         )
     sys.stderr.write(f"{escape(str(options.proofs))}: {summary(made)}\n")
-
-
-def _write_questions(found: Sequence[CertifiedQuestion], folder: Path) -> None:
-    """Write questions about a model as SMT-LIB files; `index.txt` states the expected answers.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in found:
-        write_whole(folder / f"{each.name}.smt2", each.text)
-    lines = [f"{each.name}.smt2\t{each.expected}\t{'; '.join(each.decides)}\n" for each in found]
-    write_whole(folder / "index.txt", "".join(lines))
-
-
-def emit(found: Sequence[Theorem], folder: Path) -> None:
-    """Write every query, and whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
-
-    An obligation that is computed is listed with the reason, and has no file.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    from sonnx.prover.queries import questions
-
-    folder.mkdir(parents=True, exist_ok=True)
-    index: list[str] = []
-    for theorem in found:
-        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
-            name = f"{theorem.id}.{number}"
-            if question.obligation.computed:
-                index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
-                continue
-            index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
-            write_whole(folder / f"{name}.smt2", question.text)
-            if question.hypotheses:
-                write_whole(folder / f"{name}.hypotheses.smt2", question.hypotheses)
-    write_whole(folder / "index.txt", "".join(index))

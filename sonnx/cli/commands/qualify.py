@@ -6,16 +6,18 @@ import argparse
 import sys
 from pathlib import Path
 
+from sonnx.api import qualify
+
 HELP = "verify the tool in this environment"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="write the kit to this new folder")
-    parser.set_defaults(command=qualify)
+    parser.set_defaults(command=qualify_command)
 
 
-def qualify(options: argparse.Namespace) -> int:
+def qualify_command(options: argparse.Namespace) -> int:
     """Run every case and procedure, and write the kit; 0 if all results are as expected, else 1.
 
     Raises:
@@ -23,10 +25,7 @@ def qualify(options: argparse.Namespace) -> int:
         OSError: the folder cannot be written.
     """
     from sonnx.cli import main
-    from sonnx.evidence.qualification_kit import make, require_new, summary, write
 
-    require_new(options.output)
-    kit = make(main.run, main.parser())
-    write(options.output, kit)
-    sys.stdout.write("".join(f"{line}\n" for line in summary(kit)))
+    kit = qualify(options.output, main.run, main.parser())
+    sys.stdout.write("".join(f"{line}\n" for line in kit.summary()))
     return 0 if kit.passed else 1
