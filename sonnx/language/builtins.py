@@ -136,7 +136,7 @@ def least(element: str) -> int:
         return -2147483648
     if element == "int64":
         return -9223372036854775808
-    raise Undefined("the element type is no signed integer")
+    raise Undefined("the element type is not a signed integer")
 
 
 def window(kernel: int, dilation: int) -> int:
