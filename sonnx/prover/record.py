@@ -69,13 +69,7 @@ def entry(result: TheoremResult, cache: SolverCache | None = None) -> Entry:
     """The entry of a result; its mutants are refuted here."""
     given = [answer for each in result.obligations for answer in each.answers]
     counted = Counter(f"{answer.solver} {answer.version}: {answer.result}" for answer in given)
-    made: dict[str, Any] = {
-        "kind": result.kind,
-        "status": result.status,
-        "confirmed": result.confirmed,
-        "questions": sum(not each.computed for each in result.obligations),
-        "computed": sum(bool(each.computed) for each in result.obligations),
-        "smt2_sha256": questions_hash((each.name, each.hash) for each in result.obligations),
+    made = _statement(result) | {
         "answers": dict(sorted(counted.items())),
         "mutants": {each.name: "refuted" if refutes(result.theorem, each, cache) else "survives"
                     for each in result.theorem.mutants},
@@ -86,6 +80,22 @@ def entry(result: TheoremResult, cache: SolverCache | None = None) -> Entry:
     if result.counterexample and result.status == "refuted":
         made |= {"counterexample": dict(result.counterexample), "replayed": result.replayed}
     return made
+
+
+def describes(recorded: Entry | None, result: TheoremResult) -> bool:
+    """Whether an entry has the kind, the outcome and the questions of a result."""
+    return recorded is not None and _statement(result).items() <= recorded.items()
+
+
+def _statement(result: TheoremResult) -> dict[str, Any]:
+    return {
+        "kind": result.kind,
+        "status": result.status,
+        "confirmed": result.confirmed,
+        "questions": sum(not each.computed for each in result.obligations),
+        "computed": sum(bool(each.computed) for each in result.obligations),
+        "smt2_sha256": questions_hash((each.name, each.hash) for each in result.obligations),
+    }
 
 
 def questions_hash(named: Iterable[tuple[str, str]]) -> str:

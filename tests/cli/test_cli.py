@@ -72,7 +72,7 @@ def test_exit_codes(models: dict[str, str], names: list[str], options: list[str]
         ("prove --list --format json", "--list writes no report"),
         ("prove MODEL --list", "--list is about theorems"),
         ("prove MODEL --select order", "--select is about theorems"),
-        ("prove MODEL --solver cvc5", "leave out --solver"),
+        ("prove MODEL --solver cvc5", "a second solver confirms it with --solver all"),
         ("prove --assume N>1", "--assume is about a model"),
         ("compare MODEL --format deviations", "'deviations'"),
         ("diff-edition 2025-10 2026-11 --format html", "'html'"),

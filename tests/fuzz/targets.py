@@ -17,7 +17,7 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.rules import evaluate_rule
 from sonnx.executor.executor import required_inputs
 from sonnx.language.domain import RuleError
-from sonnx.language.evaluator import Cause, TensorFacts, Unknown
+from sonnx.language.evaluator import TensorFacts, Unknown, UnknownCause
 from sonnx.language.parser import parse as parse_rule
 from sonnx.language.type_checker import SHAPE, TENSOR, type_of
 from sonnx.model.reader import read
@@ -29,7 +29,7 @@ from sonnx.report.model_proof import ProofReport
 from tests.fuzz.mutation import Draw, model, rule_text
 
 REFUSALS = (sonnx.Unreadable, UsageError)
-SHOWN = (*["text"] * 6, *["json", "github", "markdown"] * 3, *["junit"] * 2, "html", "sarif")
+SHOWN = (*["text"] * 6, *["concise"] * 2, *["json", "github", "markdown"] * 3, *["junit"] * 2, "html", "sarif")
 PROVED = (*["junit", "github", "markdown"] * 3, "html", "sarif")
 """The longest documents seldom."""
 
@@ -38,7 +38,7 @@ assert set(SHOWN) | {"deviations"} == set(FORMATS)
 LARGEST = 1000
 """Elements of an input that is made up for a run."""
 
-UNKNOWN = Unknown(Cause.RUN_TIME, "the value is known at run time only")
+UNKNOWN = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
 KINDS = {"x": TENSOR, "s": SHAPE, "a": "int", "written(a)": "bool", "given(x)": "bool", "constant(x)": "bool"}
 LISTS = ((), (2, 0, -1, UNKNOWN, 2**70), (1,) * 50, (UNKNOWN,), UNKNOWN)
 FACTS = {

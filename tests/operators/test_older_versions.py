@@ -27,16 +27,14 @@ WITHOUT_EFFECT = {
     ("*", "consumed_inputs"): "where memory may be used again; the values are the same",
     ("BatchNormalization", "momentum"): "of training, which is refused",
     ("BatchNormalization", "spatial"): "the rule BatchNormalization.spatial, on which the shape relies, wants 1",
-    ("Cast", "saturate"): "of 8-bit floats, which are refused by their element type",
-    ("Cast", "round_mode"): "of 8-bit floats, which are refused by their element type",
-    ("Constant", "value_string"): "strings are refused by their element type",
+    ("GRU", "activation_alpha"): "no activation that is known has one",
     ("GRU", "activation_beta"): "no activation that is known has one",
     ("GRU", "hidden_size"): "the rule GRU.hidden-size wants that of R",
     ("GRU", "output_sequence"): "whether Y may be left out; which outputs there are, the node says",
     ("LSTM", "output_sequence"): "whether Y may be left out; which outputs there are, the node says",
     ("LSTM", "hidden_size"): "the rule LSTM.hidden-size-stated wants that of R",
+    ("LSTM", "activation_alpha"): "no activation that is known has one",
     ("LSTM", "activation_beta"): "no activation that is known has one",
-    ("QuantizeLinear", "saturate"): "of 8-bit floats, which are refused by their element type",
     ("Range", "stash_type"): "the precision of a sum that is exact here (erratum range-element-rounding)",
 }
 

@@ -64,7 +64,7 @@ def test_a_check_is_that_of_the_command_line(fine: Path, capsys: pytest.CaptureF
     assert report.to_text() == printed(capsys, "check", str(fine))
     for form in ("json", "sarif", "junit", "github", "markdown", "deviations"):
         assert report.to_format(form) == printed(capsys, "check", str(fine), "--format", form)
-    with pytest.raises(sonnx.UsageError, match="unknown format 'xml'; there are text, json"):
+    with pytest.raises(sonnx.UsageError, match="unknown format 'xml'; there are text, concise, json"):
         report.to_format("xml")
 
 
