@@ -148,5 +148,5 @@ def test_run_says_how_long_a_product_of_dimensions_is() -> None:
     model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 13]>
 g () => (float[2] y) <float[2] w = {1, 2}> { y = Max(w) }""")
     model.graph.initializer[0].dims.extend([2**62] * 300)
-    with pytest.raises(sonnx.NotExecutable, match="its type and shape take a number of 18604 bits"):
+    with pytest.raises(sonnx.NotExecutable, match="more dimensions, or larger ones"):
         sonnx.run(model.SerializeToString(), {}, unchecked=True)
