@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sonnx.api import audit, bound, check, compare, explain, fix, prove, run
+from sonnx.api import audit, bound, check, compare, explain, fix, prove, run, verify
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
@@ -45,6 +45,7 @@ __all__ = [
     "fix",
     "prove",
     "run",
+    "verify",
 ]
 
 

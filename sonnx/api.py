@@ -209,7 +209,8 @@ def run(
     Args:
         source: the model.
         inputs: an array of exactly the declared type and shape for every graph input that is not a constant; ml_dtypes
-            defines the type bfloat16.
+            defines bfloat16 and the types of at most eight bits, strings are `str` in an array of objects or an array
+            of numpy's strings.
         edition: a name of restrictions/editions.toml; the default edition if None.
         input_files: inputs from files: `NAME=FILE` (.npy, .npz, .pb), or `FILE.npz` for every input it names.
         test_data: a folder with input_*.pb and output_*.pb; the outputs are compared with these files.
@@ -332,7 +333,7 @@ def compare(
     model, digest = open_model(found, hashed)
     path = None if isinstance(found, bytes) else found
     sized = bind_symbols(model, bind or {}, input_shapes or {})
-    made = source_of(sized, path, changed=sized != model)
+    made = source_of(sized, path, changed=bool(bind or input_shapes))
     if inputs is None:
         inputs, described = comparison_inputs(made.model, input_files, test_data, outputs is not None, runs, seed)
     else:

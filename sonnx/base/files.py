@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sonnx.base.errors import UsageError
+
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a temporary file in the same folder, then rename it: readers see the old content or the new, never a part.
@@ -44,6 +46,18 @@ def _errors_about(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def require_empty(folder: Path, remains: str) -> None:
+    """Refuse a folder with files, so that nothing of an older run remains in it.
+
+    Raises:
+        UsageError: with the reason; `remains` names what would remain.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty: name a new folder, so that no {remains} remains")
 
 
 def fixed_path(model: Path) -> Path:

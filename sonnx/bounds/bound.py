@@ -38,31 +38,7 @@ def bound(
 ) -> Bounds:
     """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
 
-    Args:
-        source: a path, or the bytes of a model file.
-        box: for each input an array (a point) or a pair of arrays (the ends of intervals); or texts as on the command
-            line, `NAME=[LOW,HIGH]` or `NAME=FILE.npy`.
-        hypotheses: predefined ones by name, a TOML file, or an object.
-        edition: the edition the model must conform to; the default edition if None.
-        unchecked: bound a model that does not conform, where its operators have bounds.
-        differences: pairs (i, j) of elements of the first output: is their order the same in every implementation?
-        argmax: is the largest element of the first output the same in every implementation?
-        max_error: what the error of the first output must not exceed.
-        bind: numbers for symbolic dimensions.
-        input_shapes: shapes of graph inputs.
-        split: seconds for which the box is halved until every part shows what is asked.
-        progress: called with a short text now and then while the box is halved.
-
-    Returns:
-        The bounds, with the conditions under which they hold.
-
-    Raises:
-        Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition, hypotheses that contradict each other, elements that do not exist, or a point
-            that is to be halved.
-        NotConforming: the model does not conform; it carries the report.
-        BadInput: the box does not fit the inputs of the model.
-        NotBounded: a node has no transfer function.
+    `sonnx.bound` documents the arguments and errors.
     """
     assumed = hypotheses_named(hypotheses) if isinstance(hypotheses, str) else hypotheses
     model = bind_symbols(read(source), bind or {}, input_shapes or {})

@@ -18,9 +18,9 @@ from sonnx.base.errors import NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint
 from sonnx.graph.call import Call
-from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
+from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment, explicit_attributes
 from sonnx.graph.interpreter import Transferred
-from sonnx.language.evaluator import TensorFacts, first_unknown
+from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
@@ -179,12 +179,10 @@ class BoundsDomain:
         if made is not None:
             version = made.version
             names = environment(made, call.attributes, facts, [NOTHING_STATED] * outputs)
-            explicit = operator.explicit_attributes if operator is not None else None
-            if explicit is not None:
-                first = names[made.inputs[0].name].shape
-                if first_unknown((first, *[names[parameter.name] for parameter in made.parameters])) is None:
-                    attributes |= {each.name: each for each in explicit(names)}
-                    names = environment(made, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
+            explicit = explicit_attributes(operator.explicit_attributes if operator is not None else None, made, names)
+            if explicit and not isinstance(explicit, Unknown):
+                attributes |= {each.name: each for each in explicit}
+                names = environment(made, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
         if "broadcast" in attributes or (
             operator is not None and operator.axis_broadcasting and version < NUMPY_SINCE and "axis" in attributes
         ):

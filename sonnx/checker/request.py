@@ -16,7 +16,7 @@ from sonnx.checker.selection import select
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.reader import file_bytes, read
-from sonnx.model.symbols import bind_symbols
+from sonnx.model.symbols import bind_symbols, require_sizes
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ class CheckRequest:
         edition = catalogue.edition_named(tailored if self.edition is None else self.edition).name
         if self.tailoring and edition != tailored:
             raise UsageError(f"{self.tailoring.file} tailors the edition {tailored}, not {edition}")
-        negative = [symbol for symbol, number in self.bind.items() if number < 0]
-        if negative:
-            raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
+        require_sizes(self.bind)
         if self.tailoring and (self.select or self.ignore):
             raise UsageError("a tailored edition is checked as a whole: leave out the selection of rules")
         object.__setattr__(self, "edition", edition)
@@ -85,10 +83,8 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
     Raises:
         UsageError: a symbol that the model does not have, or an unknown rule.
     """
-    if request.bind or request.input_shapes:
-        model = bind_symbols(model, request.bind, request.input_shapes)
     report = evaluate_model(
-        model,
+        bind_symbols(model, request.bind, request.input_shapes),
         name,
         request.edition,
         strict_versions=request.strict_versions,

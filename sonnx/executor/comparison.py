@@ -16,14 +16,10 @@ from typing import NamedTuple, Protocol
 from sonnx.base.errors import ErrorCondition
 from sonnx.checker.verdicts import Where
 from sonnx.executor.distance import Distance, Incomparable, distance
-from sonnx.executor.executor import required_inputs, run_model
+from sonnx.executor.executor import run_model
 from sonnx.executor.node_errors import place_of
-from sonnx.executor.probes import probe
 from sonnx.executor.runtimes import Failure, Loaded, Runtime
-from sonnx.executor.runtimes import runtime as load_runtime
 from sonnx.model.ir import Graph, Model, Node, Type, Value
-from sonnx.model.reader import read
-from sonnx.model.symbols import bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import NAMES, Array
@@ -124,46 +120,6 @@ class Source:
     folder: Path | None
 
 
-def compare(
-    source: str | os.PathLike[str] | bytes,
-    runtime: str | Runtime = "onnxruntime",
-    edition: str | None = None,
-    *,
-    inputs: Sequence[Mapping[str, Array]] | None = None,
-    runs: int = 4,
-    seed: int = 0,
-    bind: Mapping[str, int] | None = None,
-    unchecked: bool = False,
-    every_node: bool = False,
-) -> Comparison:
-    """How far a runtime is from the exact values of a model.
-
-    Args:
-        source: a path, or the bytes of a model file.
-        runtime: a name of `runtimes.RUNTIMES`, or a `runtimes.Runtime`.
-        edition: a name of restrictions/editions.toml; the default one if none is named.
-        inputs: the inputs of each run; generated ones if none are given.
-        runs: how many runs are generated.
-        seed: where generated inputs start; equal seeds give equal inputs.
-        bind: numbers for symbolic dimensions.
-        unchecked: compare a model that does not conform to the edition.
-        every_node: compare the values of every node too, on equal inputs and accumulated.
-
-    Raises:
-        Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition, symbol or runtime, or a runtime that is not installed.
-        Stop: the model does not conform, or the executor cannot run a part of it.
-    """
-    model = read(source)
-    path = None if isinstance(source, bytes) else source
-    made = source_of(bind_symbols(model, bind) if bind else model, path, changed=bool(bind))
-    wanted = required_inputs(made.model)
-    given = inputs if inputs is not None else [probe(wanted, seed, number) for number in range(runs)]
-    used = load_runtime(runtime) if isinstance(runtime, str) else runtime
-    origin = "given" if inputs is not None else f"generated from seed {seed}"
-    return compare_source(made, used, given, edition=edition, unchecked=unchecked, every_node=every_node, inputs=origin)
-
-
 def compare_source(
     source: Source,
     runtime: Runtime,
@@ -176,7 +132,7 @@ def compare_source(
     progress: Progress = lambda _: None,
     tolerance: Tolerance | None = None,
 ) -> Comparison:
-    """As `compare`, of a model that has been read.
+    """How far a runtime is from the exact values of a model.
 
     Args:
         source: the model.

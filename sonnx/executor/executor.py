@@ -27,7 +27,6 @@ from sonnx.executor.plan import Plan, Step, build_plan
 from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
-from sonnx.model.reader import read
 from sonnx.numerics.application import ExactPathCounts, Kernel
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
@@ -60,40 +59,6 @@ def element_type(values: Array) -> str:
     return NAMES[values.dtype]
 
 
-def run(
-    source: str | os.PathLike[str] | bytes,
-    inputs: Mapping[str, Array],
-    edition: str | None = None,
-    *,
-    unchecked: bool = False,
-    all_values: bool = False,
-) -> dict[str, Array]:
-    """The outputs of a model for its inputs.
-
-    Args:
-        source: a path, or the bytes of a model file.
-        inputs: an array for every graph input that is not a constant, of exactly the declared type and shape; bfloat16
-            and the types of at most eight bits are
-            those of ml_dtypes, strings are `str` in an array of objects or an array of numpy's strings.
-        edition: a name of restrictions/editions.toml; the default one if none is named.
-        unchecked: run a model that does not conform to the edition.  Rules that its values rest on must hold.
-        all_values: return the outputs of every node, not only those of the graph.
-
-    Returns:
-        The values by name, in the order of the graph; no array shares memory with an input or with another one.
-
-    Raises:
-        Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition.
-        NotConforming: the model does not conform; it carries the report.
-        BadInput: an input is missing, unknown, or of another type or shape.
-        ErrorCondition: a rule that the values rest on does not hold; it names the rule.
-        NotExecutable: the executor cannot run a part of the model.
-    """
-    path = None if isinstance(source, bytes) else source
-    return run_model(read(source), inputs, path, edition, unchecked=unchecked, all_values=all_values).values
-
-
 def run_model(
     model: Model,
     inputs: Mapping[str, Array],
@@ -104,7 +69,10 @@ def run_model(
     all_values: bool = False,
     watch: Watch | None = None,
 ) -> RunResult:
-    """As `run`, of a model that has been read; with the report and the counts."""
+    """The values of a model, the report on it, and the counts; `sonnx.run` documents the arguments and errors.
+
+    No array shares memory with an input or with another one.
+    """
     active, report, checked = active_rules(edition), None, None
     if not unchecked:
         checked, report = check_conforming(model, active, PurePath(path).name if path else "model")

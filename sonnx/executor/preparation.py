@@ -29,6 +29,7 @@ from sonnx.graph.environment import (
     constant_facts,
     environment,
     evaluate,
+    explicit_attributes,
 )
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, output_facts
@@ -225,16 +226,13 @@ class RunDomain:
             raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
         stated = [NOTHING_STATED] * len(call.outputs)
         names = environment(made, call.attributes, inputs, stated)
-        if operator.explicit_attributes is not None:
-            unknown = first_unknown(
-                (names[made.inputs[0].name].shape, *[names[parameter.name] for parameter in made.parameters])
-            )
-            if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
+        explicit = explicit_attributes(operator.explicit_attributes, made, names)
+        if isinstance(explicit, Unknown):
+            if explicit.cause is UnknownCause.RUN_TIME:
                 return None, None
-            explicit = operator.explicit_attributes(names) if unknown is None else ()
-            if explicit:
-                attributes |= {attribute.name: attribute for attribute in explicit}
-                names = environment(made, tuple(attributes.values()), inputs, stated)
+        elif explicit:
+            attributes |= {attribute.name: attribute for attribute in explicit}
+            names = environment(made, tuple(attributes.values()), inputs, stated)
         complete_types(made, names)
         if self._awaits_values(made, self._unchecked_results(made, names, operator), operator):
             return None, None

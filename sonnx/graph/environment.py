@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sonnx.base.escaping import quote
 from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
-from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause
+from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause, first_unknown
 from sonnx.model.ir import Attribute, Dimension, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Formal, Parameter
 from sonnx.profile.signature import Signature
@@ -276,3 +276,16 @@ def is_sparse(attribute: Attribute) -> bool:
     return any(field in fields for field in attribute.fields) or any(
         isinstance(value, SparseTensor) or (isinstance(value, Type) and value.holds_sparse) for value in values
     )
+
+
+def explicit_attributes(
+    make: Callable[[Mapping[str, Any]], tuple[Attribute, ...]] | None, made: Signature, names: Mapping[str, Any]
+) -> tuple[Attribute, ...] | Unknown:
+    """The attributes that `make` gives in place of those that are written, () without it.
+
+    Unknown where the shape of the first input or a parameter is.
+    """
+    if make is None:
+        return ()
+    unknown = first_unknown((names[made.inputs[0].name].shape, *[names[each.name] for each in made.parameters]))
+    return make(names) if unknown is None else unknown

@@ -9,6 +9,9 @@ from types import MappingProxyType
 from sonnx.base.errors import UsageError
 from sonnx.model.ir import Attribute, Graph, Model, Node, Type, Value
 
+MAX_DIGITS = 640
+"""Python reads numbers of so many digits whatever its settings."""
+
 
 class UnknownSymbol(UsageError):
     """A bound symbol is not a dimension of the model."""
@@ -22,12 +25,12 @@ def parse_bindings(values: Sequence[str]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for item in filter(None, (item for value in values for item in value.split(","))):
-        symbol, equals, number = item.rpartition("=")
-        if not equals or not symbol or not number.isascii() or not number.isdecimal():
-            raise UsageError(f"--bind takes SYMBOL=NUMBER, not {item!r}")
-        if symbol in found and found[symbol] != int(number):
+        symbol, equals, text = item.rpartition("=")
+        number = _size(text)
+        if not equals or not symbol or number is None:
+            raise UsageError(f"--bind takes SYMBOL=NUMBER, not {_shown(item)}")
+        if found.setdefault(symbol, number) != number:
             raise UsageError(f"--bind gives {symbol} two values, {found[symbol]} and {number}")
-        found[symbol] = int(number)
     return found
 
 
@@ -40,13 +43,33 @@ def parse_input_shapes(values: Sequence[str]) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for value in values:
         name, equals, text = value.rpartition("=")
-        items = text.split(",") if text else []
-        if not equals or not name or not all(item.isascii() and item.isdecimal() for item in items):
-            raise UsageError(f"--input-shape takes INPUT=NUMBER,NUMBER,..., not {value!r}")
-        shape = tuple(map(int, items))
+        sizes = [_size(item) for item in text.split(",")] if text else []
+        shape = tuple(size for size in sizes if size is not None)
+        if not equals or not name or len(shape) < len(sizes):
+            raise UsageError(f"--input-shape takes INPUT=NUMBER,NUMBER,..., not {_shown(value)}")
         if found.setdefault(name, shape) != shape:
             raise UsageError(f"--input-shape gives {name} two shapes")
     return found
+
+
+def _size(text: str) -> int | None:
+    """The number in decimal digits, None for another text and for one that Python refuses to read."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS else None
+
+
+def _shown(item: str) -> str:
+    return repr(item if len(item) <= MAX_DIGITS else f"{item[:40]}…")
+
+
+def require_sizes(numbers: Mapping[str, int]) -> None:
+    """Refuse a negative dimension.
+
+    Raises:
+        UsageError: names the symbols.
+    """
+    negative = [symbol for symbol, number in numbers.items() if number < 0]
+    if negative:
+        raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
 
 
 def bind_symbols(
@@ -61,8 +84,11 @@ def bind_symbols(
 
     Raises:
         UnknownSymbol: a symbol is not in the model; the message lists those that are.
-        UsageError: a shape that contradicts the model or another number.
+        UsageError: a negative number, or a shape that contradicts the model or another number.
     """
+    if not numbers and not shapes:
+        return model
+    require_sizes(numbers)
     found: set[str] = set()
     if shapes:
         _values(model.graph.inputs, {}, found)

@@ -41,6 +41,7 @@ def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
     )
 
 
+@cache
 def rewrites_for(slug: str, operator: str = "") -> tuple[RewriteDescription, ...]:
     """The rewrites that may correct a failure of a rule at a node of an operator.
 

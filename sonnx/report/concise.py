@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape
-from sonnx.checker.report import Finding, Report, reason_without_verdict
+from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.report.phrases import place
 from sonnx.report.text import total
 
@@ -22,8 +22,4 @@ def render(
 
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.roots:
-        yield f"{escape(report.name)}: {place(finding.where)}: {_result(finding)}"
-
-
-def _result(finding: Finding) -> str:
-    return f"{finding.verdict} {finding.rule}: {finding.actual}"
+        yield f"{escape(report.name)}: {place(finding.where)}: {finding.verdict} {finding.rule}: {finding.actual}"

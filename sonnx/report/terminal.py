@@ -6,12 +6,10 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 from dataclasses import dataclass
 
 from sonnx.checker.verdicts import Verdict
 
-COLOURS = ("auto", "always", "never")
 LEAST_WIDTH = 60
 """Narrower terminals get lines of this width."""
 
@@ -43,6 +41,8 @@ class Style:
         """A line in lines of the width; all but the first begin with `indent` spaces."""
         if self.width is None or len(_ESCAPES.sub("", line)) <= self.width:
             return line
+        import textwrap  # only for lines that are too long for a terminal
+
         return "\n".join(
             textwrap.wrap(
                 line, self.width, subsequent_indent=" " * indent, drop_whitespace=True, break_long_words=False,
@@ -62,8 +62,8 @@ def terminal_style(colour: str = "auto") -> Style:
     """The style for standard output: plain unless it is a terminal.
 
     Args:
-        colour: one of COLOURS; `auto` uses colours on a terminal unless the environment variable NO_COLOR is set or the
-            terminal is `dumb` (https://no-color.org).
+        colour: auto, always or never; `auto` uses colours on a terminal unless the environment variable NO_COLOR is set
+            or the terminal is `dumb` (https://no-color.org).
     """
     terminal = sys.stdout.isatty()
     wanted = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -13,13 +12,13 @@ from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.phrases import (
     grouped,
-    headline,
     justifications,
     meaning,
     place,
     project_files,
     rewrites_of,
     verdict_counts,
+    verdict_phrase,
 )
 from sonnx.report.terminal import PLAIN, Style
 
@@ -42,7 +41,7 @@ def render(
 def render_in(style: Style, reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
     """As `render`, in a style."""
     if len(reports) + len(unreadable) == 1:
-        return "".join(one_report(report, style) for report in reports)
+        return render_full(reports, unreadable, style)
     return "".join(f"{brief(report, style)}\n" for report in reports) + total(reports, unreadable.values())
 
 
@@ -77,15 +76,18 @@ def one_report(report: Report, style: Style = PLAIN) -> str:
 
 
 def _headline(report: Report, style: Style) -> str:
-    name, _, phrase = headline(report).rpartition(": ")
-    return f"{style.bold(name)}: {style.verdict(report.verdict, phrase)}"
+    return f"{style.bold(escape(report.name))}: {style.verdict(report.verdict, verdict_phrase(report))}"
 
 
 # ------------------------------------------------------------------ before the findings
 
 
+def _failures(report: Report) -> list[Finding]:
+    return [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+
+
 def _overview(report: Report, groups: Sequence[Sequence[Finding]], style: Style) -> Iterator[str]:
-    failures = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+    failures = _failures(report)
     if failures:
         yield f"  {_correctable(failures)}"
     outside = _operators_outside(failures)
@@ -182,8 +184,7 @@ def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
 
 
 def _summary(report: Report, style: Style) -> Iterator[str]:
-    coverage = report.coverage
-    failures = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+    coverage, failures = report.coverage, _failures(report)
     if failures:
         yield style.bold(_correctable(failures))
         if any(map(rewrites_of, failures)):
@@ -214,6 +215,8 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
 
 def fix_command(report: Report) -> tuple[str, str]:
     """The command that corrects what it can, and the sizes in it that a reader must replace by numbers."""
+    import shlex  # a model that conforms needs no command
+
     command = ["sonnx", "fix", report.name]
     for symbol, number in report.bound:
         command += ["--bind", f"{symbol}={number}"]

@@ -42,10 +42,6 @@ def tensor(constant: Tensor) -> str:
     return f"{stated} = {list(numbers) if constant.dims else numbers[0]}"
 
 
-def _dims(shape: Iterable[int | str | None]) -> str:
-    return f"[{', '.join('?' if each is None else escape(str(each)) for each in shape)}]"
-
-
 def call(node: Node) -> str:
     """A node as `Gather(a, b)`: its inputs, without attributes."""
     return f"{escape(node.operator)}({', '.join(quote(name) if name else '-' for name in node.inputs)})"

@@ -200,9 +200,6 @@ def _bound(
     """
     if not numbers and not shapes:
         return model, ()
-    negative = [symbol for symbol, number in numbers.items() if number < 0]
-    if negative:
-        raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
     bound = bind_symbols(model, numbers, shapes)
     again = evaluate_model(bound, report.name, report.edition, strict_versions=strict)
     failed = {(each.rule, each.where) for each in report.findings if each.verdict is Verdict.FAIL}

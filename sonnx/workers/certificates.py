@@ -7,8 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sonnx.base.errors import UsageError
-from sonnx.base.files import write_whole
+from sonnx.base.files import require_empty, write_whole
 from sonnx.base.progress import progress_bar
 from sonnx.prover import driver
 from sonnx.prover.certificates import (
@@ -102,10 +101,7 @@ def require_usable(folder: Path) -> None:
         UsageError: with the reason.
     """
     driver.require(["cvc5"])
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; name a folder")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty: name a new folder, so that no older proof remains")
+    require_empty(folder, "older proof")
 
 
 def write_questions(found: Sequence[CertifiedQuestion], folder: Path) -> None:

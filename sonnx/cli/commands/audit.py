@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import sys
 from datetime import UTC, date, datetime
@@ -12,6 +11,7 @@ from pathlib import Path
 from sonnx.api import audit, verify
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
+from sonnx.base.files import require_empty
 from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
 from sonnx.model.limits import parse_limits
 from sonnx.report.phrases import headline
@@ -80,7 +80,7 @@ def _write(options: argparse.Namespace) -> int:
     if options.date is not None and options.deviations is None:
         raise UsageError(DATE_WITHOUT_DEVIATIONS)
     started = datetime.now(UTC)
-    require_free(options.output)
+    require_empty(options.output, "file of an older pack")
     pack = audit(
         options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
         accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
@@ -102,20 +102,3 @@ def _write(options: argparse.Namespace) -> int:
     written = f"{escape(str(options.output))}: {len(pack.files) + 1} files; start with index.html"
     sys.stdout.write(f"{headline(pack.report)}\n{written}\n")
     return pack.report.exit_code(options.accept_assumptions)
-
-
-def require_free(folder: Path) -> None:
-    """Refuse a folder that is not empty, or that cannot be created, before the work begins.
-
-    Raises:
-        UsageError: with the reason.
-    """
-    if folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty: name a new folder, so that no file of an older pack remains")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; name a folder")
-    parent = folder.absolute().parent
-    if not parent.is_dir():
-        raise UsageError(f"{parent} is not a folder")
-    if not os.access(parent, os.W_OK):
-        raise UsageError(f"{parent} cannot be written to: name a folder elsewhere")

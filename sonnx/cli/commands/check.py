@@ -16,10 +16,9 @@ from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
-from sonnx.report import text
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
-from sonnx.report.terminal import COLOURS, PLAIN, terminal_style
 
+COLOURS = ("auto", "always", "never")
 STANDARD_INPUT = "standard input"
 """The name of the model that `-` stands for."""
 
@@ -91,7 +90,7 @@ def check_command(options: argparse.Namespace) -> int:
     return code
 
 
-NOT_WITH_FIX = ("tailoring", "deviations", "output", "resume", "cluster", "statistics", "quiet", "full")
+NOT_WITH_FIX = ("ignore", "tailoring", "deviations", "output", "resume", "cluster", "statistics", "quiet", "full")
 
 
 def _fix(options: argparse.Namespace) -> int:
@@ -101,7 +100,6 @@ def _fix(options: argparse.Namespace) -> int:
         UsageError: options that say nothing about a rewritten model, or a file that exists.
     """
     given = [name for name in NOT_WITH_FIX if getattr(options, name)]
-    given += ["ignore"] if options.ignore else []
     given += ["format"] if options.format != "text" else []
     if given:
         raise UsageError(f"--fix does not go with --{given[0]}; use sonnx fix, then sonnx check")
@@ -126,6 +124,9 @@ def _rendered(options: argparse.Namespace, results: BatchResult, code: int) -> s
     reports, others = results.reports, results.without_report
     if options.format != "text":
         return render(options.format, reports, others, code, options.accept_assumptions)
+    from sonnx.report import text
+    from sonnx.report.terminal import PLAIN, terminal_style
+
     style = PLAIN if options.output is not None else terminal_style(options.color)
     if options.statistics:
         return text.statistics(reports, style)

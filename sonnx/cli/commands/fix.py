@@ -10,7 +10,7 @@ from sonnx.api import DEFAULT_SAMPLES, fix
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path, write_whole
-from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
+from sonnx.cli.arguments import add_size_arguments, amount, names, sizes_of
 
 HELP = "rewrite a model into the profile without changing a value"
 
@@ -56,7 +56,7 @@ def fix_command(options: argparse.Namespace) -> int:
         options.model,
         options.edition,
         **sizes_of(options),
-        select=[name for value in options.select for name in value.split(",") if name],
+        select=names(options.select),
         fold_batch_normalization=options.fold_batch_normalization,
         strict_versions=options.strict_versions,
         samples=options.samples,

@@ -115,12 +115,8 @@ def _lines(context: Context, function: Function, X: Value, low: Array, high: Arr
     return Lines(slope, below(f_low - above(slope * X.low)), slope, above(f_high - below(slope * X.high)))
 
 
-def _increasing(f: Callable[[Array], Array]) -> Callable[[Context, Array, Array], Bounds]:
-    return lambda _, low, high: (function_below(f(low)), function_above(f(high)))
-
-
 def _clamped(f: Callable[[Array], Array], least: float, most: float) -> Callable[[Context, Array, Array], Bounds]:
-    """As `_increasing`, for a function with values between two numbers."""
+    """The range of an increasing function with values between two numbers."""
     return lambda _, low, high: (
         np.maximum(function_below(f(low)), least),
         np.minimum(function_above(f(high)), most),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -185,8 +185,3 @@ def _accuracy(value: Any, refuse: Any) -> Accuracy:
     if not all(isinstance(each, int | float) and isfinite(each) and each >= 0 for each in numbers):
         raise refuse("a function has the fields ulp and absolute, numbers of at least 0")
     return Accuracy(float(numbers[0]), float(numbers[1]))
-
-
-def rounded_once(made: Hypotheses) -> Hypotheses:
-    """The same with every operator rounded once: what the reference executor does."""
-    return replace(predefined()["executor"], name=f"{made.name}, rounded once")
