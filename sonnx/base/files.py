@@ -49,15 +49,24 @@ def _errors_about(path: Path) -> Iterator[None]:
 
 
 def require_empty(folder: Path, remains: str) -> None:
-    """Refuse a folder with files, so that nothing of an older run remains in it.
+    """Refuse a folder with files, or one that cannot be created, before the work begins.
+
+    Args:
+        folder: a folder to be written.
+        remains: what a folder with files would still hold: "older proof".
 
     Raises:
-        UsageError: with the reason; `remains` names what would remain.
+        UsageError: with the reason.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty: name a new folder, so that no {remains} remains")
+    parent = folder.absolute().parent
+    if not parent.is_dir():
+        raise UsageError(f"{parent} is not a folder")
+    if not os.access(parent, os.W_OK):
+        raise UsageError(f"{parent} cannot be written to: name a folder elsewhere")
 
 
 def fixed_path(model: Path) -> Path:
