@@ -1,4 +1,4 @@
-"""The configuration index: what is installed, whether it equals the delivery, and the platform."""
+"""The configuration index: what is installed, its licences, whether it equals the delivery, and the platform."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import hashlib
 import platform
 import re
 import sys
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -16,6 +17,8 @@ from pathlib import Path
 from sonnx.base.resources import own_hash
 
 NAME = "sonnx"
+USED_EXTRAS = ("solvers", "runtime", "cluster", "draw")
+"""The extras that commands use; the others are for development."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,12 @@ class Installed:
     record: str
     files: int
     changed: tuple[str, ...] = ()
+    license: str = ""
+    """The licence as its metadata state it: an SPDX expression or a name, "" if they state none."""
+    needed_for: str = ""
+    """The extra of the tool that needs it first, "" where the tool itself does."""
+    requires: tuple[str, ...] = ()
+    """The listed distributions it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,41 +52,62 @@ class Configuration:
 
 def configuration() -> Configuration:
     """The configuration of the running tool."""
-    found = tuple(_installed(name) for name in dict.fromkeys([NAME, *_needed()]) if _is_installed(name))
-    packaged = _is_installed(NAME) and any(path.parts[0] == NAME for path in distribution(NAME).files or ())
+    found = needed(USED_EXTRAS)
+    listed = tuple(_installed(name, extra, found) for name, extra in found.items())
+    packaged = NAME in found and any(str(path) == f"{NAME}/__init__.py" for path in distribution(NAME).files or ())
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return Configuration(packaged, found, own_hash(), python, f"{sys.platform} {platform.machine()}")
+    return Configuration(packaged, listed, own_hash(), python, f"{sys.platform} {platform.machine()}")
 
 
-def _is_installed(name: str) -> bool:
+def needed(extras: Collection[str]) -> dict[str, str]:
+    """The installed distributions that the tool and its extras need, direct and indirect, the tool first.
+
+    Each name has the extra that needs it first, "" for what the tool needs without extras.
+    """
+    found: dict[str, str] = {}
+    for extra in ("", *extras):
+        waiting = deque([NAME])
+        while waiting:
+            name = waiting.popleft()
+            installed = _find(name)
+            if installed is not None and (name == NAME or name not in found):
+                found.setdefault(name, extra)
+                waiting.extend(_requires(installed, extra if name == NAME else ""))
+    return found
+
+
+def _find(name: str) -> Distribution | None:
     try:
-        distribution(name)
+        return distribution(name)
     except PackageNotFoundError:
-        return False
-    return True
+        return None
 
 
-def _needed() -> Iterator[str]:
-    """The names of the required distributions, direct and indirect, without extras."""
-    waiting, seen = [NAME], {NAME}
-    while waiting:
-        name = waiting.pop(0)
-        if not _is_installed(name):
-            continue
-        for text in distribution(name).requires or ():
-            required = re.match(r"[A-Za-z0-9._-]+", text)
-            if required and "extra ==" not in text and required[0].lower() not in seen:
-                seen.add(required[0].lower())
-                waiting.append(required[0])
-                yield required[0]
+def _requires(found: Distribution, extra: str = "") -> Iterator[str]:
+    """The names that a distribution requires, without extras or for one."""
+    for text in found.requires or ():
+        name = re.match(r"[A-Za-z0-9._-]+", text)
+        condition = re.search(r"""extra == ['"]([^'"]+)""", text)
+        if name and (condition[1] if condition else "") == extra:
+            yield re.sub(r"[-_.]+", "-", name[0]).lower()
 
 
-def _installed(name: str) -> Installed:
+def _installed(name: str, needed_for: str, listed: Mapping[str, str]) -> Installed:
     found = distribution(name)
     changed = tuple(sorted(_changed(found)))
-    listed = sorted(f"{path} {value}" for path, _, value in _record(found))
-    record = hashlib.sha256("\n".join(listed).encode()).hexdigest()
-    return Installed(name, found.version, record, len(listed), changed)
+    files = sorted(f"{path} {value}" for path, _, value in _record(found))
+    record = hashlib.sha256("\n".join(files).encode()).hexdigest()
+    requires = tuple(sorted({each for each in _requires(found) if each in listed}))
+    return Installed(name, found.version, record, len(files), changed, license_of(name), needed_for, requires)
+
+
+def license_of(name: str) -> str:
+    """The licence in the metadata of an installed distribution, "" if they state none."""
+    metadata = distribution(name).metadata
+    classifiers = (each.split(" :: ") for each in metadata.get_all("Classifier") or ())
+    named = [parts[-1] for parts in classifiers if parts[0] == "License" and len(parts) > 2]
+    first = (metadata["License"] or "").strip().partition("\n")[0] if "License" in metadata else ""
+    return metadata["License-Expression"] if "License-Expression" in metadata else first or " OR ".join(named)
 
 
 def _changed(found: Distribution) -> Iterator[str]:

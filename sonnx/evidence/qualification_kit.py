@@ -13,6 +13,7 @@ from typing import Any
 from sonnx.base.errors import UsageError
 from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
+from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.configuration import Configuration, configuration
 from sonnx.evidence.mutation import MutationRecord, mutation_record
 from sonnx.evidence.verification import CommandLine, ProcedureResult, Requirement, perform, requirements, run_cases
@@ -150,11 +151,12 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
     )
     yield "known-problems.md", _page("Known problems", PROBLEM_HEADS, known)
     yield "configuration.md", _page("Configuration index", PART_HEADS, _parts(kit))
+    yield "sbom.cdx.json", json.dumps(bill_of_materials(kit.configuration), indent=1) + "\n"
     yield "kit.json", json.dumps({"format": FORMAT, "passed": kit.passed, **asdict(kit)}, indent=1) + "\n"
 
 
 PROBLEM_HEADS = ("id", "affects", "problem", "effect on verdicts", "workaround")
-PART_HEADS = ("part", "version", "SHA-256", "files as delivered")
+PART_HEADS = ("part", "version", "needed for", "licence", "SHA-256", "files as delivered")
 FIRST_PAGE = """\
 # Qualification kit of sonnx
 
@@ -167,7 +169,8 @@ FIRST_PAGE = """\
 | mutation.md | the changed rules that the cases detect, and the reason for each of the others | strength of the cases |
 | tool-errors.md | what the tool could get wrong, and the measures | tool error analysis |
 | known-problems.md | problems of this version | problem reports |
-| configuration.md | what is installed | configuration and environment index |
+| configuration.md | what is installed, and its licences | configuration and environment index |
+| sbom.cdx.json | the same, for programs | software bill of materials (CycloneDX 1.6) |
 | kit.json | everything, for programs | |
 
 Tool qualification usually asks for these data (DO-330 TQL-5, ISO 26262-8 clause 11, EN 50128 class T2).
@@ -197,11 +200,12 @@ def _result(found: ProcedureResult) -> str:
 
 def _parts(kit: Kit) -> Iterator[Sequence[str]]:
     found = kit.configuration
-    yield "rules, proofs, cases and code", "", found.source, "delivered" if found.packaged else "a checkout"
+    yield "rules, proofs, cases and code", "", "", "", found.source, "delivered" if found.packaged else "a checkout"
     for each in found.distributions:
         state = "; ".join(each.changed) or f"{each.files} files as delivered"
-        yield each.name, each.version, each.record, state
-    yield found.python, "", "", found.machine
+        needed_for = f"the extra {each.needed_for}" if each.needed_for else "the tool"
+        yield each.name, each.version, needed_for, each.license or "not stated", each.record, state
+    yield found.python, "", "", "", "", found.machine
 
 
 def _page(title: str, heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from sonnx.cli import main
 from sonnx.evidence import configuration, qualification_kit, verification
+from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.verification import requirements, wrong
 from sonnx.profile.cases import cases
+from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -104,17 +107,28 @@ def test_a_changed_file_of_a_distribution_is_seen(tmp_path: Path, monkeypatch: p
     (tmp_path / "same.py").write_text("as delivered")
     (tmp_path / "other.py").write_text("as changed")
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = configuration._installed("thing")
+    found = configuration._installed("thing", "", {})
     assert (found.version, found.files) == ("1.0", 3)
     assert found.changed == ("gone.py: missing", "other.py: changed")
 
 
-def test_the_configuration_names_what_the_tool_needs() -> None:
-    """Where the tool is installed at all; a bare checkout needs nothing."""
+def test_the_configuration_and_the_bill_of_materials_name_what_the_tool_needs() -> None:
+    """Names and licences as pyproject.toml and the packages' own pages state them."""
     found = configuration.configuration()
     assert re.fullmatch("[0-9a-f]{64}", found.source)
-    if not found.distributions:
-        pytest.skip("the tool is not installed here")
-    assert {"onnx", "numpy", "ml_dtypes", "z3-solver"} <= {
-        each.name for each in found.distributions
-    } or not found.packaged
+    listed = {each.name: each for each in found.distributions}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    direct = {re.split("[<>=]", each)[0].replace("_", "-") for each in project["dependencies"]}
+    assert direct <= set(listed)
+    assert direct <= set(listed["sonnx"].requires)
+    assert {listed[each].needed_for for each in direct} == {""}
+    assert (listed["gmpy2"].license, listed["onnx"].license) == ("LGPL-3.0-or-later", "Apache-2.0")
+    assert (listed["cvc5"].needed_for, listed["tornado"].needed_for) == ("solvers", "cluster")
+    assert "pytest" not in listed
+    made = bill_of_materials(found)
+    names = [made["metadata"]["component"]["name"], *(each["name"] for each in made["components"])]
+    assert sorted(names) == sorted(listed)
+    references = {each["ref"] for each in made["dependencies"]}
+    assert references == {f"pkg:pypi/{each.name}@{each.version}" for each in found.distributions}
+    assert all(references.issuperset(each["dependsOn"]) for each in made["dependencies"])
+    assert made == bill_of_materials(configuration.configuration())
