@@ -6,12 +6,14 @@ Numpy, solvers and the onnx package are loaded by the functions that need them; 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import NotConforming
@@ -360,7 +362,7 @@ def compare(
     except NotConforming as stop:
         report = replace(stop.report, name=file, sha256=digest)
         raise NotConforming(str(stop), CheckReport.of(report)) from None
-    compared = replace(compared, sha256=digest)
+    compared = dataclasses.replace(compared, sha256=digest)
     broken = [*compared.violations(max_ulp, no_special_mismatch)]
     if not compared.runs or not any(row.distance is not None for row in compared.rows):
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]

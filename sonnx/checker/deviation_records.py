@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import date
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
-from sonnx.profile.toml_files import CatalogueError, Table, sentence
+from sonnx.profile.text_types import Line, Sha256
+from sonnx.profile.toml_files import CatalogueError, sentence
 from sonnx.profile.toml_files import read_file as read_project_file
 
 PROJECT = "project"
@@ -21,32 +24,47 @@ PROJECT_PREFIXES = ("deviation", "tailoring")
 """The prefixes of the slugs of such rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+Day = Annotated[date, Meta(extra_json_schema={"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})]
+
+
+class Covered(Struct, frozen=True, forbid_unknown_fields=True):
     """A finding by its place; also by what it states, where the place has several findings of the rule."""
 
-    place: str
-    states: str = ""
+    place: Line
+    """The place of the failure, as the report states it: graph/node[4]."""
+    states: Line | Literal[""] = ""
+    """The message of the failure; needed where one place has several failures of the rule."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
     """One record of a deviation."""
 
-    id: str
-    rule: str
-    model: str
-    """The SHA-256 of the model file."""
-    findings: tuple[Covered, ...]
-    reason: str
-    risk: str
-    approver: str
-    expires: date
-    """The last day on which it is valid."""
+    id: Line
+    """The name of the record, once in the file."""
+    rule: Line
+    """The slug of the restriction that is deviated from."""
+    model: Sha256
+    """The SHA-256 of the model file, as the JSON report states it."""
+    findings: Annotated[tuple[Covered, ...], Meta(min_length=1)]
+    """Each failure the record is about, once."""
+    reason: Line
+    """Why the failure is accepted."""
+    risk: Line
+    """What can happen because of it."""
+    approver: Line
+    """Who accepted it."""
+    expires: Day
+    """The last day on which the record is valid; in TOML a day without quotes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deviations:
+class DeviationsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """Deviations: failures that a project justifies, docs/deviations.md."""
+
+    deviation: Annotated[tuple[Deviation, ...], Meta(min_length=1)]
+    """The records, each about one rule and one model."""
+
+
+class Deviations(Struct, frozen=True):
     """A deviation file."""
 
     file: str
@@ -54,8 +72,7 @@ class Deviations:
     records: tuple[Deviation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """The deviations applied to a model: the file, the date of the check, and the records evaluated."""
 
     file: str
@@ -70,48 +87,43 @@ def read(path: str | os.PathLike[str]) -> Deviations:
     Raises:
         UsageError: the file does not have the format of docs/deviations.md, or names a rule that does not exist.
     """
-    return read_project_file(path, _deviations)
+    return read_project_file(path, DeviationsFile, _deviations)
 
 
-def _deviations(table: Table, file: str, sha256: str) -> Deviations:
-    listed = table.take("deviation", list)
-    records = tuple(_record(Table(data, f"deviation[{index}]")) for index, data in enumerate(listed))
+def _deviations(written: DeviationsFile, file: str, sha256: str) -> Deviations:
+    records = tuple(map(_checked, written.deviation))
     repeated = [name for name, number in Counter(record.id for record in records).items() if number > 1]
     if repeated:
         raise CatalogueError(f"two records are called {repeated[0]!r}")
-    if not records:
-        raise CatalogueError("the file has no record")
     return Deviations(file, sha256, records)
 
 
-def _record(table: Table) -> Deviation:
-    name = sentence(table, "id")
-    table.place = f"deviation {name!r}"
-    rule, model, expires = sentence(table, "rule"), table.take("model", str), table.take("expires", date)
-    if type(expires) is not date:
-        raise CatalogueError(f"{table.place}.expires is a time, not a date such as 2027-03-31")
-    if not re.fullmatch("[0-9a-f]{64}", model):
-        raise CatalogueError(f"{table.place}.model is not a SHA-256 in 64 lower-case hexadecimal digits")
-    if rule.partition(".")[0] in PROJECT_PREFIXES:
-        raise CatalogueError(f"{table.place}.rule is {rule!r}, a rule of the project; change that rule instead")
-    if rule not in rules_by_slug():
+_SENTENCES = ("id", "rule", "reason", "risk", "approver")
+
+
+def _checked(written: Deviation) -> Deviation:
+    place = f"deviation {written.id!r}"
+    record = replace(
+        written,
+        **{key: sentence(getattr(written, key), f"{place}.{key}") for key in _SENTENCES},
+        findings=tuple(
+            Covered(
+                sentence(each.place, f"{place}.findings"), each.states and sentence(each.states, f"{place}.findings")
+            )
+            for each in written.findings
+        ),
+    )
+    if record.rule.partition(".")[0] in PROJECT_PREFIXES:
+        raise CatalogueError(f"{place}.rule is {record.rule!r}, a rule of the project; change that rule instead")
+    if record.rule not in rules_by_slug():
         raise CatalogueError(
-            f"{table.place}.rule is {rule!r}, which is not the slug of a rule; `sonnx rules` lists them"
+            f"{place}.rule is {record.rule!r}, which is not the slug of a rule; `sonnx rules` lists them"
         )
-    listed = table.take("findings", list)
-    findings = [_covered(Table(data, f"{table.place}.findings[{index}]")) for index, data in enumerate(listed)]
-    if not findings:
-        raise CatalogueError(f"{table.place}.findings is empty: name each finding that the record justifies")
-    reason, risk, approver = (sentence(table, key) for key in ("reason", "risk", "approver"))
-    table.end()
-    return Deviation(name, rule, model, tuple(findings), reason, risk, approver, expires)
+    return record
 
 
-def _covered(table: Table) -> Covered:
-    place = sentence(table, "place")
-    states = sentence(table, "states") if "states" in table.data else ""
-    table.end()
-    return Covered(place, states)
+def _covered(written: Covered, place: str) -> Covered:
+    return Covered(sentence(written.place, place), written.states and sentence(written.states, place))
 
 
 def _rule(name: str, statement: str, because: str, remedy: str) -> Rule:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
+
+from msgspec.structs import replace
 
 from sonnx.base.escaping import plural
 from sonnx.checker.deviation_records import Applied, Deviation, Deviations, _rule

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, check_model
@@ -14,8 +16,7 @@ from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.signature import active_condition, signature
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A rule, operator or edition with an attribute that differs: which one (`what`), and its two values."""
 
     name: str
@@ -24,8 +25,7 @@ class Changed:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class EditionDifference:
+class EditionDifference(Struct, frozen=True):
     """The difference between two editions, called before and after."""
 
     before: str
@@ -37,8 +37,7 @@ class EditionDifference:
     changed: tuple[Changed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelDifference:
+class ModelDifference(Struct, frozen=True):
     """One model under both editions: the reports, and the findings that only one of them has."""
 
     name: str

@@ -6,8 +6,9 @@ Everything here is a function of a `Call` and of facts without names, so that eq
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
 from sonnx.checker.rules import (

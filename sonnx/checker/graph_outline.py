@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from sonnx.model.ir import Graph, Model, subgraphs
 
 INPUT, OUTPUT = "input", "output"
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """A box of the drawing: a node with its place, or an input or output of the graph.
 
     `inner` are the places of nodes that compute from constants only; they are drawn as part of their first user.
@@ -24,8 +23,7 @@ class Box:
     """Whether the node has subgraphs, which are not drawn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """Boxes in the order of the file, and edges between their indices, each from an earlier to a later box.
 
     `backward` counts the uses of a value before it is computed, which are not drawn.

@@ -6,9 +6,10 @@ A run over several models has a report for each model that was checked, and a se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst_exit_code
 from sonnx.checker.verdicts import Verdict, Where
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One result that is not a pass.
 
     `actual` is what the model states; `requires` is what the rule demands; `breaks_onnx` says that the model is not
@@ -42,8 +42,7 @@ class Finding:
     """The id of the record that justifies the failure, where the verdict is deviated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """The number of subjects for which a rule has the same verdict, and the same reason where it is not applicable."""
 
     rule: str
@@ -52,8 +51,7 @@ class Count:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """How much was checked.
 
     `known` rules are in the edition for the operators of the model, `applicable` ones have a subject, `evaluated` ones
@@ -68,8 +66,7 @@ class Coverage:
     nodes_not_checked: int
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The verdict on one model, with the findings, counts and options behind it."""
 
     name: str
@@ -172,12 +169,11 @@ def reason_without_verdict(sentence: str) -> NoVerdict:
     return sentence.why if isinstance(sentence, NoVerdictSentence) else NoVerdict.UNREADABLE
 
 
-@dataclass
-class BatchResult:
+class BatchResult(Struct):
     """The result of a run, in the order of the models: reports, and sentences about models without a verdict."""
 
-    reports: list[Report] = field(default_factory=list)
-    without_report: dict[str, NoVerdictSentence] = field(default_factory=dict)
+    reports: list[Report] = []
+    without_report: dict[str, NoVerdictSentence] = {}
     interrupted: bool = False
 
     def sentences(self) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sonnx.base.escaping import quote
 from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
@@ -25,8 +26,7 @@ MAX_SHOWN_INPUTS = 8
 """Inputs of a variadic input that a finding names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What a report says of the model besides its results; see the fields of `Report` with the same names."""
 
     name: str

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from operator import attrgetter
 from typing import Any
+
+from msgspec.structs import astuple
 
 from sonnx.checker.graph_outline import Box, Outline
 from sonnx.checker.report import Count, Coverage, Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.language.domain import Expression
 from sonnx.language.parser import parse
-from sonnx.model.ir import fast_constructor
 from sonnx.profile.definitions import Rule, Tag
 
 Data = Any
@@ -31,10 +31,9 @@ _CLASSES: Mapping[str, Any] = {
 _OWN = ("where", "actual", "operands")
 """The fields of a finding that are not shared."""
 
-_SHARED = tuple(one.name for one in fields(Finding) if one.name not in _OWN)
-_PLACE = tuple(one.name for one in fields(Where))
+_SHARED = tuple(one for one in Finding.__struct_fields__ if one not in _OWN)
+_PLACE = Where.__struct_fields__
 _shared, _place = attrgetter(*_SHARED), attrgetter(*_PLACE)
-_make_finding, _make_where = fast_constructor(Finding), fast_constructor(Where)
 
 
 def encode(report: Report) -> Data:
@@ -44,7 +43,7 @@ def encode(report: Report) -> Data:
         (heads.setdefault(_shared(each), len(heads)), *_place(each.where), each.actual, each.operands)
         for each in report.findings
     ]
-    rest = {one.name: _plain(getattr(report, one.name)) for one in fields(Report) if one.name != "findings"}
+    rest = {name: _plain(getattr(report, name)) for name in Report.__struct_fields__ if name != "findings"}
     return {"report": rest, "shared": [_plain(head) for head in heads], "findings": rows}
 
 
@@ -67,14 +66,11 @@ def decode(data: Data) -> Report:
             gc.enable()
 
 
-_ORDER = tuple(one.name for one in fields(Finding))
-
-
 def _finding(head: tuple[Any, ...], own: list[Any]) -> Finding:
     *place, actual, operands = own
     named = dict(zip(_SHARED, head, strict=True))
-    named |= {"where": _make_where(*place), "actual": actual, "operands": tuple(map(tuple, operands))}
-    return _make_finding(*map(named.__getitem__, _ORDER))
+    named |= {"where": Where(*place), "actual": actual, "operands": tuple(map(tuple, operands))}
+    return Finding(**named)
 
 
 def _plain(value: Any) -> Data:
@@ -92,7 +88,7 @@ def _plain(value: Any) -> Data:
         return {"Verdict": str(value)}
     if kind.__name__ not in _CLASSES:
         raise TypeError(f"a report cannot be stored with a {kind.__name__}")
-    return {kind.__name__: [_plain(getattr(value, one.name)) for one in fields(kind)]}
+    return {kind.__name__: [_plain(item) for item in astuple(value)]}
 
 
 def _value(data: Data) -> Any:

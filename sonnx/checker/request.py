@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
@@ -29,8 +31,7 @@ def edition_names() -> tuple[Sequence[str], str]:
     return tuple(known.editions), known.default
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
+class CheckRequest(Struct, frozen=True):
     """The options of a check, the same for every model of a run; `sonnx.check` documents each of them.
 
     A request is valid: `edition` names an edition, that of the tailoring, or the default one where None was given.
@@ -41,8 +42,8 @@ class CheckRequest:
     """
 
     edition: str | None = None
-    bind: Mapping[str, int] = field(default_factory=dict)
-    input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    bind: Mapping[str, int] = {}
+    input_shapes: Mapping[str, Sequence[int]] = {}
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     strict_versions: bool = False
@@ -57,7 +58,7 @@ class CheckRequest:
         require_sizes(self.bind)
         if self.tailoring and (self.select or self.ignore):
             raise UsageError("a tailored edition is checked as a whole: leave out the selection of rules")
-        object.__setattr__(self, "edition", edition)
+        force_setattr(self, "edition", edition)
 
 
 def open_model(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
 
 
-@dataclass(frozen=True)
-class ActiveRules:
+class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     """The rules of one check: those of an edition, with `strict` versions of operators, and those of a tailoring."""
 
     edition: Edition
@@ -126,8 +126,7 @@ class ActiveRules:
         return verdict
 
 
-@dataclass(frozen=True, slots=True)
-class RuleResult:
+class RuleResult(Struct, frozen=True):
     """The result of one rule for one subject; `names` are the formal names in `actual`."""
 
     rule: Rule
@@ -139,8 +138,7 @@ class RuleResult:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SubjectResults:
+class SubjectResults(Struct, frozen=True, eq=False):
     """The results of all rules for equal subjects: passes and not applicable ones are `counted`, others `reported`."""
 
     counted: tuple[RuleResult, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from sonnx.checker.report import Count, Coverage, Report, applicable_and_evaluated, overall
 from sonnx.profile.index import slugs_named

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import number_text as shown
@@ -21,9 +22,10 @@ from sonnx.language.parser import parse
 from sonnx.language.type_checker import VALUE, type_of
 from sonnx.model.ir import Model
 from sonnx.model.scopes import STANDARD, constants, scopes
-from sonnx.profile.catalogue import edition_named, editions
+from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import Edition, Rule, is_slug
-from sonnx.profile.toml_files import CatalogueError, Table, sentence
+from sonnx.profile.text_types import Line, Version
+from sonnx.profile.toml_files import CatalogueError, sentence
 from sonnx.profile.toml_files import read_file as read_project_file
 
 PROJECT = "project"
@@ -31,8 +33,65 @@ PROJECT = "project"
 PREFIX = "tailoring."
 
 
-@dataclass(frozen=True)
-class Tailoring:
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Largest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Upper bounds."""
+
+    rank: Count | None = None
+    """Of the rank of a value."""
+    extent: Count | None = None
+    """Of each dimension of a value."""
+    elements: Count | None = None
+    """Of the number of elements of a value."""
+    nodes: Count | None = None
+    """Of the number of nodes, with those of nested graphs and functions."""
+    inputs: Count | None = None
+    """Of the number of graph inputs."""
+    outputs: Count | None = None
+    """Of the number of graph outputs."""
+    weights: Count | None = None
+    """Of the number of elements of all constants together."""
+
+
+class OwnRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule of the project about each value."""
+
+    name: str
+    """The slug of the rule after `tailoring.`."""
+    require: Line
+    """The condition, in the rule language; `value` is the value."""
+    statement: Line
+    """What is demanded, as one sentence."""
+    remedy: Line
+    """What to do about a failure."""
+    because: Line
+    """Why the project demands it."""
+
+
+class TailoringFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """Tailoring: what a project demands beyond an edition, docs/tailoring.md."""
+
+    name: Line
+    """What the project calls the tailored profile."""
+    edition: str
+    """The edition that is made stricter."""
+    strict_versions: bool | None = None
+    """Admit only the version of an operator that its text specifies; it can only be true."""
+    operators: tuple[str, ...] | None = None
+    """The only operators allowed, of those the edition specifies."""
+    element_types: tuple[str, ...] | None = None
+    """The only element types allowed, of those of the edition."""
+    operator_sets: Annotated[tuple[Version, ...], Meta(min_length=1)] | None = None
+    """The only versions of the standard operator set allowed."""
+    largest: Largest = Largest()
+    """Upper bounds."""
+    rule: tuple[OwnRule, ...] = ()
+    """Further rules about each value."""
+
+
+class Tailoring(Struct, frozen=True):
     """A tailoring file: its rules with an expression, and those that functions decide."""
 
     file: str
@@ -55,29 +114,26 @@ def read(path: str | os.PathLike[str]) -> Tailoring:
     Raises:
         UsageError: the file does not have the format of docs/tailoring.md, or would allow more than its edition.
     """
-    return read_project_file(path, _tailoring)
+    return read_project_file(path, TailoringFile, _tailoring)
 
 
-def _tailoring(table: Table, file: str, sha256: str) -> Tailoring:
-    name, edition = sentence(table, "name"), table.take("edition", str)
-    known = editions().editions
+def _tailoring(written: TailoringFile, file: str, sha256: str) -> Tailoring:
+    name = sentence(written.name, "name")
     try:
-        edition_named(edition)
+        edition = edition_named(written.edition)
     except UsageError as error:
         raise CatalogueError(str(error)) from None
-    strict = table.take("strict_versions", bool, True) if "strict_versions" in table.data else None
-    if strict is False:
+    if written.strict_versions is False:
         raise CatalogueError("strict_versions = false would allow what the edition may refuse; leave it out")
-    largest = Table(table.take("largest", dict, {}), "largest")
-    conditions = [*_types(table, known[edition]), *_sizes(largest), *_expressions(table)]
-    decided = [*_operators(table, known[edition]), *_operator_sets(table), *_counts(largest)]
-    largest.end()
+    conditions = [*_types(written, edition), *_sizes(written.largest), *_expressions(written.rule)]
+    decided = [*_operators(written, edition), *_operator_sets(written), *_counts(written.largest)]
     slugs = [rule.slug for rule, _ in (*conditions, *decided)]
-    if not slugs and not strict:
+    if not slugs and not written.strict_versions:
         raise CatalogueError("the file demands nothing")
     if len(set(slugs)) < len(slugs):
         raise CatalogueError(f"two rules are called {next(slug for slug in slugs if slugs.count(slug) > 1)}")
-    return Tailoring(file, sha256, name, edition, bool(strict), tuple(conditions), tuple(decided))
+    strict = bool(written.strict_versions)
+    return Tailoring(file, sha256, name, edition.name, strict, tuple(conditions), tuple(decided))
 
 
 def _rule(name: str, subject: str, statement: str, remedy: str, because: str = "", require: Any = None) -> Rule:
@@ -93,10 +149,10 @@ def _rule(name: str, subject: str, statement: str, remedy: str, because: str = "
     )
 
 
-def _types(table: Table, edition: Edition) -> Iterator[tuple[Rule, Expression]]:
-    if "element_types" not in table.data:
+def _types(written: TailoringFile, edition: Edition) -> Iterator[tuple[Rule, Expression]]:
+    if written.element_types is None:
         return
-    listed = _listed(table, "element_types", edition.element_types, edition)
+    listed = _listed(written.element_types, "element_types", edition.element_types, edition)
     text = parse(f"value.type in {list(listed)}")
     statement = f"Every element type is one of {', '.join(listed)}."
     yield _rule("element-types", "value", statement, "Convert the tensor to one of these.", require=text), text
@@ -110,10 +166,10 @@ SIZES = {
 """Limits on each value by their key: the condition and the statement."""
 
 
-def _sizes(largest: Table) -> Iterator[tuple[Rule, Expression]]:
+def _sizes(largest: Largest) -> Iterator[tuple[Rule, Expression]]:
     for key, (text, statement) in SIZES.items():
-        if key in largest.data:
-            number = _number(largest, key)
+        number = getattr(largest, key)
+        if number is not None:
             condition = parse(text.format(number))
             yield (
                 _rule(key, "value", statement.format(number), "Split or reshape the value.", require=condition),
@@ -121,28 +177,28 @@ def _sizes(largest: Table) -> Iterator[tuple[Rule, Expression]]:
             )
 
 
-def _expressions(table: Table) -> Iterator[tuple[Rule, Expression]]:
-    for index, data in enumerate(table.take("rule", list, [])):
-        each = Table(data, f"rule[{index}]")
-        name = each.take("name", str)
+def _expressions(rules: Iterable[OwnRule]) -> Iterator[tuple[Rule, Expression]]:
+    for index, each in enumerate(rules):
+        place, name = f"rule[{index}]", each.name
         if not is_slug(name) or "." in name or name in _RESERVED_NAMES:
-            raise CatalogueError(f"{each.place}.name is {name!r}, not an unused name such as batch-is-one")
+            raise CatalogueError(f"{place}.name is {name!r}, not an unused name such as batch-is-one")
         try:
-            condition = parse(each.take("require", str))
+            condition = parse(each.require)
             kind = type_of(condition, {"value": VALUE})
         except RuleError as error:
-            raise CatalogueError(f"{each.place}.require: {error}") from None
+            raise CatalogueError(f"{place}.require: {error}") from None
         if kind != "bool":
-            raise CatalogueError(f"{each.place}.require is not a condition")
-        statement, remedy, because = (sentence(each, key) for key in ("statement", "remedy", "because"))
-        each.end()
+            raise CatalogueError(f"{place}.require is not a condition")
+        statement, remedy, because = (
+            sentence(getattr(each, key), f"{place}.{key}") for key in ("statement", "remedy", "because")
+        )
         yield _rule(name, "value", statement, remedy, because, condition), condition
 
 
-def _operators(table: Table, edition: Edition) -> Iterator[tuple[Rule, Decision]]:
-    if "operators" not in table.data:
+def _operators(written: TailoringFile, edition: Edition) -> Iterator[tuple[Rule, Decision]]:
+    if written.operators is None:
         return
-    listed = frozenset(_listed(table, "operators", edition.operators, edition))
+    listed = frozenset(_listed(written.operators, "operators", edition.operators, edition))
 
     def allowed(call: Call) -> Iterator[Violation]:
         if call.domain not in STANDARD or call.operator not in listed:
@@ -152,12 +208,10 @@ def _operators(table: Table, edition: Edition) -> Iterator[tuple[Rule, Decision]
     yield _rule("operators", "node", statement, "Express the node by these operators."), allowed
 
 
-def _operator_sets(table: Table) -> Iterator[tuple[Rule, Decision]]:
-    if "operator_sets" not in table.data:
+def _operator_sets(written: TailoringFile) -> Iterator[tuple[Rule, Decision]]:
+    listed = written.operator_sets
+    if listed is None:
         return
-    listed = table.take("operator_sets", list)
-    if not listed or not all(type(each) is int and each > 0 for each in listed):
-        raise CatalogueError("operator_sets is not a list of versions")
 
     def allowed(model: Model, *_: object) -> Iterator[Violation]:
         for entry in model.imports:
@@ -187,10 +241,10 @@ def _elements(dims: tuple[int, ...]) -> int:
     return number
 
 
-def _counts(largest: Table) -> Iterator[tuple[Rule, Decision]]:
+def _counts(largest: Largest) -> Iterator[tuple[Rule, Decision]]:
     for key, (count, what) in COUNTS.items():
-        if key in largest.data:
-            most = _number(largest, key)
+        most = getattr(largest, key)
+        if most is not None:
             rule = _rule(key, "model", f"The model has at most {most} {what}.", "Make the model smaller.")
             yield rule, _limit(count, most, what)
 
@@ -207,20 +261,13 @@ def _limit(count: Callable[[Model], int], most: int, what: str) -> Decision:
 _RESERVED_NAMES = frozenset({"operators", "operator-sets", "element-types", *SIZES, *COUNTS})
 
 
-def _listed(table: Table, key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
+def _listed(listed: tuple[str, ...], key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
     """A list of names that the edition has."""
-    listed, allowed = table.names(key), set(known)
+    allowed = set(known)
     if not listed:
-        raise CatalogueError(f"{table.place}.{key} is empty: no model could conform")
+        raise CatalogueError(f"{key} is empty: no model could conform")
     beyond = [name for name in listed if name not in allowed]
     if beyond:
         names = ", ".join(map(repr, beyond))
         raise CatalogueError(f"{key} would widen the profile: edition {edition.name} does not have {names}")
     return listed
-
-
-def _number(table: Table, key: str) -> int:
-    number = table.take(key, int)
-    if number < 0:
-        raise CatalogueError(f"{table.place}.{key} is negative")
-    return number

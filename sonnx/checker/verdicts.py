@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     pass
@@ -22,8 +23,7 @@ class Verdict(StrEnum):
     DEVIATED = "deviated"
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """The place of a finding: a path in the file, and the subject at that place.
 
     `kind` is node, value, graph, function, tensor or model; `operator` and `version` are set for nodes.

@@ -8,10 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
@@ -190,7 +193,7 @@ def _audit(
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
         "edition": identity.about_edition(edition, used),
-        "rewrites": record and asdict(record),
+        "rewrites": record and to_builtins(record),
         "rules": [_row(each, report) for each in matrix],
         "without": _without(matrix, used),
         "theorems": certificates,

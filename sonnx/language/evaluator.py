@@ -8,13 +8,14 @@ strongest cause wins.  The only exception is `OutOfFuel`: it bounds the work of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from functools import reduce
 from math import isfinite, prod
 from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from sonnx.base.escaping import number_text
 from sonnx.language.builtins import Undefined
@@ -29,8 +30,7 @@ class UnknownCause(IntEnum):
     UNDEFINED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A fact that is not known, with the reason as half a sentence.
 
     `symbol` is the name of a symbolic dimension, `because` the slug of the rule that fails where the fact is missing.

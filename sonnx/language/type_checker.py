@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from sonnx.language.domain import BuiltIn, Expression, RuleError, Thunk
 
 
-@dataclass(frozen=True, slots=True)
-class ListType:
+class ListType(Struct, frozen=True):
     """The type of a list; its items have the type `of`, which is "nothing" for the empty list."""
 
     of: RuleType
 
 
-@dataclass(frozen=True, slots=True)
-class RecordType:
+class RecordType(Struct, frozen=True):
     """The type of a record, with the type of each field."""
 
     name: str

@@ -7,29 +7,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from msgspec import Meta, Struct
 
 from sonnx.language.domain import Expression
+from sonnx.profile.text_types import ErrataIds, ErratumId, Label, Sentence, TextName, TheoremId
 
 T = TypeVar("T")
 Versioned = Mapping[int, T]
 """Values, each by the first version of its operator that it holds for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(Struct, frozen=True, forbid_unknown_fields=True):
     """A label that a text gives a rule, with the origin the text states; never printed without its text."""
 
-    text: str
-    label: str
-    origin: str
+    text: TextName
+    """The text that uses the label."""
+    label: Label
+    """The label as the text prints it."""
+    origin: Sentence
+    """Where the text says the rule comes from."""
     rule: str = ""
     """On a label of an operator's page: the general rule that decides it, "" where it states what is computed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule: its subject and condition, the editions and versions it holds for, and its rationale.
 
     `require` is None where a function of `graph_rules` decides.  `onnx` is the weaker condition of ONNX itself, where
@@ -48,7 +51,7 @@ class Rule:
     onnx: Expression | None = None
     when: Expression | None = None
     relies: tuple[str, ...] = ()
-    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict, hash=False)
+    implied_by: Versioned[tuple[str, ...]] = {}
     """By version the rules that imply it, where no file can break it alone; a theorem where all of them are active."""
     since: int = 1
     before: int | None = None
@@ -56,6 +59,9 @@ class Rule:
     withdrawn: str | None = None
     tags: tuple[Tag, ...] = ()
     errata: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.slug)
 
     @property
     def name(self) -> str:
@@ -68,8 +74,7 @@ class Rule:
         return self.introduced == self.withdrawn
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """An input of an operator; `type` is a type variable or an element type.
 
     An input whose type or ONNX name changes between versions is several objects, each with its span of versions.
@@ -93,8 +98,7 @@ class Input:
     """What its dimensions mean by the ONNX text, the last one of every further dimension; () where it does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """An output of an operator with its type and shape; like an input, one object for each span of versions."""
 
     name: str
@@ -103,7 +107,7 @@ class Output:
     shape: Versioned[Expression]
     because: str
     relies: tuple[str, ...] = ()
-    implied_by: Versioned[tuple[str, ...]] = field(default_factory=dict)
+    implied_by: Versioned[tuple[str, ...]] = {}
     """By version the rules that imply its shape, so that it cannot be wrong alone."""
     variadic: bool = False
     optional: bool = False
@@ -116,15 +120,14 @@ class Output:
     """Why the profile allows leaving it out, with the place in the text; "" where it does not."""
     constant: str = ""
     """The parameter whose tensor is the output, which is then known before the model runs (Constant)."""
-    element: Versioned[Expression] = field(default_factory=dict)
+    element: Versioned[Expression] = {}
     """The element type, where parameters determine it (Cast) and not its type variable."""
 
 
 Formal = Input | Output
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A value that an operator takes as an attribute, or from version `input` on as a constant input.
 
     `absent` is the value that its absence means, None where absence means no value.
@@ -151,18 +154,20 @@ class Parameter:
         return self.required is not None and self.required <= version and not ended
 
 
-@dataclass(frozen=True, slots=True)
-class RoundingPoint:
+class RoundingPoint(Struct, frozen=True, forbid_unknown_fields=True):
     """A real value that is rounded to nearest, ties to even: an intermediate one, or "output" if no text says so."""
 
-    name: str
-    statement: str
-    source: str
-    errata: tuple[str, ...] = ()
+    name: ErratumId
+    """What is rounded, as a slug; output is the result itself, stated where a text leaves open what else is rounded."""
+    statement: Sentence
+    """What is rounded, and into which element type."""
+    source: Sentence
+    """The places in the texts that say so, or are silent."""
+    errata: ErrataIds = ()
+    """The errata that bear on the rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """One operator file."""
 
     name: str
@@ -185,12 +190,12 @@ class Operator:
     """Where values are rounded, if not only at the output or if no text says where; in the order of computation."""
     one_type: tuple[tuple[str, ...], ...] = ()
     """Inputs and outputs that must share an element type by the SONNX text but not by ONNX's type variables."""
-    output_counts: Versioned[tuple[int, ...]] = field(default_factory=dict)
+    output_counts: Versioned[tuple[int, ...]] = {}
     """The numbers of outputs a node may list, where not every number up to all of them is allowed."""
     errata: tuple[str, ...] = ()
     known: tuple[int, ...] = ()
     """The versions of an operator that no text specifies; empty for the others."""
-    specified_in: Mapping[str, int] = field(default_factory=dict)
+    specified_in: Mapping[str, int] = {}
     """The version that a text specifies, where it is not `specified`."""
     tags: tuple[Tag, ...] = ()
     """Labels of its page that state what it computes, or that a general rule decides."""
@@ -217,42 +222,50 @@ class Operator:
         return max((version for version in self.versions if version <= operator_set), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True, forbid_unknown_fields=True):
     """A published text the rules come from."""
 
-    name: str
-    title: str
-    document: str
+    name: TextName
+    """The name rules, tags and errata use for the text: onnx, or year and month."""
+    title: Sentence
+    """The title of the text."""
+    document: Sentence
+    """The files of the text, with the commit or address that pins them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Uncheckable:
+class Uncheckable(Struct, frozen=True, forbid_unknown_fields=True):
     """A demand of a text that cannot be checked on a file; from that text on every report names it in a note."""
 
-    introduced: str
-    statement: str
-    because: str
+    introduced: TextName
+    """The first text that demands it."""
+    statement: Sentence
+    """What is not checked: the note after "not checked:"."""
+    because: Sentence
+    """Why not, as half a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Erratum:
+class Erratum(Struct, frozen=True, forbid_unknown_fields=True):
     """A defect or ambiguity of a text, and what this tool does about it."""
 
-    id: str
-    document: tuple[str, ...]
-    place: str
-    defect: str
-    counterexample: str
-    reading: str
-    theorems: tuple[str, ...] = ()
-    """The ids of theorems about it: the printed condition refuted, or what holds in its place."""
+    id: ErratumId
+    """Permanent name, referred to by `errata` of a rule, output or parameter."""
+    document: Annotated[tuple[TextName, ...], Meta(min_length=1)]
+    """The texts concerned, by their names in editions.toml, the earliest first."""
+    place: Sentence
+    """File and lines, or section."""
+    defect: Sentence
+    """What is wrong or open."""
+    counterexample: Sentence
+    """A concrete case that shows the defect, or what a reader would misread."""
+    reading: Sentence
+    """What this tool does."""
+    theorems: tuple[TheoremId, ...] = ()
+    """The theorems of proofs/ about it: the printed condition refuted, or what holds in its place."""
     unproved: str = ""
     """Why no theorem refutes the printed condition; "" where one does, or where no condition is printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edition:
+class Edition(Struct, frozen=True):
     """An edition of the profile: its element types, and the text it takes for each operator."""
 
     name: str
@@ -276,8 +289,7 @@ class Edition:
         return "planned" if operator in self.planned else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Editions:
+class Editions(Struct, frozen=True):
     """The file editions.toml."""
 
     default: str

@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from sonnx.profile.catalogue import read_data
-from sonnx.profile.toml_files import Table, read_record
 
 FILE = "rewrites.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteDescription:
-    """What a rewrite is for.
+class RewriteFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a rewrite is for."""
 
-    `rules` are the slugs it serves, or their last parts where several operators have such a rule; `operators` are the
-    only operators of nodes it is tried on, empty for all.  `theorem` names the theorem about its arithmetic.
-    """
+    title: Annotated[str, Meta(pattern="^[A-Z].*[^.]$")]
+    """What the rewrite does, an imperative."""
+    rules: Annotated[tuple[str, ...], Meta(min_length=1)]
+    """The slugs it serves, or their last parts where several operators have such a rule."""
+    operators: tuple[str, ...] = ()
+    """The only operators of nodes it is tried on; every operator without it."""
+    theorem: str = ""
+    """The theorem about its arithmetic."""
+
+
+class RewriteDescription(RewriteFormat, frozen=True, kw_only=True):
+    """What a rewrite is for, with its name."""
 
     name: str
-    title: str
-    rules: tuple[str, ...]
-    operators: tuple[str, ...] = ()
-    theorem: str = ""
 
     def serves(self, slug: str) -> bool:
         """Whether the rewrite is for a rule."""
         return slug in self.rules or slug.rpartition(".")[2] in self.rules
 
 
+RewritesFile = dict[Annotated[str, Meta(pattern="^[a-z]+(-[a-z]+)*$")], RewriteFormat]
+"""Rewrites: what `sonnx fix` can correct: rewrites.toml."""
+
+
 @cache
 def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
     """Every rewrite by name."""
-    file = read_data(FILE)
-    return MappingProxyType(
-        {name: read_record(RewriteDescription, Table(data, f"{FILE}.{name}"), name=name) for name, data in file.items()}
-    )
+    file = read_data(FILE, RewritesFile)
+    return MappingProxyType({name: RewriteDescription(name=name, **asdict(each)) for name, each in file.items()})
 
 
 @cache

@@ -7,8 +7,10 @@ Derived rules are expressions of the rule language like those of the files, so e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.language.domain import Expression, given_key, input_key, written_key
 from sonnx.language.parser import operand, parse
@@ -28,8 +30,7 @@ from sonnx.profile.definitions import (
 )
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True, eq=False, dict=True):
     """One operator in one version and edition.
 
     `inputs` and `outputs` are in the order of the node, `attributes` the parameters that are attributes, `values` those
@@ -100,12 +101,7 @@ def resolve(definition: Operator, version: int, text: str, known: Editions, edit
         rules=written,
     )
     computed = (*_chosen_types(base, definition), *_shapes(base))
-    return _with_rules(base, (*_types(base, definition, types), *written, *computed))
-
-
-def _with_rules(base: Signature, rules: tuple[Rule, ...]) -> Signature:
-    values = {name: getattr(base, name) for name in base.__dataclass_fields__}
-    return Signature(**{**values, "rules": rules})
+    return replace(base, rules=(*_types(base, definition, types), *written, *computed))
 
 
 def _covers(each: Input | Output | Parameter | Rule, version: int) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
+
+from msgspec import structs
 
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.rules import ActiveRules
@@ -245,7 +247,9 @@ class CallProof:
         if not isinstance(computed, SymbolicList) or not _fixed(computed):
             return NO_SHAPE
         if output.variadic:
-            return tuple([self._computed(replace(output, variadic=False), shape) for _, shape in computed.items])
+            return tuple(
+                [self._computed(structs.replace(output, variadic=False), shape) for _, shape in computed.items]
+            )
         return tuple([self._named(value) for _, value in computed.items])
 
     def _named(self, extent: int | SymbolicNumber) -> int | Unknown:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from msgspec.structs import astuple
 
 from sonnx.checker.report import Report
 from sonnx.report.formats import render
 
 
-class CheckReport(Report):
+class CheckReport(Report, frozen=True):
     """The report on one model: all findings and what they are based on; text, JSON or another format on request."""
-
-    __slots__ = ()
 
     @classmethod
     def of(cls, report: Report) -> CheckReport:
         """A report of the checker with its renderings."""
-        return cls(*(getattr(report, field.name) for field in fields(Report)))
+        return cls(*astuple(report))
 
     def to_text(self) -> str:
         """The report as `sonnx check` prints it."""

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.profile.definitions import Rule, Tag
@@ -50,7 +52,7 @@ def whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
         "strict_versions": report.strict_versions,
         "tailoring": _tailoring(report),
         "deviations": _deviations(report),
-        "coverage": {name: getattr(coverage, name) for name in coverage.__dataclass_fields__},
+        "coverage": asdict(coverage),
         "findings": [_finding(each) for each in report.findings],
         "counts": [
             {"rule": count.rule, "verdict": count.verdict, "reason": count.reason or None, "number": count.number}

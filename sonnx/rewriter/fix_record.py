@@ -1,7 +1,7 @@
 """The record that `sonnx fix --report` writes, as JSON: which file came of which, what was done, and why.
 
-`sonnx/report/rewrites.schema.json` describes the file.  `render` writes it; `read` reads it for the evidence pack, in
-classes whose fields have the names of the file.
+`RecordFile` describes the file, and `sonnx/report/rewrites.schema.json` is made from it (`python -m tools.schemas`).
+`render` writes it; `read` reads it for the evidence pack.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, Struct, to_builtins
 
 from sonnx.base.files import sha256
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
-from sonnx.profile.toml_files import JSON, CatalogueError, Table
+from sonnx.profile.text_types import Sha256
+from sonnx.profile.toml_files import JSON
 from sonnx.profile.toml_files import read_file as read_project_file
 
 if TYPE_CHECKING:
@@ -26,8 +27,157 @@ if TYPE_CHECKING:
     from sonnx.rewriter.rewriting import RemainingFindings, Rewriting
     from sonnx.rewriter.validation import Validation
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 """The version of the format that is written and read."""
+Count = Annotated[int, Meta(ge=0)]
+
+
+class _Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the file."""
+
+
+class Tool(_Part, frozen=True):
+    """What rewrote the model."""
+
+    name: Literal["sonnx"]
+    """The name of the tool."""
+    version: str
+    """Its version."""
+
+
+class FindingsNumber(_Part, frozen=True):
+    """Findings of one rule with one verdict."""
+
+    rule: str
+    """The slug of the rule."""
+    verdict: Verdict
+    """What it states."""
+    number: Annotated[int, Meta(ge=1)]
+    """How many findings."""
+
+
+class WrittenSummary(_Part, frozen=True):
+    """The original or the rewritten model."""
+
+    model: str | None
+    """The base name of the file; null where none was written."""
+    sha256: Sha256
+    """The SHA-256 of the file."""
+    verdict: Verdict
+    """The verdict of a check."""
+    findings: tuple[FindingsNumber, ...]
+    """The findings that do not follow from another one, counted."""
+
+
+class WrittenPlace(_Part, frozen=True):
+    """The place of a rewrite."""
+
+    place: str
+    """The path of the place: of a node in the original, of what is declared or removed afterwards in the new model."""
+    kind: str
+    """What stands there, such as node or value."""
+    name: str
+    """Its name, empty where it has none."""
+    operator: str | None
+    """The operator of a node."""
+
+
+class WrittenRewrite(_Part, frozen=True):
+    """One place that a rewrite changed."""
+
+    kind: str
+    """The kind of rewrite; docs/fix.md lists them."""
+    rules: tuple[str, ...]
+    """The slugs it serves."""
+    where: WrittenPlace
+    """Its place."""
+    before: str
+    """What the original has."""
+    after: str
+    """What the new model has."""
+    theorem: str | None
+    """The theorem by which the values stay; null where they stay by construction."""
+    changes: str | None
+    """What happens to values, or to the interface of the model; null for nothing."""
+
+
+class WrittenReason(_Part, frozen=True):
+    """The findings of one reason."""
+
+    reason: str
+    """Why it is so."""
+    places: tuple[str, ...]
+    """Where."""
+
+
+class WrittenFindings(_Part, frozen=True):
+    """What a rule still reports."""
+
+    rule: str
+    """The slug of the rule."""
+    verdict: Verdict
+    """What it states."""
+    number: Annotated[int, Meta(ge=1)]
+    """How many findings."""
+    remedy: str
+    """What a person can do."""
+    reasons: tuple[WrittenReason, ...]
+    """The findings by reason."""
+
+
+class WrittenValidation(_Part, frozen=True):
+    """What was compared between both models."""
+
+    summary: str
+    """What was compared, as a sentence."""
+    done: bool
+    """Whether the values of the original were compared in full, for all inputs that were requested."""
+    requested: Count
+    """Sets of inputs that were requested."""
+    inputs: Count
+    """Sets of inputs that were run through both models."""
+    outputs: Count
+    """Values that were compared for each set."""
+    elements: Count
+    """Elements that were compared."""
+    bits: bool
+    """Whether the bits of NaNs are the same too."""
+    without_value: Count
+    """Sets for which neither model has a value, by the same rule."""
+    since: tuple[str, ...]
+    """Kinds of rewrites that had to be made before the original could be run: they are not compared."""
+    left_out: tuple[str, ...]
+    """Operators that the executor does not know."""
+    because: str | None
+    """Why the original itself cannot be run."""
+    beyond: tuple[str, ...]
+    """Rewrites that change values, made after what was compared."""
+    open: str | None
+    """Why nothing, or not all that was requested, was compared."""
+
+
+class RecordFile(_Part, frozen=True):
+    """The record of a rewritten model: sonnx fix --report, --format json."""
+
+    format: Literal[1]
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool
+    """What rewrote the model."""
+    exit: Literal[0, 1, 3]
+    """The exit code of a check of the rewritten model."""
+    edition: str
+    """The edition the model was brought to."""
+    original: WrittenSummary
+    """The model before."""
+    rewritten: WrittenSummary
+    """The model after."""
+    rewrites: tuple[WrittenRewrite, ...]
+    """Every rewrite, in the order in which they were made."""
+    left: tuple[WrittenFindings, ...]
+    """What still fails or is open, by rule."""
+    validation: WrittenValidation
+    """What was compared between both models."""
+
 
 # ------------------------------------------------------------------ writing
 
@@ -35,75 +185,62 @@ FORMAT = 1
 def render(result: Rewriting, output: str | None = None) -> str:
     """One document ending in a line feed; `output` is the file that was written, None for none."""
     new = sha256(result.model_bytes())
-    document = {
-        "format": FORMAT,
-        "tool": {"name": "sonnx", "version": tool_version()},
-        "exit": result.after.exit_code(),
-        "edition": result.after.edition,
-        "original": _summary(PurePath(result.before.name).name, result.source_sha256, result.before),
-        "rewritten": _summary(output and PurePath(output).name, new, result.after),
-        "rewrites": list(map(_applied, result.rewrites)),
-        "left": list(map(_remaining, result.remaining)),
-        "validation": _validation(result.validation),
-    }
-    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+    document = RecordFile(
+        FORMAT,
+        Tool("sonnx", tool_version()),
+        result.after.exit_code(),  # type: ignore[arg-type]
+        result.after.edition,
+        _summary(PurePath(result.before.name).name, result.source_sha256, result.before),
+        _summary(output and PurePath(output).name, new, result.after),
+        tuple(map(_applied, result.rewrites)),
+        tuple(map(_remaining, result.remaining)),
+        _validation(result.validation),
+    )
+    return json.dumps(to_builtins(document), indent=1, ensure_ascii=True) + "\n"
 
 
-def _summary(name: str | None, digest: str, report: Report) -> dict[str, Any]:
+def _summary(name: str | None, digest: str, report: Report) -> WrittenSummary:
     found = Counter((each.rule, each.verdict) for each in report.roots)
-    findings = [{"rule": rule, "verdict": verdict, "number": number} for (rule, verdict), number in found.items()]
-    return {"model": name, "sha256": digest, "verdict": report.verdict, "findings": findings}
+    findings = tuple(FindingsNumber(*each, number) for each, number in found.items())
+    return WrittenSummary(name, digest, report.verdict, findings)
 
 
-def _applied(each: AppliedRewrite) -> dict[str, Any]:
-    where = each.where
-    return {
-        "kind": each.name,
-        "rules": list(each.rules),
-        "where": {"place": where.place, "kind": where.kind, "name": where.name, "operator": where.operator or None},
-        "before": each.before,
-        "after": each.after,
-        "theorem": each.theorem or None,
-        "changes": each.changes or None,
-    }
+def _applied(each: AppliedRewrite) -> WrittenRewrite:
+    where = WrittenPlace(each.where.place, each.where.kind, each.where.name, each.where.operator or None)
+    return WrittenRewrite(
+        each.name, tuple(each.rules), where, each.before, each.after, each.theorem or None, each.changes or None
+    )
 
 
-def _remaining(each: RemainingFindings) -> dict[str, Any]:
-    return {
-        "rule": each.rule.slug,
-        "verdict": each.verdict,
-        "number": len(each.findings),
-        "remedy": each.rule.remedy,
-        "reasons": [
-            {"reason": reason, "places": [finding.where.place for finding in findings]}
-            for reason, findings in each.reasons.items()
-        ],
-    }
+def _remaining(each: RemainingFindings) -> WrittenFindings:
+    reasons = (
+        WrittenReason(reason, tuple(one.where.place for one in findings)) for reason, findings in each.reasons.items()
+    )
+    return WrittenFindings(each.rule.slug, each.verdict, len(each.findings), each.rule.remedy, tuple(reasons))
 
 
-def _validation(validation: Validation) -> dict[str, Any]:
-    return {
-        "summary": validation.sentence,
-        "done": validation.complete,
-        "requested": validation.requested,
-        "inputs": validation.inputs,
-        "outputs": validation.outputs,
-        "elements": validation.elements,
-        "bits": validation.bitwise,
-        "without_value": validation.without_value,
-        "since": list(validation.after),
-        "left_out": list(validation.not_executable),
-        "because": validation.because or None,
-        "beyond": list(validation.changing_values),
-        "open": validation.missing or None,
-    }
+def _validation(validation: Validation) -> WrittenValidation:
+    return WrittenValidation(
+        summary=validation.sentence,
+        done=validation.complete,
+        requested=validation.requested,
+        inputs=validation.inputs,
+        outputs=validation.outputs,
+        elements=validation.elements,
+        bits=validation.bitwise,
+        without_value=validation.without_value,
+        since=tuple(validation.after),
+        left_out=tuple(validation.not_executable),
+        because=validation.because or None,
+        beyond=tuple(validation.changing_values),
+        open=validation.missing or None,
+    )
 
 
 # ------------------------------------------------------------------ reading
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSummary:
+class ModelSummary(Struct, frozen=True):
     """The original or the rewritten model: base name ("" where no file was written), SHA-256, verdict, and findings."""
 
     model: str
@@ -112,8 +249,7 @@ class ModelSummary:
     findings: int
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRewrite:
+class RecordedRewrite(Struct, frozen=True):
     """One place that a rewrite changed; `kind` is the name of the rewrite, `theorem` and `changes` may be empty."""
 
     kind: str
@@ -127,8 +263,7 @@ class RecordedRewrite:
     changes: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedFindings:
+class RecordedFindings(Struct, frozen=True):
     """What a rule still reports, its remedy, and each reason with its places."""
 
     rule: str
@@ -137,8 +272,7 @@ class RecordedFindings:
     reasons: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A record; `summary` states what was compared between both models, `done` whether that was all."""
 
     file: str
@@ -159,120 +293,42 @@ def read(path: str | os.PathLike[str]) -> Record:
     Raises:
         UsageError: the file cannot be read, or is not such a record.
     """
-    return read_project_file(path, _record, JSON)
+    return read_project_file(path, RecordFile, _record, JSON)
 
 
-def _record(table: Table, file: str, digest: str) -> Record:
-    found = table.take("format", int)
-    if found != FORMAT:
-        raise CatalogueError(f"the record has format {found}; this version of sonnx reads format {FORMAT}")
-    tool = _inner(table, "tool")
-    if tool.take("name", str) != "sonnx":
-        raise CatalogueError(f"{tool.place}.name is not sonnx")
-    version = tool.take("version", str)
-    tool.end()
-    table.take("exit", int)
-    compared = _inner(table, "validation")
-    made = Record(
+def _record(written: RecordFile, file: str, digest: str) -> Record:
+    return Record(
         file,
         digest,
-        version,
-        table.take("edition", str),
-        _read_summary(_inner(table, "original")),
-        _read_summary(_inner(table, "rewritten")),
-        tuple(map(_read_rewrite, _listed(table, "rewrites"))),
-        tuple(map(_read_findings, _listed(table, "left"))),
-        compared.take("done", bool),
-        compared.take("summary", str),
+        written.tool.version,
+        written.edition,
+        _read_summary(written.original),
+        _read_summary(written.rewritten),
+        tuple(map(_read_rewrite, written.rewrites)),
+        tuple(
+            RecordedFindings(
+                each.rule, each.verdict, each.remedy, tuple((one.reason, one.places) for one in each.reasons)
+            )
+            for each in written.left
+        ),
+        written.validation.done,
+        written.validation.summary,
     )
-    for key in ("requested", "inputs", "outputs", "elements", "without_value"):
-        compared.take(key, int)
-    compared.take("bits", bool)
-    for key in ("since", "left_out", "beyond"):
-        _names(compared, key)
-    for key in ("because", "open"):
-        _text(compared, key)
-    compared.end()
-    return made
 
 
-def _read_summary(table: Table) -> ModelSummary:
-    number = sum(map(_number, _listed(table, "findings")))
-    made = ModelSummary(_text(table, "model"), table.take("sha256", str), _verdict(table), number)
-    table.end()
-    return made
+def _read_summary(written: WrittenSummary) -> ModelSummary:
+    number = sum(each.number for each in written.findings)
+    return ModelSummary(written.model or "", written.sha256, written.verdict, number)
 
 
-def _number(table: Table) -> int:
-    table.take("rule", str)
-    _verdict(table)
-    number = table.take("number", int)
-    table.end()
-    return number
+def _read_findings(written: WrittenFindings) -> RecordedFindings:
+    reasons = tuple((each.reason, each.places) for each in written.reasons)
+    return RecordedFindings(written.rule, written.verdict, written.remedy, reasons)
 
 
-def _read_rewrite(table: Table) -> RecordedRewrite:
-    where = _inner(table, "where")
-    where.take("kind", str)
-    made = RecordedRewrite(
-        table.take("kind", str),
-        _names(table, "rules"),
-        where.take("place", str),
-        where.take("name", str),
-        _text(where, "operator"),
-        table.take("before", str),
-        table.take("after", str),
-        _text(table, "theorem"),
-        _text(table, "changes"),
-    )
-    where.end()
-    table.end()
-    return made
-
-
-def _read_findings(table: Table) -> RecordedFindings:
-    table.take("number", int)
-    reasons = tuple(map(_reason, _listed(table, "reasons")))
-    made = RecordedFindings(table.take("rule", str), _verdict(table), table.take("remedy", str), reasons)
-    table.end()
-    return made
-
-
-def _reason(table: Table) -> tuple[str, tuple[str, ...]]:
-    made = table.take("reason", str), _names(table, "places")
-    table.end()
-    return made
-
-
-# Parts of a table
-
-
-def _inner(table: Table, key: str) -> Table:
-    return Table(table.take(key, dict), f"{table.place}.{key}")
-
-
-def _listed(table: Table, key: str) -> Iterator[Table]:
-    items: list[Any] = table.take(key, list)
-    for index, each in enumerate(items):
-        yield Table(each, f"{table.place}.{key}[{index}]")
-
-
-def _names(table: Table, key: str) -> tuple[str, ...]:
-    if key not in table.data:
-        raise CatalogueError(f"{table.place} lacks {key}")
-    return table.names(key)
-
-
-def _text(table: Table, key: str) -> str:
-    """A string that may be null, which then is ""."""
-    if key in table.data and table.data[key] is None:
-        del table.data[key]
-        return ""
-    return table.take(key, str)
-
-
-def _verdict(table: Table) -> Verdict:
-    written = table.take("verdict", str)
-    if written not in {each.value for each in Verdict}:
-        raise CatalogueError(f"{table.place}.verdict is {written!r}, which is not a verdict")
-    return Verdict(written)
+def _read_rewrite(written: WrittenRewrite) -> RecordedRewrite:
+    where = written.where
+    return RecordedRewrite(
+        written.kind, written.rules, where.place, where.name, where.operator or "", written.before, written.after,
+        written.theorem or "", written.changes or "",
+    )  # fmt: skip

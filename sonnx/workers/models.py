@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
@@ -79,7 +81,7 @@ def with_hashes(tasks: Iterable[Task]) -> Iterator[Task]:
     for task in tasks:
         if task.content is None:
             request = {**task.request, "sha256": _sha256(task.name)}
-            yield replace(task, request=request)
+            yield dataclasses.replace(task, request=request)
         else:
             yield task
 

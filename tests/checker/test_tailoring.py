@@ -176,10 +176,10 @@ REFUSED = {
     "an unknown edition": ('name = "P"\nedition = "1999-01"\noperators = ["Max"]', "unknown edition"),
     "an unknown key": (HEAD + "smallest = 3\nstrict_versions = true", "unknown smallest"),
     "an unknown limit": (HEAD + "[largest]\nwidth = 3", "unknown width"),
-    "a negative limit": (HEAD + "[largest]\nrank = -1", "negative"),
+    "a negative limit": (HEAD + "[largest]\nrank = -1", "largest.rank is -1, expected int >= 0"),
     "a limit in quotes": (HEAD + '[largest]\nrank = "4"', "not of type int"),
     "a limit that is true": (HEAD + "[largest]\nrank = true", "not of type int"),
-    "a version that is not a number": (HEAD + 'operator_sets = ["13"]', "not a list of versions"),
+    "a version that is not a number": (HEAD + 'operator_sets = ["13"]', "operator_sets[0] is '13', not of type int"),
     "a rule that is not a rule": (
         HEAD + '[[rule]]\nname = "x"\nrequire = "value.rank >"\nstatement = "s"\nremedy = "r"\nbecause = "b"',
         "rule[0].require",

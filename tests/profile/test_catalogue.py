@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import product
 
 import onnx
 import onnx.defs
 import pytest
+from msgspec.structs import replace
 
 from sonnx.checker.profile_validation import problems
 from sonnx.language.parser import parse as parse_rule

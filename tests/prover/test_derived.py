@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Iterable
-from dataclasses import replace
 
 import z3
+from msgspec.structs import replace
 
 from sonnx.base.resources import folder
 from sonnx.language.parser import parse
@@ -110,7 +111,7 @@ def test_what_is_said_of_each_tensor_holds_of_more_of_them() -> None:
             rules = [rule for rule in family.rules if family.implied_by(rule)]
             for rule in (each for each in rules if family.about_each_tensor((each.name, *family.implied_by(each)))):
                 for count in (2, 4) if any(each.variadic for each in family.signature.inputs) else ():
-                    other = replace(family, bounds=CallBounds(count=count))
+                    other = dataclasses.replace(family, bounds=CallBounds(count=count))
                     assert status(derived._implied(other, rule).obligations()) == "proved"
 
 

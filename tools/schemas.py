@@ -1,0 +1,137 @@
+"""Write the JSON Schemas of all files that are read and reports that are written, from their types.
+
+python -m tools.schemas [--check]
+
+The docstring of a type is the title of its schema, and the text below a field its description.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sonnx.checker.deviation_records import DeviationsFile
+from sonnx.checker.tailoring import TailoringFile
+from sonnx.profile.file_format import EditionsFile, ErrataFile, GeneralFile, GraphFile, OperatorFile
+from sonnx.profile.rewrites import RewritesFile
+from sonnx.rewriter.fix_record import RecordFile
+
+ROOT = Path(__file__).parent.parent
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TOML_FILES: dict[str, Any] = {
+    "restrictions/schema/editions.json": EditionsFile,
+    "restrictions/schema/errata.json": ErrataFile,
+    "restrictions/schema/general.json": GeneralFile,
+    "restrictions/schema/graph.json": GraphFile,
+    "restrictions/schema/operator.json": OperatorFile,
+    "restrictions/schema/rewrites.json": RewritesFile,
+    "sonnx/schema/deviations.json": DeviationsFile,
+    "sonnx/schema/tailoring.json": TailoringFile,
+}
+"""Types of TOML files, which have no null: a key is absent instead."""
+JSON_FILES: dict[str, Any] = {"sonnx/report/rewrites.schema.json": RecordFile}
+
+
+def schemas() -> Iterator[tuple[str, str]]:
+    """The text of each schema by its path."""
+    for files, nullable in ((TOML_FILES, False), (JSON_FILES, True)):
+        for path, kind in files.items():
+            yield path, json.dumps(schema(kind, nullable), indent=1, ensure_ascii=False) + "\n"
+
+
+def schema(kind: Any, nullable: bool) -> dict[str, Any]:
+    """The schema of a type."""
+    made = msgspec.json.schema(kind)
+    structs = _structs(kind)
+    for name, part in made.get("$defs", {}).items():
+        part.pop("title", None)
+        described = _descriptions(structs[name]) if name in structs else {}
+        for key, value in part.get("properties", {}).items():
+            value.pop("default", None)
+            part["properties"][key] = {"description": described[key]} | (value if nullable else _without_null(value))
+    parts = made.pop("$defs", {})
+    top = parts.pop(made.pop("$ref").rpartition("/")[2]) if "$ref" in made else made
+    title = _title(kind)
+    return {"$schema": DIALECT, "title": title, **{k: v for k, v in top.items() if k != "description"}, "$defs": parts}
+
+
+def _title(kind: Any) -> str:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return (inspect.getdoc(kind) or "").removesuffix(".")
+    return "Rewrites: what `sonnx fix` can correct: rewrites.toml"
+
+
+def _without_null(value: dict[str, Any]) -> dict[str, Any]:
+    kept = [each for each in value.get("anyOf", ()) if each != {"type": "null"}]
+    if not kept:
+        return value
+    return kept[0] if len(kept) == 1 else value | {"anyOf": kept}
+
+
+@cache
+def _descriptions(kind: type) -> dict[str, str]:
+    """The text below each field of a type and of its bases, by the key in the file."""
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        if issubclass(each, msgspec.Struct) and each is not msgspec.Struct:
+            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+            assert isinstance(body, ast.ClassDef)  # noqa: S101  (the source of a class)
+            for field, text in zip(body.body, body.body[1:], strict=False):
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                    found[field.target.id] = inspect.cleandoc(_text(text))
+    keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+    return {key: " ".join(found[name].split()) for name, key in keys.items()}
+
+
+def _text(statement: ast.stmt) -> str:
+    constant = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(constant, ast.Constant) or not isinstance(constant.value, str):
+        raise ValueError(f"line {statement.lineno}: the field above has no text below it")
+    return constant.value
+
+
+def _structs(kind: Any) -> dict[str, type]:
+    """Every structure in a type, by its name."""
+    found: dict[str, type] = {}
+    waiting = [msgspec.inspect.type_info(kind)]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, msgspec.inspect.StructType):
+            if one.cls.__name__ in found:
+                continue
+            found[one.cls.__name__] = one.cls
+            waiting += [field.type for field in one.fields]
+        for name in ("item_type", "key_type", "value_type", "type"):
+            waiting += [inner] if isinstance(inner := getattr(one, name, None), msgspec.inspect.Type) else []
+        for name in ("types", "item_types"):
+            waiting += [inner for inner in getattr(one, name, ()) if isinstance(inner, msgspec.inspect.Type)]
+    return found
+
+
+def main() -> int:
+    """Write the schemas, or with --check say which ones are not as their types."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if a schema differs")
+    options = parser.parse_args()
+    stale = [
+        (path, text) for path, text in schemas() if not (ROOT / path).exists() or (ROOT / path).read_text() != text
+    ]
+    for path, text in stale:
+        if not options.check:
+            (ROOT / path).write_text(text, encoding="utf-8")
+        print(f"{'stale' if options.check else 'wrote'} {path}")
+    return 1 if options.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
