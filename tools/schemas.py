@@ -16,7 +16,8 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -24,6 +25,7 @@ from sonnx.checker.deviation_records import DeviationsFile
 from sonnx.checker.tailoring import TailoringFile
 from sonnx.profile.file_format import EditionsFile, ErrataFile, GeneralFile, GraphFile, OperatorFile
 from sonnx.profile.rewrites import RewritesFile
+from sonnx.profile.text_types import Limit
 from sonnx.rewriter.fix_record import RecordFile
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +53,7 @@ def schemas() -> Iterator[tuple[str, str]]:
 
 def schema(kind: Any, nullable: bool) -> dict[str, Any]:
     """The schema of a type."""
-    made = msgspec.json.schema(kind)
+    made = msgspec.json.schema(_limited(kind))
     structs = _structs(kind)
     for name, part in made.get("$defs", {}).items():
         part.pop("title", None)
@@ -63,6 +65,30 @@ def schema(kind: Any, nullable: bool) -> dict[str, Any]:
     top = parts.pop(made.pop("$ref").rpartition("/")[2]) if "$ref" in made else made
     title = _title(kind)
     return {"$schema": DIALECT, "title": title, **{k: v for k, v in top.items() if k != "description"}, "$defs": parts}
+
+
+@cache
+def _limited(kind: Any) -> Any:
+    """The type with each `Limit` as a limit of msgspec."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        hints = get_type_hints(kind, include_extras=True)
+        fields = [_field(each, _limited(hints[each.name])) for each in msgspec.structs.fields(kind)]
+        namespace = {"__doc__": kind.__doc__}
+        return msgspec.defstruct(kind.__name__, fields, namespace=namespace, kw_only=True, forbid_unknown_fields=True)
+    inner = tuple(_limited(each) for each in get_args(kind) if not isinstance(each, Limit))
+    if get_origin(kind) is Annotated:
+        named = {name: value for name, value in kind.__metadata__[0]._asdict().items() if value is not None}
+        day = named.pop("day", None)
+        return Annotated[inner[0], msgspec.Meta(**named, extra_json_schema={"pattern": day} if day else None)]
+    if get_origin(kind) in (Union, UnionType):
+        return Union[inner]  # noqa: UP007  (the members are known at run time only)
+    return get_origin(kind)[inner] if get_origin(kind) in (tuple, dict) else kind
+
+
+def _field(each: msgspec.structs.FieldInfo, kind: Any) -> tuple[str, Any, Any]:
+    default = each.default if each.default_factory is msgspec.NODEFAULT else msgspec.NODEFAULT
+    made = msgspec.field(default=default, default_factory=each.default_factory, name=each.encode_name)  # type: ignore[call-overload]
+    return each.name, kind, made
 
 
 def _title(kind: Any) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from datetime import date
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
-from sonnx.profile.text_types import Line, Sha256
+from sonnx.profile.text_types import Limit, Line, Sha256
 from sonnx.profile.toml_files import CatalogueError, sentence
 from sonnx.profile.toml_files import read_file as read_project_file
 
@@ -24,7 +25,7 @@ PROJECT_PREFIXES = ("deviation", "tailoring")
 """The prefixes of the slugs of such rules."""
 
 
-Day = Annotated[date, Meta(extra_json_schema={"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})]
+Day = Annotated[date, Limit(day="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
 class Covered(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,7 +46,7 @@ class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
     """The slug of the restriction that is deviated from."""
     model: Sha256
     """The SHA-256 of the model file, as the JSON report states it."""
-    findings: Annotated[tuple[Covered, ...], Meta(min_length=1)]
+    findings: Annotated[tuple[Covered, ...], Limit(min_length=1)]
     """Each failure the record is about, once."""
     reason: Line
     """Why the failure is accepted."""
@@ -60,7 +61,7 @@ class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
 class DeviationsFile(Struct, frozen=True, forbid_unknown_fields=True):
     """Deviations: failures that a project justifies, docs/deviations.md."""
 
-    deviation: Annotated[tuple[Deviation, ...], Meta(min_length=1)]
+    deviation: Annotated[tuple[Deviation, ...], Limit(min_length=1)]
     """The records, each about one rule and one model."""
 
 
@@ -95,6 +96,8 @@ def _deviations(written: DeviationsFile, file: str, sha256: str) -> Deviations:
     repeated = [name for name, number in Counter(record.id for record in records).items() if number > 1]
     if repeated:
         raise CatalogueError(f"two records are called {repeated[0]!r}")
+    if not records:
+        raise CatalogueError("the file has no record")
     return Deviations(file, sha256, records)
 
 
@@ -113,6 +116,10 @@ def _checked(written: Deviation) -> Deviation:
             for each in written.findings
         ),
     )
+    if not re.fullmatch("[0-9a-f]{64}", record.model):
+        raise CatalogueError(f"{place}.model is not a SHA-256 in 64 lower-case hexadecimal digits")
+    if not record.findings:
+        raise CatalogueError(f"{place}.findings is empty: name each finding that the record justifies")
     if record.rule.partition(".")[0] in PROJECT_PREFIXES:
         raise CatalogueError(f"{place}.rule is {record.rule!r}, a rule of the project; change that rule instead")
     if record.rule not in rules_by_slug():

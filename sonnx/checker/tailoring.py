@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import number_text as shown
@@ -24,7 +25,7 @@ from sonnx.model.ir import Model
 from sonnx.model.scopes import STANDARD, constants, scopes
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import Edition, Rule, is_slug
-from sonnx.profile.text_types import Line, Version
+from sonnx.profile.text_types import Limit, Line, Version
 from sonnx.profile.toml_files import CatalogueError, sentence
 from sonnx.profile.toml_files import read_file as read_project_file
 
@@ -33,7 +34,7 @@ PROJECT = "project"
 PREFIX = "tailoring."
 
 
-Count = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Limit(ge=0)]
 
 
 class Largest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,7 +84,7 @@ class TailoringFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The only operators allowed, of those the edition specifies."""
     element_types: tuple[str, ...] | None = None
     """The only element types allowed, of those of the edition."""
-    operator_sets: Annotated[tuple[Version, ...], Meta(min_length=1)] | None = None
+    operator_sets: Annotated[tuple[Version, ...], Limit(min_length=1)] | None = None
     """The only versions of the standard operator set allowed."""
     largest: Largest = Largest()
     """Upper bounds."""
@@ -123,6 +124,9 @@ def _tailoring(written: TailoringFile, file: str, sha256: str) -> Tailoring:
         edition = edition_named(written.edition)
     except UsageError as error:
         raise CatalogueError(str(error)) from None
+    negative = [key for key, number in asdict(written.largest).items() if number is not None and number < 0]
+    if negative:
+        raise CatalogueError(f"largest.{negative[0]} is negative")
     if written.strict_versions is False:
         raise CatalogueError("strict_versions = false would allow what the edition may refuse; leave it out")
     conditions = [*_types(written, edition), *_sizes(written.largest), *_expressions(written.rule)]
@@ -212,6 +216,8 @@ def _operator_sets(written: TailoringFile) -> Iterator[tuple[Rule, Decision]]:
     listed = written.operator_sets
     if listed is None:
         return
+    if not listed or min(listed) < 1:
+        raise CatalogueError("operator_sets is not a list of versions")
 
     def allowed(model: Model, *_: object) -> Iterator[Violation]:
         for entry in model.imports:

@@ -59,6 +59,14 @@ def read_data(name: str, kind: type[T]) -> T:
     return structure(loads(text, name), kind, name)
 
 
+def _read_operator(file: str) -> Operator:
+    try:
+        return _operator(read_data(f"operators/{file}", OperatorFile), file)
+    except CatalogueError as error:
+        text = str(error)
+        raise CatalogueError(text if file in text else f"operators/{file}: {text}") from None
+
+
 def _made(kind: type[MadeT], written: Struct, given: Mapping[str, Any]) -> MadeT:
     """A structure with the given values; the others are as they are written."""
     values = {**asdict(written), **given}
@@ -67,7 +75,7 @@ def _made(kind: type[MadeT], written: Struct, given: Mapping[str, Any]) -> MadeT
 
 def _rule(written: GeneralRule | GraphRule | OperatorRule, slug: str, **given: Any) -> Rule:
     texts = {key: getattr(written, key, None) for key in ("require", "onnx", "when")}
-    parts = {key: text and parsed(text, f"{slug}.{key}") for key, text in texts.items()}
+    parts = {key: None if text is None else parsed(text, f"{slug}.{key}") for key, text in texts.items()}
     return _made(Rule, written, {**parts, "slug": slug, **given})
 
 
@@ -238,11 +246,11 @@ def operator(name: str) -> Operator | None:
     file = _files().get(name.lower())
     if file is None:
         return None
-    found = _operator(read_data(f"operators/{file}", OperatorFile), file)
+    found = _read_operator(file)
     return found if found.name == name else None
 
 
 def operators() -> tuple[Operator, ...]:
     """Every operator with a file, by name; reads every file."""
-    found = [_operator(read_data(f"operators/{file}", OperatorFile), file) for file in sorted(_files().values())]
+    found = [_read_operator(file) for file in sorted(_files().values())]
     return tuple(sorted(found, key=lambda each: each.name))

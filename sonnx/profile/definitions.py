@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from sonnx.language.domain import Expression
-from sonnx.profile.text_types import ErrataIds, ErratumId, Label, Sentence, TextName, TheoremId
+from sonnx.profile.text_types import ErrataIds, ErratumId, Label, Limit, Sentence, TextName, TheoremId
 
 T = TypeVar("T")
 Versioned = Mapping[int, T]
@@ -249,7 +249,7 @@ class Erratum(Struct, frozen=True, forbid_unknown_fields=True):
 
     id: ErratumId
     """Permanent name, referred to by `errata` of a rule, output or parameter."""
-    document: Annotated[tuple[TextName, ...], Meta(min_length=1)]
+    document: Annotated[tuple[TextName, ...], Limit(min_length=1)]
     """The texts concerned, by their names in editions.toml, the earliest first."""
     place: Sentence
     """File and lines, or section."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeVar
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
 from sonnx.profile.definitions import Erratum, RoundingPoint, Tag, Text, Uncheckable
 from sonnx.profile.text_types import (
@@ -15,6 +15,7 @@ from sonnx.profile.text_types import (
     ErrataIds,
     ExpressionText,
     Letter,
+    Limit,
     OperatorName,
     RuleName,
     Sentence,
@@ -30,10 +31,10 @@ Names = ByVersion[Letter]
 RuleNames = tuple[RuleName, ...]
 Class = Literal["validity", "restriction", "error-condition"]
 Kind = Literal["int", "ints", "float", "floats", "string", "strings", "tensor", "sparse_tensor"]
-OnnxName = Annotated[str, Meta(min_length=1)]
-Elements = Annotated[tuple[Element, ...], Meta(min_length=1)]
-Denotation = Annotated[str, Meta(pattern="^[A-Z][A-Z_]*$")]
-EditionName = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}$")]
+OnnxName = Annotated[str, Limit(min_length=1)]
+Elements = Annotated[tuple[Element, ...], Limit(min_length=1)]
+Denotation = Annotated[str, Limit(pattern="^[A-Z][A-Z_]*$")]
+EditionName = Annotated[str, Limit(pattern="^[0-9]{4}-[0-9]{2}$")]
 ByText = dict[TextName, tuple[OperatorName, ...]]
 
 
@@ -83,7 +84,7 @@ class GeneralRule(_Condition, frozen=True, kw_only=True):
 class GeneralFile(_Table, frozen=True, kw_only=True):
     """Rules about values and parameters of every operator: general.toml."""
 
-    rule: Annotated[tuple[GeneralRule, ...], Meta(min_length=1)]
+    rule: Annotated[tuple[GeneralRule, ...], Limit(min_length=1)]
     """The rules, in the order in which they are evaluated and listed."""
 
 
@@ -99,7 +100,7 @@ class GraphRule(_Rule, frozen=True, kw_only=True):
 class GraphFile(_Table, frozen=True, kw_only=True):
     """Rules about files, graphs, tensors and nodes: graph.toml."""
 
-    rule: Annotated[tuple[GraphRule, ...], Meta(min_length=1)]
+    rule: Annotated[tuple[GraphRule, ...], Limit(min_length=1)]
     """The rules, in the order in which they are evaluated and listed."""
 
 
@@ -242,7 +243,7 @@ class OperatorFile(_Table, frozen=True, kw_only=True):
     """The element types a SONNX text gives each type variable, from that text on; else those of the edition."""
     inputs: dict[Letter, InputFormat] = {}
     """The inputs in the order of the node, under the letters of the text."""
-    outputs: Annotated[dict[Letter, OutputFormat], Meta(min_length=1)]
+    outputs: Annotated[dict[Letter, OutputFormat], Limit(min_length=1)]
     """The outputs in the order of the node, under the letters of the text."""
     parameters: dict[Letter, ParameterFormat] = {}
     """The values that steer the operator, whether a version keeps them in an attribute or in a constant input."""
@@ -305,18 +306,18 @@ class EditionsFile(_Table, frozen=True, kw_only=True):
     """The edition a check takes where none is named."""
     onnx: Newest
     """The newest ONNX format the catalogue knows."""
-    families: dict[Annotated[str, Meta(pattern="^[a-z]+$")], Elements]
+    families: dict[Annotated[str, Limit(pattern="^[a-z]+$")], Elements]
     """Names for groups of element types, used wherever element types are listed."""
-    text: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    text: Annotated[tuple[Text, ...], Limit(min_length=1)]
     """The published texts, the earliest first; a text inherits from those before it."""
     limit: tuple[Uncheckable, ...] = ()
     """What a text demands and no file can be judged by; every report says it."""
-    edition: Annotated[tuple[EditionFormat, ...], Meta(min_length=1)]
+    edition: Annotated[tuple[EditionFormat, ...], Limit(min_length=1)]
     """The editions, each below its parent."""
 
 
 class ErrataFile(_Table, frozen=True, kw_only=True):
     """Errata: defects and ambiguities of the texts: errata.toml."""
 
-    erratum: Annotated[tuple[Erratum, ...], Meta(min_length=1)]
+    erratum: Annotated[tuple[Erratum, ...], Limit(min_length=1)]
     """The errata, ordered by the earliest text concerned, then by place."""

@@ -7,10 +7,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from sonnx.profile.catalogue import read_data
+from sonnx.profile.text_types import Limit
 
 FILE = "rewrites.toml"
 
@@ -18,9 +19,9 @@ FILE = "rewrites.toml"
 class RewriteFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a rewrite is for."""
 
-    title: Annotated[str, Meta(pattern="^[A-Z].*[^.]$")]
+    title: Annotated[str, Limit(pattern="^[A-Z].*[^.]$")]
     """What the rewrite does, an imperative."""
-    rules: Annotated[tuple[str, ...], Meta(min_length=1)]
+    rules: Annotated[tuple[str, ...], Limit(min_length=1)]
     """The slugs it serves, or their last parts where several operators have such a rule."""
     operators: tuple[str, ...] = ()
     """The only operators of nodes it is tried on; every operator without it."""
@@ -38,7 +39,7 @@ class RewriteDescription(RewriteFormat, frozen=True, kw_only=True):
         return slug in self.rules or slug.rpartition(".")[2] in self.rules
 
 
-RewritesFile = dict[Annotated[str, Meta(pattern="^[a-z]+(-[a-z]+)*$")], RewriteFormat]
+RewritesFile = dict[Annotated[str, Limit(pattern="^[a-z]+(-[a-z]+)*$")], RewriteFormat]
 """Rewrites: what `sonnx fix` can correct: rewrites.toml."""
 
 

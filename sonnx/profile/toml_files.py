@@ -106,7 +106,14 @@ def parsed(text: str, place: str) -> Expression:
 
 
 def numbered(values: Mapping[str, T]) -> dict[int, T]:
-    """The values of a table keyed by version numbers, ascending."""
+    """The values of a table keyed by version numbers, ascending.
+
+    Raises:
+        CatalogueError: a key is not a version number.
+    """
+    wrong = [key for key in values if not (key.isascii() and key.isdecimal())]
+    if wrong:
+        raise CatalogueError(f"{', '.join(map(repr, wrong))} is not a version number")
     return {int(key): values[key] for key in sorted(values, key=int)}
 
 

@@ -12,13 +12,13 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Struct, to_builtins
 
 from sonnx.base.files import sha256
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
-from sonnx.profile.text_types import Sha256
+from sonnx.profile.text_types import Limit, Sha256
 from sonnx.profile.toml_files import JSON
 from sonnx.profile.toml_files import read_file as read_project_file
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT: Literal[1] = 1
 """The version of the format that is written and read."""
-Count = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Limit(ge=0)]
 
 
 class _Part(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +52,7 @@ class FindingsNumber(_Part, frozen=True):
     """The slug of the rule."""
     verdict: Verdict
     """What it states."""
-    number: Annotated[int, Meta(ge=1)]
+    number: Annotated[int, Limit(ge=1)]
     """How many findings."""
 
 
@@ -117,7 +117,7 @@ class WrittenFindings(_Part, frozen=True):
     """The slug of the rule."""
     verdict: Verdict
     """What it states."""
-    number: Annotated[int, Meta(ge=1)]
+    number: Annotated[int, Limit(ge=1)]
     """How many findings."""
     remedy: str
     """What a person can do."""

