@@ -78,8 +78,9 @@ def _limited(kind: Any) -> Any:
     inner = tuple(_limited(each) for each in get_args(kind) if not isinstance(each, Limit))
     if get_origin(kind) is Annotated:
         named = {name: value for name, value in kind.__metadata__[0]._asdict().items() if value is not None}
-        day = named.pop("day", None)
-        return Annotated[inner[0], msgspec.Meta(**named, extra_json_schema={"pattern": day} if day else None)]
+        patterns = [named.pop(name) for name in ("pattern", "day") if name in named]
+        extra = {"pattern": patterns[0]} if patterns else None  # a `pattern` of Meta itself crashes, see `text_types`
+        return Annotated[inner[0], msgspec.Meta(**named, extra_json_schema=extra)]
     if get_origin(kind) in (Union, UnionType):
         return Union[inner]  # noqa: UP007  (the members are known at run time only)
     return get_origin(kind)[inner] if get_origin(kind) in (tuple, dict) else kind

@@ -2,7 +2,8 @@
 
 The reader checks types and keys.  Limits of restrictions/ are checked by `sonnx.checker.profile_validation` and the
 tests, those of project files where they are read.  `msgspec.Meta` would check them while reading, but a process
-that has used it crashes in one of three runs when it ends (msgspec 0.22.0 with CPython 3.11; issue 717 of msgspec).
+that has used its `pattern` crashes in one of three runs when it ends (msgspec 0.22.0 with CPython 3.11; issue 717 of
+msgspec).
 """
 
 from __future__ import annotations
