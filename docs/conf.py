@@ -8,6 +8,8 @@ network.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from pygments.lexers.python import PythonLexer
@@ -15,8 +17,7 @@ from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 from sonnx.language.printer import formula, mathml
-from sonnx.profile import catalogue
-from sonnx.profile.signature import every_rule
+from sonnx.report.explain import explained_rules
 
 project = "sonnx"
 author = "the authors of sonnx"
@@ -26,24 +27,41 @@ html_title = "sonnx"
 html_copy_source = html_show_copyright = html_show_sphinx = False
 myst_heading_anchors = 4
 
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+
 CONTENTS = {
     "Begin": ["above/README", "tutorial", "how-to-*"],
+    "Rules and operators": ["rules/index", "operators/index"],
     "Use": [
         "verdicts",
         "reports",
+        "fix",
         "deviations",
         "tailoring",
         "audit",
         "canonical-form",
         "comparing",
-        "fix",
+        "bounds",
+        "ways-in",
         "versioning",
     ],
-    "Believe": ["trust", "values", "threat-model", "robustness", "qualification", "decisions/*"],
+    "Believe": [
+        "trust",
+        "theorems/index",
+        "traceability",
+        "values",
+        "threat-model",
+        "robustness",
+        "qualification",
+        "decisions/index",
+    ],
     "Build": ["profile-format", "rule-language", "cases", "reading-guide", "above/CONTRIBUTING", "above/SECURITY"],
-    "Reference": ["operators/*", "theorems/*", "above/CHANGELOG", "*"],
+    "Reference": ["glossary", "above/CHANGELOG", "*"],
 }
 """The contents, by what a reader wants; the last pattern takes all remaining pages."""
+FOLDED = ("operators", "theorems", "decisions", "traceability")
+"""Folders whose pages are listed below their index."""
 
 
 def setup(app: Sphinx) -> None:
@@ -57,20 +75,27 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the contents to the first page, and formulas to the operators' pages."""
     if page == "index":
         source[0] += "".join(_contents(Path(app.srcdir)))
-    if page.startswith("operators/"):
+    folder, _, name = page.rpartition("/")
+    if folder in FOLDED and name == "index":
+        source[0] += _toctree(
+            f":caption: {folder}", sorted(path.stem for path in (Path(app.srcdir) / folder).glob("*.md"))
+        )
+    if folder in ("operators", "rules"):
         source[0] = _typeset(source[0])
 
 
+@cache
+def _formulas() -> dict[str, str]:
+    """The MathML of every formula of a rule, by its text."""
+    texts = [each for rule in explained_rules().values() for each in (rule.require, rule.onnx, rule.when)]
+    return {formula(each): mathml(each) for each in texts if each is not None}
+
+
 def _typeset(text: str) -> str:
-    """The page of an operator with the formulas of its rules in MathML."""
-    name = re.search(r"^# (\w+)$", text, re.MULTILINE)
-    described = catalogue.operator(name[1]) if name else None
-    rules = every_rule(described) if described else ()
-    texts = [each for rule in rules for each in (rule.require, rule.onnx, rule.when) if each is not None]
-    known = {formula(each): mathml(each) for each in texts}
+    """A page with the formulas of rules in MathML."""
 
     def block(found: re.Match[str]) -> str:
-        shown = known.get(found[1])
+        shown = _formulas().get(found[1])
         return f'```{{raw}} html\n<div class="formula">{shown}</div>\n```' if shown else found[0]
 
     return re.sub(r"```text\n(.*?)\n```", block, text)
@@ -83,5 +108,9 @@ def _contents(folder: Path) -> list[str]:
         found = [path for pattern in patterns for path in sorted(folder.glob(f"{pattern}.md"))]
         pages = [page for path in found if (page := path.relative_to(folder).with_suffix("").as_posix()) not in taken]
         taken.update(pages)
-        parts.append("\n".join(["", "```{toctree}", f":caption: {title}", ":hidden:", "", *pages, "```", ""]))
+        parts.append(_toctree(f":caption: {title}", pages))
     return parts
+
+
+def _toctree(option: str, pages: Iterable[str]) -> str:
+    return "\n".join(["", "```{toctree}", option, ":hidden:", "", *pages, "```", ""])

@@ -38,6 +38,10 @@ class RewriteDescription(RewriteFormat, frozen=True, kw_only=True):
         """Whether the rewrite is for a rule."""
         return slug in self.rules or slug.rpartition(".")[2] in self.rules
 
+    def serves_at(self, slug: str, operator: str) -> bool:
+        """Whether the rewrite is for a rule at nodes of an operator; at any node if the operator is ""."""
+        return self.serves(slug) and (not operator or not self.operators or operator in self.operators)
+
 
 RewritesFile = dict[Annotated[str, Limit(pattern="^[a-z]+(-[a-z]+)*$")], RewriteFormat]
 """Rewrites: what `sonnx fix` can correct: rewrites.toml."""

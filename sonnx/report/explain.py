@@ -15,8 +15,9 @@ from sonnx.language.parser import built_ins
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
-from sonnx.profile.definitions import Edition, Erratum, Operator, Rule
+from sonnx.profile.definitions import Erratum, Operator, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
+from sonnx.profile.rewrites import rewrite_descriptions
 from sonnx.profile.signature import active_condition, every_rule, signature
 
 LINE_WIDTH = 100
@@ -56,8 +57,7 @@ def explanation(name: str) -> Explanation:
     Raises:
         UsageError: nothing has this name.
     """
-    inert = [rule for each in catalogue.operators() for rule in each.rules if rule.inert]
-    rules = {**rules_by_slug(), **{rule.slug: rule for rule in (*RULES, *inert)}}
+    rules = explained_rules()
     if name in rules:
         return Explanation(name, rules=(rules[name],))
     described = catalogue.operator(name)
@@ -77,16 +77,35 @@ def explanation(name: str) -> Explanation:
     return Explanation(name, unwritten=unwritten)
 
 
+def explained_rules() -> dict[str, Rule]:
+    """Every rule by slug: also withdrawn ones, and those about the files of a project."""
+    inert = [rule for each in catalogue.operators() for rule in each.rules if rule.inert]
+    return {**rules_by_slug(), **{rule.slug: rule for rule in (*RULES, *inert)}}
+
+
 def _rule(rule: Rule) -> str:
-    lines = [f"{rule.slug}  ({_class(rule)})", "", *_wrapped("", rule.statement), ""]
-    lines += _formulas(rule)
-    lines += [*_wrapped("because", rule.because), *_wrapped("remedy", rule.remedy), *_wrapped("source", rule.source)]
-    lines += _versions(rule)
-    lines += [f"  tag       {tag.label} in {tag.text}, origin {tag.origin}" for tag in rule.tags]
-    lines += _editions(rule)
-    lines += _variants(rule)
-    lines += _examples(rule.slug)
+    lines = [f"{rule.slug}  ({class_of(rule)})", "", *_wrapped("", rule.statement), ""]
+    for label, text in rule_facts(rule):
+        lines += _wrapped(label, text)
+    for word, case in examples(rule.slug):
+        lines += ["", f"  {word}: {case.title}", *_model(case)]
     return "\n".join(lines)
+
+
+def rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
+    """What is known of a rule beside its statement, errata and examples, as terms with their texts."""
+    yield from _formulas(rule)
+    yield "because", rule.because
+    yield "remedy", rule.remedy
+    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
+    titles = [each.title for each in rewrite_descriptions().values() if each.serves_at(rule.slug, operator)]
+    if titles:
+        yield "sonnx fix", "; ".join(titles)
+    yield "source", rule.source
+    yield from _versions(rule)
+    yield from (("tag", f"{tag.label} in {tag.text}, origin {tag.origin}") for tag in rule.tags)
+    yield "editions", ", ".join(_editions(rule)) or "none"
+    yield from _variants(rule)
 
 
 def _labels(found: Iterable[Label]) -> Iterator[str]:
@@ -101,7 +120,8 @@ def _errata(rules: Iterable[Rule]) -> list[str]:
     return [_erratum(known[name]) for name in dict.fromkeys(name for rule in rules for name in rule.errata)]
 
 
-def _class(rule: Rule) -> str:
+def class_of(rule: Rule) -> str:
+    """The class of a rule in words."""
     return {
         "validity": "validity: required by ONNX",
         "restriction": "restriction of the profile",
@@ -110,67 +130,55 @@ def _class(rule: Rule) -> str:
     }[rule.kind]
 
 
-def _formulas(rule: Rule) -> Iterator[str]:
+def _formulas(rule: Rule) -> Iterator[tuple[str, str]]:
     if rule.require is None:
-        yield "  decided   by a function, which is tested, not proved"
+        yield "decided", "by a function, which is tested, not proved"
         return
-    yield from _wrapped("formula", formula(rule.require))
-    yield from _wrapped("condition", rule.require.text)
+    yield "formula", formula(rule.require)
+    yield "condition", rule.require.text
     for name in rule.require.built_ins:
         function = built_ins()[name]
         meaning = inspect.getdoc(function.function) or ""
-        yield from _wrapped("function", f"{name}({', '.join(function.parameters)}): {meaning.partition(chr(10))[0]}")
+        yield "function", f"{name}({', '.join(function.parameters)}): {meaning.partition(chr(10))[0]}"
     if rule.when is not None:
-        yield from _wrapped("where", formula(rule.when))
+        yield "where", formula(rule.when)
     if rule.onnx is not None and rule.onnx != rule.require:
-        yield from _wrapped("in ONNX", formula(rule.onnx))
+        yield "in ONNX", formula(rule.onnx)
 
 
-def _versions(rule: Rule) -> Iterator[str]:
+def _versions(rule: Rule) -> Iterator[tuple[str, str]]:
     if rule.since > 1:
-        yield f"  versions  from {rule.since} on" + (f", before {rule.before}" if rule.before else "")
+        yield "versions", f"from {rule.since} on" + (f", before {rule.before}" if rule.before else "")
     elif rule.before is not None:
-        yield f"  versions  before {rule.before}"
+        yield "versions", f"before {rule.before}"
 
 
 def _editions(rule: Rule) -> Iterator[str]:
+    """The editions in which the rule is in force."""
     known = catalogue.editions()
     operator = rule.slug.partition(".")[0] if "." in rule.slug and rule.kind != "project" else ""
-
-    def text(edition: Edition) -> str | None:
-        return edition.text_of(operator) if operator else edition.general
-
-    def holds(edition: Edition) -> bool:
-        found = text(edition)
-        if found is None:
-            return False
-        return known.in_force(rule, found) or active_condition(rule, found, known) is not None
-
-    yield f"  editions  {', '.join(name for name, edition in known.editions.items() if holds(edition)) or 'none'}"
+    for name, edition in known.editions.items():
+        text = edition.text_of(operator) if operator else edition.general
+        if text is not None and (known.in_force(rule, text) or active_condition(rule, text, known) is not None):
+            yield name
 
 
-def _variants(rule: Rule) -> Iterator[str]:
+def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
     """The statements of a derived rule in editions that take another text than the default one."""
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     for name in catalogue.editions().editions if described else ():
         made = signature(described.name, described.specified_first[0], name) if described else None
         other = next((each for each in made.rules if each.slug == rule.slug), rule) if made else rule
         if other.statement != rule.statement:
-            yield from _wrapped(f"in {name}", f"({other.kind}) {other.statement}")
+            yield f"in {name}", f"({other.kind}) {other.statement}"
 
 
-def _examples(slug: str) -> Iterator[str]:
-    passing, failing = _example(slug, "conforms"), _example(slug, "invalid", "violates")
-    for word, case in (("passes", passing), ("fails", failing)):
-        if case is not None:
-            yield from ("", f"  {word}: {case.title}", *_model(case))
-
-
-def _example(slug: str, *outcomes: str) -> Case | None:
-    """The first case with one of these outcomes for the rule, preferably under the default edition."""
-    known = [case for case in cases() if slug in case.rules(*outcomes)]
-    default = [case for case in known if any(slug in case.expected.get("", {}).get(each, ()) for each in outcomes)]
-    return next(iter(default or known), None)
+def examples(slug: str) -> Iterator[tuple[str, Case]]:
+    """A case that passes a rule and one that fails it, each with the word for it, in the default edition if possible."""
+    for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
+        known = [case for case in cases() if slug in case.rules(*outcomes)]
+        default = [case for case in known if any(slug in case.expected.get("", {}).get(each, ()) for each in outcomes)]
+        yield from ((word, case) for case in (default or known)[:1])
 
 
 def _model(case: Case) -> Iterator[str]:

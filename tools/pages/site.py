@@ -12,7 +12,7 @@ from sonnx.evidence.traceability import of_operator, traces
 from sonnx.profile import catalogue
 from sonnx.proofs.registry import theorems
 from sonnx.prover import record
-from tools.pages import operators, traceability
+from tools.pages import operators, rules, traceability
 from tools.pages import theorems as theorem_pages
 from tools.pages.plot import plot
 
@@ -20,6 +20,9 @@ ROOT = Path(__file__).parent.parent.parent
 TOP_PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 """Pages of the top folder; the site has them in `above/`."""
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
+FILE_NAME = re.compile(r"\[([\w/.-]+\.md)\]\(([^)\s#]+)(?=[)#])")
+"""A link whose text is the name of a file."""
+TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 def written_by_hand() -> dict[str, str]:
@@ -37,7 +40,8 @@ def generated() -> dict[str, str]:
         if of_operator(theorem) and theorem.id.count(".") == 2:
             whole.setdefault(of_operator(theorem), []).append(theorem.id)
     made = {
-        "docs/traceability.md": traceability.page(traced, proved),
+        **{f"docs/{name}": text for name, text in traceability.pages(traced, proved).items()},
+        **{f"docs/rules/{name}": text for name, text in rules.pages(traced, proved).items()},
         "docs/operators/index.md": operators.index(),
         "docs/values.svg": plot((ROOT / "docs" / "values.md").read_text("utf-8")),
     }
@@ -63,7 +67,10 @@ def write_site(folder: Path) -> None:
 
 
 def _relinked(page: str, text: str, pages: Mapping[str, str], folder: Path) -> str:
-    """The text with each relative link changed from the repository's layout to that of the site."""
+    """The text with each relative link changed from the repository's layout to that of the site.
+
+    Where the text of a link is the name of a page, it becomes the title of the page.
+    """
     here = folder / PurePosixPath(site_path(page)).parent
 
     def changed(found: re.Match[str]) -> str:
@@ -73,4 +80,9 @@ def _relinked(page: str, text: str, pages: Mapping[str, str], folder: Path) -> s
         to = folder / site_path(target) if target in pages else ROOT / target
         return Path(os.path.relpath(to, here)).as_posix()
 
-    return LINK.sub(changed, text)
+    def titled(found: re.Match[str]) -> str:
+        target = os.path.normpath(PurePosixPath(page).parent / found[2])
+        title = TITLE.search(pages.get(target, ""))
+        return f"[{title[1] if title else found[1]}]({found[2]}"
+
+    return LINK.sub(changed, FILE_NAME.sub(titled, text))

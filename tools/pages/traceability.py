@@ -1,4 +1,4 @@
-"""The traceability page: labels to rules, rules to code, cases and theorems, and what has no counterpart."""
+"""The pages of traceability: labels to rules, rules to code, cases and theorems, and what has no counterpart."""
 
 from __future__ import annotations
 
@@ -10,54 +10,72 @@ from sonnx.profile import catalogue
 from sonnx.profile.index import all_labels
 from sonnx.prover.theorem import Theorem
 from tools.pages.operators import GENERATED, table, tags_of
+from tools.pages.rules import linked as linked_rule
 
 INTRODUCTION = """\
 From a label of a text to the rules it states, from a rule to the code that decides it, its cases and its theorems, and
-back. The pages of the [operators](operators/index.md) describe each rule in full."""
+back. The pages of the [rules](rules/index.md) and [operators](operators/index.md) describe each rule in full."""
+FOLDER = "traceability"
 
 
-def page(traced: Mapping[str, Trace], theorems: Iterable[Theorem]) -> str:
-    """The page as Markdown."""
+def pages(traced: Mapping[str, Trace], theorems: Iterable[Theorem]) -> dict[str, str]:
+    """The pages by their paths in docs/: labels by text, rules by subject, theorems, and what has no counterpart."""
     proved = list(theorems)
-    lines = [GENERATED, "", "# Traceability", "", INTRODUCTION, "", "## Labels of the texts", "", *_labels(), ""]
-    lines += [
-        "## Rules",
+    texts = {
+        f"{FOLDER}/labels-{text}": (f"Labels of {text}", list(_labels(text))) for text in catalogue.editions().texts
+    }
+    parts = {
+        **{name: made for name, made in texts.items() if made[1]},
+        f"{FOLDER}/rules": ("Rules about files, graphs and values", list(_rules(traced, operators=False))),
+        f"{FOLDER}/operator-rules": ("Rules of operators", list(_rules(traced, operators=True))),
+        f"{FOLDER}/theorems": ("Theorems about built-in functions and values", list(_theorems(proved, traced))),
+    }
+    listed = [f"* [{title}]({name}.md)" for name, (title, _) in parts.items()]
+    index = [
+        "# Traceability",
         "",
-        *_rules(traced),
+        INTRODUCTION,
         "",
-        "## Theorems about built-in functions and values",
+        *listed,
         "",
-        *_theorems(proved, traced),
+        "## Without a counterpart",
+        "",
+        *_orphans(traced, proved),
     ]
-    lines += ["", "## Without a counterpart", "", *_orphans(traced, proved)]
-    return "\n".join(lines) + "\n"
+    made = {
+        f"{name}.md": f"{GENERATED}\n\n# {title}\n\n" + "\n".join(lines) + "\n"
+        for name, (title, lines) in parts.items()
+    }
+    return {f"{FOLDER}.md": "\n".join([GENERATED, "", *index]) + "\n", **made}
 
 
 def linked(slug: str) -> str:
-    """The slug, linked to the page of its operator."""
-    operator, dot, name = slug.partition(".")
-    return f"[{slug}](operators/{operator.lower()}.md#{operator.lower()}{name.lower()})" if dot else slug
+    """The slug, linked to its page from a page of the folder; "" if no rule is named."""
+    return linked_rule(slug, "../rules/") if slug else ""
 
 
-def _labels() -> Iterator[str]:
-    order = list(catalogue.editions().texts)
-    yield from table("text", "label", "rules")
-    by_label: dict[tuple[int, str, str], dict[str, None]] = {}
+def _labels(text: str) -> Iterator[str]:
+    """The labels of a text with the rules they state."""
+    by_label: dict[tuple[str, str], dict[str, None]] = {}
     for tag, rule, subject in all_labels():
-        scope = (subject or rule).partition(".")[0] if "." in (subject or rule) else ""
-        said = f"{linked(rule)}{f' on {subject}' if subject else ''}"
-        by_label.setdefault((order.index(tag.text), scope, tag.label), {})[said] = None
-    for (text, scope, label), rules in sorted(by_label.items()):
-        yield f"| {order[text]} | {f'{scope} ' if scope else ''}{label} | {', '.join(rules)} |"
+        if tag.text == text:
+            scope = (subject or rule).partition(".")[0] if "." in (subject or rule) else ""
+            said = f"{linked(rule)}{f' on {subject}' if subject else ''}"
+            by_label.setdefault((scope, tag.label), {})[said] = None
+    if by_label:
+        yield from table("about", "label", "rules")
+    for (scope, label), rules in sorted(by_label.items()):
+        yield f"| {scope or 'files, graphs, values'} | {label} | {', '.join(rules)} |"
 
 
-def _rules(traced: Mapping[str, Trace]) -> Iterator[str]:
+def _rules(traced: Mapping[str, Trace], operators: bool) -> Iterator[str]:
     yield from table("rule", "labels", "code", "cases (conforming, violating)", "theorems")
     for slug, trace in traced.items():
-        tags = tags_of((tag.text, tag.label) for tag in trace.rule.tags)
-        cases = f"{_files(trace.conforming)}, {_files(trace.violating)}"
-        code = ", ".join(trace.code) or "its condition"
-        yield f"| {linked(slug)} | {tags} | {code} | {cases} | {len(trace.theorems)} |"
+        if operators == ("." in slug):
+            tags = tags_of((tag.text, tag.label) for tag in trace.rule.tags)
+            cases = f"{_files(trace.conforming)}, {_files(trace.violating)}"
+            code = ", ".join(trace.code) or "its condition"
+            yield f"| {linked(slug)} | {tags} | {code} | {cases} | {len(trace.theorems)} |"
 
 
 def _files(ids: Iterable[str]) -> str:
