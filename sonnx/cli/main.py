@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -29,16 +29,39 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def parser(named: str = "") -> argparse.ArgumentParser:
+def parser(named: str = "") -> CommandParser:
     """The parser of the command line, with all commands, or only the named one, which loads faster."""
-    made = _Parser(prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX.")
+    made = CommandParser(
+        prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
+    )
     made.add_argument("--version", action=_Version, nargs=0, help="print the version")
     each = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
     names = _names()
     for name in [named] if named in names else names:
         module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
-        module.add_arguments(each.add_parser(name, help=module.HELP, description=getattr(module, "DESCRIPTION", None)))
+        command = each.add_parser(
+            name, help=module.HELP, epilog=_epilog(module.EXAMPLES, module.EXITS),
+            description=module.DESCRIPTION, formatter_class=_HelpFormatter,
+        )  # fmt: skip
+        module.add_arguments(command)
     return made
+
+
+EPILOG = "examples:"
+"""How the end of a help text begins."""
+
+
+def _epilog(examples: Sequence[str], exits: Mapping[int, str]) -> str:
+    """The end of a help text: examples and exit codes."""
+    codes = (f"  {code}  {meaning}" for code, meaning in exits.items())
+    return "\n".join([EPILOG, *(f"  {line}" for line in examples), "", "exit codes:", *codes])
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Keeps the lines of the end of a help text."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith(EPILOG) else super()._fill_text(text, width, indent)
 
 
 def _names() -> list[str]:
@@ -53,7 +76,7 @@ CHOICE = re.compile(r"[\w-]+")
 """How argparse names what it does not know."""
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Reports a wrong command line in one sentence; the commands have parsers of the same class."""
 
     def error(self, message: str) -> NoReturn:
@@ -65,11 +88,12 @@ class _Parser(argparse.ArgumentParser):
         """The option, command or choice that was probably meant, where the message names an unknown one."""
         unknown, listed = UNKNOWN_OPTION.search(message), UNKNOWN_CHOICE.search(message)
         if unknown is not None:
-            options = (option for parser in self._with_commands() for option in parser._option_string_actions)
+            options = (option for parser in self.with_commands() for option in parser._option_string_actions)
             return did_you_mean(unknown[1].partition("=")[0], options)
         return did_you_mean(listed[1], CHOICE.findall(listed[2])) if listed is not None else ""
 
-    def _with_commands(self) -> Iterator[argparse.ArgumentParser]:
+    def with_commands(self) -> Iterator[argparse.ArgumentParser]:
+        """This parser and those of the commands."""
         yield self
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):

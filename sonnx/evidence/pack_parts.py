@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import plural, quote
+from sonnx.base.escaping import quote
 from sonnx.evidence.traceability import of_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
@@ -21,7 +21,6 @@ from sonnx.prover.queries import Question, questions
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
 from sonnx.prover.theorem import Theorem
-from sonnx.report.html_elements import Markup, code, element, folding, join, table
 from sonnx.rewriter.fix_record import Record
 
 NOT_ASKED = "not recorded"
@@ -132,54 +131,3 @@ def require_about(record: Record, name: str, digest: str) -> None:
 def theorems(record: Record) -> set[str]:
     """The theorems that justify the rewrites."""
     return {each.theorem for each in record.rewrites if each.theorem}
-
-
-def section(found: Mapping[str, Any]) -> Iterator[Markup]:
-    """The part of the page: the original model, what was compared, each rewrite, and what remains."""
-    original, rewrites = found["original"], found["rewrites"]
-    yield element(
-        "p",
-        "The model was written by sonnx fix ",
-        found["tool"],
-        " for edition ",
-        found["edition"],
-        " from ",
-        code(original["model"]),
-        " with the SHA-256 ",
-        code(original["sha256"]),
-        f", on which a check had {plural(original['findings'], 'finding')} ({original['verdict']}). The record: ",
-        code(f"configuration/rewrites/{found['file']}"),
-        ".",
-    )
-    yield element("p", f"{found['summary'][:1].upper()}{found['summary'][1:]}.", class_="" if found["done"] else "open")
-    yield _kinds(rewrites)
-    if rewrites:
-        rows = [(code(each["kind"]), code(each["place"]), each["name"], each["before"], each["after"])
-                for each in rewrites]  # fmt: skip
-        yield folding(f"All {len(rewrites)} rewrites", table(("kind", "place", "name", "before", "after"), rows))
-    if found["left"]:
-        yield element("p", "Findings that remain in the rewritten model:")
-        yield element("ul", *(element("li", *_left(each)) for each in found["left"]))
-
-
-def _kinds(rewrites: Sequence[Mapping[str, Any]]) -> Markup:
-    kinds: dict[str, list[Mapping[str, Any]]] = {}
-    for each in rewrites:
-        kinds.setdefault(each["kind"], []).append(each)
-    if not kinds:
-        return element("p", "Nothing was rewritten.", class_="soft")
-    rows = []
-    for kind, made in kinds.items():
-        rules = sorted({rule for each in made for rule in each["rules"]})
-        proved = sorted({each["theorem"] for each in made} - {""})
-        changes = sorted({each["changes"] for each in made} - {""})
-        rows.append((code(kind), str(len(made)), ", ".join(rules), ", ".join(proved) or "construction",
-                     join(changes, "; ")))  # fmt: skip
-    return table(("kind", "#rewrites", "for", "values preserved by", "what changes"), rows)
-
-
-def _left(found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{found['verdict']} "
-    yield code(found["rule"])
-    yield f": {found['remedy']} "
-    yield "; ".join(f"{reason} ({', '.join(where)})" for reason, where in found["reasons"])

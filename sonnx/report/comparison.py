@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from math import log2
 from typing import Any
@@ -14,9 +14,8 @@ from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.formats import render_document
-from sonnx.report.html_elements import Markup, code, element, folding, join, table, terms, whole_page
 
 FORMAT = 1
 BROKEN = 1
@@ -70,10 +69,10 @@ class ComparisonReport(Comparison):
                 return self.to_text()
             case "json":
                 return self.to_json()
-            case "html":
-                return page(self, self._sentences)
             case _:
-                return render_document(name, document_of(self, self.broken_bounds, self.exit_code, self.file))
+                document = document_of(self, self.broken_bounds, self.exit_code, self.file)
+                drawn = tuple(_pictures(self)) if name == "html" else ()
+                return render_document(name, replace(document, pictures=drawn))
 
     @property
     def _sentences(self) -> list[str]:
@@ -205,15 +204,11 @@ def _number(value: float) -> float | str:
     return value if value - value == 0 else "infinity"
 
 
-# ------------------------------------------------------------------ HTML
-#
-# One page without network access or scripts; the plot is SVG inside the page.
+# ------------------------------------------------------------------ the picture of the page
 
 
-MAX_OPEN_SENTENCES = 12
-"""Longer lists of broken bounds are folded on a screen."""
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 960, 260, 60, 40, 14
-PAGE_HEADS = ("value", "#count", "#identical", "#ulp", "#mean", "#absolute", "other")
+PAGE_HEADS = ("#count", "#identical", "#ulp", "#mean", "#absolute", "other")
 """Short heads of the table, so that names of values have room on paper."""
 LEGEND = (
     "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
@@ -222,63 +217,16 @@ LEGEND = (
 DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
 
 
-def page(found: Comparison, broken: Sequence[str]) -> str:
-    """The whole page, ending in a line feed."""
-    return whole_page(f"sonnx: {found.model} in {found.runtime}", list(_parts(found, broken)))
-
-
-def _parts(found: Comparison, broken: Sequence[str]) -> Iterator[Markup]:
-    yield element("h1", f"sonnx {tool_version()}: a runtime against the exact values")
-    kind = "fail" if broken else "pass" if not any(row.differs for row in found.rows) else "open"
-    runs = plural(found.runs, "run")
-    yield element(
-        "div",
-        element("h2", found.model),
-        element("p", f"{plural(len(broken), 'bound')} broken" if broken else summary(found), class_="answer"),
-        element("p", summary(found), class_="soft") if broken else Markup(""),
-        element("p", f"{found.runtime}; {runs}, inputs {found.inputs}; {standing(found)}", class_="soft"),
-        class_=f"banner {kind}",
-    )
-    if broken:
-        yield element("h3", "Broken bounds")
-        listed = element("ul", *(element("li", sentence) for sentence in broken))
-        yield (
-            listed if len(broken) <= MAX_OPEN_SENTENCES else folding(f"{broken[0]}; and {len(broken) - 1} more", listed)
-        )
-    if found.skipped:
-        yield element("h3", "Runs without exact values")
-        yield element("ul", *(element("li", reason) for reason in found.skipped))
+def _pictures(found: Comparison) -> Iterator[Picture]:
     if any(row.way in DRAWN for row in found.rows):
-        yield element("h3", "Largest distance of each node, in ulp")
-        yield element("p", _key("equal"), " on equal inputs ", _key("accumulated"), " accumulated ", class_="soft")
-        yield _plot(found.rows)
-    yield element("p", LEGEND, class_="soft")
-    for way in dict.fromkeys(row.way for row in found.rows):
-        yield element("h3", {"output": "Outputs of the whole model"}.get(way, f"Nodes, {way}"))
-        yield _html_table([row for row in found.rows if row.way == way])
-    yield element("h3", "Identity")
-    edition = "not checked" if found.unchecked else found.edition
-    digest = code(found.sha256) if found.sha256 else "not computed"
-    yield terms((("file", code(found.model)), ("SHA-256", digest), ("edition", edition), ("runtime", found.runtime)))
+        legend = "Full dots: on equal inputs. Circles: accumulated from the inputs of the model."
+        yield Picture("Largest distance of each node, in ulp", legend, _plot(found.rows))
 
 
-def _key(name: str) -> Markup:
-    return Markup(f'<svg width="12" height="12" role="img"><circle cx="6" cy="6" r="4" class="dot {name}"/></svg>')
-
-
-def _html_table(rows: Sequence[Row]) -> Markup:
-    return table(PAGE_HEADS, (_cells(row) for row in rows), class_="prose")
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    name: str = element("span", label(row), title=row.place)
-    if row.failures:
-        name = join((name, element("div", f"not compared in {row.failures[0]}", class_="fail")), "")
-    return (name, *cells_of(row.distance))
-
-
-def _plot(rows: Sequence[Row]) -> Markup:
+def _plot(rows: Sequence[Row]) -> str:
     """One dot for each node and way: its number from left to right, its largest distance upwards, in powers of two."""
+    from markupsafe import escape as entities  # only pages need it
+
     listed = {way: [row for row in rows if row.way == way] for way in DRAWN}
     most = max([_height(row) for row in rows if row.way in DRAWN], default=0.0)
     top, longest = max(4, int(most) + 1), max(len(each) for each in listed.values())
@@ -297,14 +245,14 @@ def _plot(rows: Sequence[Row]) -> Markup:
     for way, class_ in DRAWN.items():
         for index, row in enumerate(listed[way]):
             if row.distance is not None:
-                title = element("title", f"{label(row)}: {row.distance.ulp or 0} ulp, {way}")
+                title = f"<title>{entities(label(row))}: {row.distance.ulp or 0} ulp, {way}</title>"
                 parts.append(
                     f'<circle cx="{x(index)}" cy="{y(_height(row))}" r="3.2" class="{class_}">{title}</circle>'
                 )
     parts.append(
         f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 8}" text-anchor="middle">nodes, in their order</text></svg>'
     )
-    return Markup("".join(parts))
+    return "".join(parts)
 
 
 def _height(row: Row) -> float:
@@ -329,7 +277,7 @@ def document_of(found: Comparison, broken: Sequence[BoundViolation], code: int, 
     """The comparison as a document: a section for each way to compare, and one for runs with problems."""
     name = escape(found.model)
     sections = [
-        Section(f"{name}: {way}", file, tuple(_case(row, _broken_of(broken, row)) for row in rows))
+        Section(f"{name}: {way}", file, tuple(_case(row, _broken_of(broken, row)) for row in rows), heads=PAGE_HEADS)
         for way in WAYS
         if (rows := [row for row in found.rows if row.way == way])
     ]
@@ -344,7 +292,7 @@ def document_of(found: Comparison, broken: Sequence[BoundViolation], code: int, 
         criteria=criteria,
         sections=(*sections, *([Section(f"{name}: runs", file, whole)] if whole else [])),
         facts=tuple(_facts(found)),
-        notes=(standing(found),),
+        notes=(standing(found), LEGEND),
         hashes={file: found.sha256},
     )
 
@@ -374,7 +322,14 @@ def _case(row: Row, broken: Sequence[str]) -> CaseResult:
         verdict, standing_ = "identical", Standing.GOOD
     where = row.where or Where(row.value, "value", row.value)
     return CaseResult(
-        WAYS[row.way][0], label(row), verdict, standing_, "; ".join(messages), tuple(_case_details(row)), where
+        WAYS[row.way][0],
+        label(row),
+        verdict,
+        standing_,
+        "; ".join(messages),
+        tuple(_case_details(row)),
+        where,
+        cells=cells_of(row.distance),
     )
 
 

@@ -56,6 +56,8 @@ class CaseResult:
     where: Where | None = None
     folded: bool = False
     """Open only because of other cases; formats for people count it and do not list it."""
+    cells: tuple[str, ...] = ()
+    """The figures of the case, one for each of the heads of its section."""
 
     @property
     def at(self) -> str:
@@ -82,6 +84,28 @@ class Section:
     cases: tuple[CaseResult, ...]
     note: str = ""
     """A remark on all its cases."""
+    heads: tuple[str, ...] = ()
+    """The heads of the figures of its cases; a head that begins with # is one of numbers."""
+
+    @property
+    def standing(self) -> Standing:
+        """The worst standing of its cases."""
+        return worst_standing(self.cases)
+
+    @property
+    def numbers(self) -> str:
+        """The number of cases with each verdict."""
+        return _numbers(self.cases)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing of a result as SVG, for pages."""
+
+    title: str
+    legend: str
+    svg: str
+    """Markup, in which every text is escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +125,9 @@ class Document:
     notes: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of the files, by name."""
+    advice: tuple[tuple[str, str], ...] = ()
+    """What to do next, as terms with their texts."""
+    pictures: tuple[Picture, ...] = ()
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:
@@ -115,8 +142,7 @@ class Document:
     @property
     def numbers(self) -> str:
         """The number of cases with each verdict."""
-        counted = Counter(case.verdict for case in self.cases)
-        return ", ".join(f"{number} {verdict}" for verdict, number in counted.items())
+        return _numbers(self.cases)
 
     @property
     def findings(self) -> Iterator[tuple[Section, list[CaseResult]]]:
@@ -127,6 +153,11 @@ class Document:
                 if case.standing is not Standing.GOOD and not case.folded:
                     groups.setdefault((number, case.criterion, case.verdict), (section, []))[1].append(case)
         yield from sorted(groups.values(), key=lambda group: list(Standing).index(worst_standing(group[1])))
+
+
+def _numbers(cases: Iterable[CaseResult]) -> str:
+    counted = Counter(case.verdict for case in cases)
+    return ", ".join(f"{number} {verdict}" for verdict, number in counted.items())
 
 
 def worst_standing(cases: Iterable[CaseResult]) -> Standing:

@@ -174,7 +174,7 @@ def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def examples(slug: str) -> Iterator[tuple[str, Case]]:
-    """A case that passes a rule and one that fails it, each with the word for it, in the default edition if possible."""
+    """A case that passes a rule and one that fails it, each with its word, in the default edition if possible."""
     for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
         known = [case for case in cases() if slug in case.rules(*outcomes)]
         default = [case for case in known if any(slug in case.expected.get("", {}).get(each, ()) for each in outcomes)]

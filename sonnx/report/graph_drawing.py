@@ -1,4 +1,4 @@
-"""The graph of a model as SVG in the page: nodes with findings are marked and linked to them.
+"""The layout of a drawn graph: nodes with findings are marked and linked to them; a template writes the SVG.
 
 The layers come from a layout library, which is an extra; without it the page says so.  A long graph is cut into pieces
 that each fit on a printed page; the pieces stand side by side.
@@ -6,16 +6,17 @@ that each fit on a printed page; the pieces stand side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sonnx.base.escaping import escape
 from sonnx.checker.graph_outline import INPUT, OUTPUT, Box, Outline
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
-from sonnx.report.html_elements import Markup, colour, element, folding, join, plain
+from sonnx.profile.rewrites import OUTSIDE
 
 LIBRARY = "fast_sugiyama"
 WIDTH, HEIGHT, LAYER, SPACE = 132, 30, 46, 24
@@ -31,47 +32,101 @@ Points = Mapping[int, tuple[float, int]]
 """The middle of each box or bend, and its layer."""
 
 
+class Marker(Protocol):
+    """What gives a box the styles by which a reader's choice of a rule colours it."""
+
+    def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
+        """The styles for some rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnBox:
+    """A box at its place, with its styles, texts, and the anchor of its findings."""
+
+    left: str
+    top: str
+    middle: str
+    width: int
+    height: int
+    round: int
+    kind: str
+    title: str
+    lines: tuple[tuple[str, str], ...]
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the graph that fits on a page."""
+
+    width: str
+    height: str
+    paths: tuple[str, ...]
+    boxes: tuple[DrawnBox, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The drawing of a model; `missing` if the layout library is not installed, and the rest is then empty."""
+
+    prefix: str
+    summary: str = ""
+    legend: str = ""
+    pieces: tuple[Piece, ...] = ()
+    missing: bool = False
+    small: bool = False
+    """Whether it is shown at once."""
+    large: bool = False
+    """Whether it is left out in print."""
+
+    @property
+    def marked(self) -> list[int]:
+        """The pieces with a marked box, where there are several pieces."""
+        found = [number for number, piece in enumerate(self.pieces, 1) if any(box.link for box in piece.boxes)]
+        return found if len(self.pieces) > 1 else []
+
+
 class Marks(NamedTuple):
-    """The marks of a place: the class of its worst finding, and the anchor of its findings."""
+    """What is known of a place: the style of its worst finding, the anchor of its findings, and their rules."""
 
     kind: Mapping[str, str]
     anchor: Mapping[str, str]
+    rules: Mapping[str, frozenset[str]]
 
 
-def drawing(report: Report, prefix: str) -> Iterator[Markup]:
-    """The part of the page about one model; `prefix` makes its anchors unique in the page."""
+def drawing(report: Report, prefix: str, marker: Marker) -> Drawing | None:
+    """The drawing of the main graph, None if it was not asked for; `prefix` makes its anchors unique in the page."""
     graph = report.outline
     if graph is None or not graph.boxes:
-        return
-    yield element("h3", "Graph")
+        return None
     if find_spec(LIBRARY) is None:
-        yield element("p", "Not drawn: the layout library is not installed (pip install 'sonnx[draw]').", class_="soft")
-        return
+        return Drawing(prefix, missing=True)
     marks = _marks(report, prefix)
-    failing = [box for box in graph.boxes if _kind(box, marks) == "fail"]
-    open_ = [box for box in graph.boxes if _kind(box, marks) == "open"]
-    summary = f"{len(graph.boxes)} boxes, {len(failing)} with a failure, {len(open_)} with an open result"
-    pieces = list(_pieces(graph, marks))
-    inside = (element("div", each, id=f"{prefix}-{n}") for n, each in enumerate(pieces, 1))
-    legend = element("p", *_legend(graph, pieces, prefix), class_="soft")
-    many = len(graph.boxes) > MAX_PRINTED_BOXES
-    drawn = element("div", *inside, class_="drawing")
-    yield folding(summary, legend, drawn, class_="again" if many else "", start=len(graph.boxes) <= MAX_OPEN_BOXES)
+    numbers = {kind: sum(_kind(box, marks) == kind for box in graph.boxes) for kind in ("fail", "open")}
+    outside = sum(OUTSIDE in _rules(box, marks) for box in graph.boxes)
+    pieces = tuple(_pieces(graph, lambda box, x, y: _box(box, marks, marker, x, y)))
+    return Drawing(
+        prefix,
+        f"{len(graph.boxes)} boxes, {outside} outside the profile, {numbers['fail']} with a failure, "
+        f"{numbers['open']} with an open result",
+        " ".join(_legend(graph, len(pieces))),
+        pieces,
+        small=len(graph.boxes) <= MAX_OPEN_BOXES,
+        large=len(graph.boxes) > MAX_PRINTED_BOXES,
+    )
 
 
-def _legend(graph: Outline, pieces: Sequence[Markup], prefix: str) -> Iterator[Markup]:
-    yield plain("Red: a rule fails. Yellow: open. Blue: deviated. A marked box leads to its findings. ")
+def _legend(graph: Outline, pieces: int) -> Iterator[str]:
+    yield "Filled: the operator is outside the profile, or the rule chosen above has a finding."
+    yield "Red frame: a rule fails. Yellow: open. Blue: deviated. A marked box leads to its findings."
     if any(box.inner for box in graph.boxes):
-        yield plain("+n: nodes that compute from constants only, drawn as a part of their first user. ")
+        yield "+n: nodes that compute from constants only, drawn as a part of their first user."
     if any(box.nested for box in graph.boxes):
-        yield plain("A double frame holds graphs that are not drawn; what is found inside marks the box. ")
+        yield "A double frame holds graphs that are not drawn; what is found inside marks the box."
     if graph.backward:
-        yield plain(f"{graph.backward} uses of a value before it is computed are not drawn. ")
-    if len(pieces) > 1:
-        yield plain(f"The graph is cut into {len(pieces)} pieces, to be read from left to right and top to bottom. ")
-        marked = [number for number, piece in enumerate(pieces, 1) if "<a " in piece]
-        links = (element("a", f"{number}", href=f"#{prefix}-{number}") for number in marked)
-        yield join((plain("Pieces with a marked box: "), join(links, ", ")), "") if marked else plain("None is marked.")
+        yield f"{graph.backward} uses of a value before it is computed are not drawn."
+    if pieces > 1:
+        yield f"The graph is cut into {pieces} pieces, to be read from left to right and top to bottom."
 
 
 def anchors(report: Report, prefix: str) -> dict[str, str]:
@@ -84,18 +139,23 @@ def _marks(report: Report, prefix: str) -> Marks:
     """All findings at a node, in it, or about a value it computes, under the place of the node."""
     worst: dict[str, str] = {}
     first: dict[str, str] = {}
+    rules: dict[str, set[str]] = {}
     known = anchors(report, prefix)
     order = ("fail", "open", "deviated")
     for each in report.findings:
         place = "/".join(each.where.place.split("/")[:2])
         kind = _finding_kind(each)
+        if not each.cause:
+            rules.setdefault(place, set()).add(each.rule)
         if place not in worst or order.index(kind) < order.index(worst[place]):
             worst[place], first[place] = kind, known[each.where.place]
-    return Marks(worst, first)
+    return Marks(worst, first, {place: frozenset(names) for place, names in rules.items()})
 
 
 def _finding_kind(finding: Finding) -> str:
-    return "deviated" if finding.verdict is Verdict.DEVIATED else colour(finding.verdict)
+    if finding.verdict is Verdict.DEVIATED:
+        return "deviated"
+    return "fail" if finding.verdict is Verdict.FAIL else "open"
 
 
 def _kind(box: Box, marks: Marks) -> str:
@@ -103,14 +163,22 @@ def _kind(box: Box, marks: Marks) -> str:
     return next((kind for kind in ("fail", "open", "deviated") if kind in kinds), "")
 
 
-def _pieces(graph: Outline, marks: Marks) -> Iterator[Markup]:
+def _rules(box: Box, marks: Marks) -> list[str]:
+    """The rules with a finding at a box or at what is drawn as a part of it."""
+    return sorted({rule for place in (box.place, *box.inner) for rule in marks.rules.get(place, ())})
+
+
+Draw = Callable[[Box, float, float], DrawnBox]
+
+
+def _pieces(graph: Outline, draw: Draw) -> Iterator[Piece]:
     library = import_module(LIBRARY)
     alone = set(range(len(graph.boxes))) - {end for edge in graph.edges for end in edge}
     layouts = library.from_edges(list(graph.edges), vertex_spacing=float(WIDTH + SPACE)) if graph.edges else []
     for positions, _, _, edges in sorted(layouts, key=lambda each: min(number for number, _ in each[0])):
-        yield from _cut(graph, marks, _layered(positions), sorted(edges))
+        yield from _cut(graph, draw, _layered(positions), sorted(edges))
     for number in sorted(alone):
-        yield _svg(graph, marks, {number: (0.0, 0)}, [], 0)
+        yield _piece(graph, draw, {number: (0.0, 0)}, [], 0)
 
 
 def _layered(positions: Sequence[tuple[int, tuple[float, float]]]) -> Points:
@@ -120,35 +188,33 @@ def _layered(positions: Sequence[tuple[int, tuple[float, float]]]) -> Points:
     return {number: (x, layer[y]) for number, (x, y) in positions}
 
 
-def _cut(graph: Outline, marks: Marks, points: Points, edges: Sequence[tuple[int, int]]) -> Iterator[Markup]:
+def _cut(graph: Outline, draw: Draw, points: Points, edges: Sequence[tuple[int, int]]) -> Iterator[Piece]:
     """One piece for each so many layers; an edge that is cut is drawn to the border of both."""
     last = max(layer for _, layer in points.values())
     for top in range(0, last + 1, LAYERS_PER_PIECE):
         inside = {number: at for number, at in points.items() if top <= at[1] < top + LAYERS_PER_PIECE}
         lines = [(points[start], points[end]) for start, end in edges if start in inside or end in inside]
-        yield _svg(graph, marks, inside, lines, top)
+        yield _piece(graph, draw, inside, lines, top)
 
 
-def _svg(
-    graph: Outline, marks: Marks, points: Points, lines: Sequence[tuple[tuple[float, int], tuple[float, int]]], top: int
-) -> Markup:
+def _piece(
+    graph: Outline, draw: Draw, points: Points, lines: Sequence[tuple[tuple[float, int], tuple[float, int]]], top: int
+) -> Piece:
     all_x = [x for x, _ in points.values()]
     bends = [x for line in lines for x, layer in line if top <= layer < top + LAYERS_PER_PIECE]
     left, right = min((*all_x, *bends)) - WIDTH / 2 - 2, max((*all_x, *bends)) + WIDTH / 2 + 2
     layers = max(layer for _, layer in points.values()) - top + 1
     width, height = right - left, layers * LAYER + 8
-    parts = [_line(line, left, top, height) for line in lines]
-    parts += [
-        _box(graph.boxes[number], marks, x - left, (layer - top) * LAYER + HEIGHT / 2 + 4)
+    boxes = (
+        draw(graph.boxes[number], x - left, (layer - top) * LAYER + HEIGHT / 2 + 4)
         for number, (x, layer) in sorted(points.items())
         if number < len(graph.boxes)
-    ]
-    return Markup(
-        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">{join(parts, "")}</svg>'
     )
+    paths = tuple(_line(line, left, top, height) for line in lines)
+    return Piece(f"{width:.0f}", f"{height:.0f}", paths, tuple(boxes))
 
 
-def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: int, height: float) -> Markup:
+def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: int, height: float) -> str:
     (x0, from_), (x1, to) = line
     y0, y1 = ((layer - top) * LAYER + HEIGHT / 2 + 4 for layer in (from_, to))
     if to >= top + LAYERS_PER_PIECE:  # the rest stands in the next piece
@@ -157,27 +223,25 @@ def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: i
         x0, y0 = x1, 0
     middle = (y0 + y1) / 2
     start, end = f"{x0 - left:.0f}", f"{x1 - left:.0f}"
-    curve = f"M{start} {y0:.0f}C{start} {middle:.0f} {end} {middle:.0f} {end} {y1:.0f}"
-    return Markup(f'<path d="{curve}"/>')
+    return f"M{start} {y0:.0f}C{start} {middle:.0f} {end} {middle:.0f} {end} {y1:.0f}"
 
 
-def _box(box: Box, marks: Marks, x: float, y: float) -> Markup:
-    kind = _kind(box, marks)
-    shape = " end" if box.operator in (INPUT, OUTPUT) else " nested" if box.nested else ""
-    more = f" +{len(box.inner)}" if box.inner else ""
-    heading = f"{_short(box.operator)}{more}"
+def _box(box: Box, marks: Marks, marker: Marker, x: float, y: float) -> DrawnBox:
+    kind, rules = _kind(box, marks), _rules(box, marks)
+    shape = "end" if box.operator in (INPUT, OUTPUT) else "nested" if box.nested else ""
+    styles = [shape, kind, "out" if OUTSIDE in rules else "", marker.marks(rules, ())]
+    heading = f"{_short(box.operator)}{f' +{len(box.inner)}' if box.inner else ''}"
     texts = [heading, _short(box.name)] if box.name else [heading]
-    lines = [
-        Markup(f'<text x="{x:.0f}" y="{y + offset:.0f}">{element("tspan", text)}</text>')
-        for text, offset in zip(texts, (-2, 10) if len(texts) > 1 else (4,), strict=True)
-    ]
-    round_ = HEIGHT // 2 if shape == " end" else 4
-    at = f'x="{x - WIDTH / 2:.0f}" y="{y - HEIGHT / 2:.0f}"'
-    corner = Markup(f'<rect {at} width="{WIDTH}" height="{HEIGHT}" rx="{round_}"/>')
-    title = element("title", f"{box.place} {box.operator} {box.name}")
-    group = element("g", title, corner, *lines, class_=f"box{shape} {kind}".strip())
+    offsets = (-2, 10) if len(texts) > 1 else (4,)
     place = next((each for each in (box.place, *box.inner) if marks.kind.get(each) == kind), "")
-    return element("a", group, href=f"#{marks.anchor[place]}") if place and kind else group
+    return DrawnBox(
+        f"{x - WIDTH / 2:.0f}", f"{y - HEIGHT / 2:.0f}", f"{x:.0f}", WIDTH, HEIGHT,
+        HEIGHT // 2 if shape == "end" else 4,
+        "".join(f" {style}" for style in styles if style),
+        f"{box.place} {escape(box.operator)} {escape(box.name)}",
+        tuple((f"{y + offset:.0f}", text) for text, offset in zip(texts, offsets, strict=True)),
+        marks.anchor[place] if place and kind else "",
+    )  # fmt: skip
 
 
 def _short(text: str) -> str:

@@ -1,42 +1,129 @@
-"""HTML: one page for people, without network access or scripts, for screens, dark screens and paper; ASCII only.
+"""HTML: pages for people, without network access or scripts, for screens, dark screens and paper; ASCII only.
 
-The page begins with what is read in ten seconds: the verdict, how much was checked, and what was not.
+The templates are in `templates/`; jinja2 escapes every value, so no name in a model can act as markup.  A page begins
+with what is read in ten seconds: the verdict, how much was checked, and what was not.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from sonnx.base.escaping import escape, plural
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Count, Finding, Report, reason_without_verdict
+from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import show_tags
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, worst_standing
+from sonnx.report.document import CaseResult, Criterion, Document, Standing
 from sonnx.report.graph_drawing import anchors, drawing
-from sonnx.report.html_elements import (
-    Markup,
-    badge,
-    code,
-    colour,
-    element,
-    folding,
-    join,
-    plain,
-    table,
-    terms,
-    whole_page,
+from sonnx.report.phrases import (
+    fix_command,
+    grouped,
+    justifications,
+    meaning,
+    place,
+    project_files,
+    rewrites_of,
+    verdict_counts,
+    verdict_phrase,
 )
-from sonnx.report.phrases import grouped, justifications, meaning, place, project_files, verdict_counts, verdict_phrase
 
-LIMITS = "A report on this file under this edition; it is evidence for an assessment, not a certificate."
-DOCUMENT_LIMITS = "It is evidence for an assessment, not a certificate."
+TEMPLATES = Path(__file__).with_name("templates")
 STANDING_COLOURS = {Standing.BAD: "fail", Standing.OPEN: "open", Standing.NOTE: "open", Standing.SKIPPED: "soft"}
 MAX_OPEN_CASES = 40
 """Tables of documents with more cases are folded on a screen."""
 MAX_OPEN_PLACES = 12
 """A part of the page with more places is folded on a screen."""
+MAX_FILE_NAME = 60
+"""Characters of a model's name in the name of its page."""
+
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, finalize=lambda value: value if isinstance(value, Markup) else escape_once(str(value)),
+    )  # fmt: skip
+    made.filters |= {"name": escape, "plural": plural, "slug": slug, "standing": standing_colour, "colour": colour}
+    return made
+
+
+def page(template: str, **context: Any) -> str:
+    """A page from a template of the folder, ASCII only, ending in a line feed."""
+    known = {"version": tool_version(), "max_open": MAX_OPEN_PLACES, "max_cases": MAX_OPEN_CASES}
+    text = _templates().get_template(template).render(known | context)
+    return text.rstrip().encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
+
+
+def code(text: str) -> Markup:
+    """Text of a file, or an expression of a rule; `text` is printable."""
+    return Markup("<code>{}</code>").format(text)
+
+
+def slug(text: str) -> str:
+    """A verdict as a part of the name of a style."""
+    return text.replace(" ", "-")
+
+
+def colour(verdict: Verdict) -> str:
+    """The style of a verdict: fail, open or pass."""
+    if verdict is Verdict.FAIL:
+        return "fail"
+    return "pass" if verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.DEVIATED) else "open"
+
+
+def standing_colour(standing: Standing) -> str:
+    """The style of a standing."""
+    return STANDING_COLOURS.get(standing, "pass")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The verdicts and criteria that a reader can choose, each with the number of its results."""
+
+    verdicts: tuple[tuple[str, int], ...]
+    criteria: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, results: Iterable[tuple[str, str]]) -> Filter:
+        """The filter of results, each a criterion and a verdict."""
+        listed = list(results)
+        verdicts, criteria = Counter(verdict for _, verdict in listed), Counter(name for name, _ in listed)
+        return cls(tuple(verdicts.items()), tuple(criteria.most_common()))
+
+    def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
+        """The styles by which the filter finds a part of the page; one verdict only can hide it."""
+        known = {name: number for number, (name, _) in enumerate(self.criteria)}
+        found = dict.fromkeys(verdicts)
+        hidden_by = [f"is-{slug(verdict)}" for verdict in found] if len(found) == 1 else []
+        return " ".join([*(f"r{known[name]}" for name in dict.fromkeys(criteria) if name in known), *hidden_by])
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The results of one criterion with one verdict."""
+
+    name: str
+    verdict: str
+    kind: str
+    places: int
+    statement: str
+    details: Sequence[tuple[str, str]]
+    column: str
+    rows: Sequence[tuple[str, str]]
+    """Places with a message of their own."""
+    repeated: Sequence[tuple[str, Sequence[str]]] = ()
+    """Messages of several places, with the places."""
+
+
+# ------------------------------------------------------------------ checks
 
 
 def render(
@@ -44,379 +131,259 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
+    docs: str = "",
 ) -> str:
     """All reports of one run as one page, ending in a line feed."""
-    sections = [_model(report, f"model-{number}") for number, report in enumerate(reports)]
-    several = len(reports) + len(unreadable) > 1
-    body = [
-        element("h1", f"sonnx {tool_version()}: check against SONNX, the safety-related profile of ONNX"),
-        _contents(reports, unreadable) if several else Markup(""),
-        *(_unreadable(name, reason) for name, reason in unreadable.items()),
-        *sections,
-        element("p", f"Exit code of the run: {code}. {LIMITS}", class_="soft"),
-    ]
-    return whole_page(_title(reports, unreadable), body)
-
-
-def _title(reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
     names = ", ".join([*(report.name for report in reports), *unreadable])
-    return f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files"
+    several = len(reports) + len(unreadable) > 1
+    return page(
+        "check.html",
+        title=f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files",
+        contents=contents(reports, unreadable, [f"#model-{n}" for n in range(len(reports))]) if several else (),
+        unreadable=_unreadable(unreadable),
+        models=[_model(report, f"model-{number}", docs) for number, report in enumerate(reports)],
+        code=code,
+    )
 
 
-def _contents(reports: Sequence[Report], unreadable: Mapping[str, str]) -> Markup:
-    rows = [
+def render_folder(
+    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, docs: str = ""
+) -> dict[str, str]:
+    """The reports of one run as an index and a page for each model, by file name."""
+    names = [f"{number:03}-{_file_name(report.name)}.html" for number, report in enumerate(reports, 1)]
+    title = f"sonnx: {len(reports) + len(unreadable)} files"
+    listed = contents(reports, unreadable, names)
+    index = page("check.html", title=title, contents=listed, unreadable=_unreadable(unreadable), models=(), code=code)
+    pages = {
+        name: render([report], {}, report.exit_code(), docs=docs) for name, report in zip(names, reports, strict=True)
+    }
+    return {"index.html": index, **pages}
+
+
+def _file_name(name: str) -> str:
+    stem = Path(name).stem[:MAX_FILE_NAME]
+    return "".join(character if character.isascii() and character.isalnum() else "-" for character in stem) or "model"
+
+
+def contents(reports: Sequence[Report], unreadable: Mapping[str, str], links: Sequence[str]) -> list[tuple[str, ...]]:
+    """A row for each model: its name with a link, verdict, rules evaluated and failures."""
+    rows: list[tuple[str, ...]] = [
         (
-            element("a", report.name, href=f"#model-{number}"),
-            badge(report.verdict),
+            Markup('<a href="{}">{}</a>').format(link, escape(report.name)),
+            badge(str(report.verdict), colour(report.verdict)),
             f"{report.coverage.evaluated} of {report.coverage.applicable}",
             str(report.number(Verdict.FAIL)),
         )
-        for number, report in enumerate(reports)
+        for report, link in zip(reports, links, strict=True)
     ]
-    rows += [
-        (Markup(plain(escape(name))), element("span", reason_without_verdict(reason).word, class_="badge fail"), "", "")
-        for name, reason in unreadable.items()
-    ]
-    return table(("model", "verdict", "#rules evaluated", "#failures"), rows)
+    return rows + [(escape(name), badge(word, "fail"), "", "") for name, word, _ in _unreadable(unreadable)]
 
 
-def _unreadable(name: str, reason: str) -> Markup:
-    answer = element("p", f"{reason_without_verdict(reason).word}: nothing was checked", class_="answer")
-    return element("section", element("div", element("h2", name), answer, element("p", reason), class_="banner fail"))
+def badge(word: str, kind: str) -> Markup:
+    """A coloured word."""
+    return Markup('<span class="badge {}">{}</span>').format(kind, word)
 
 
-def _model(report: Report, anchor: str) -> Markup:
-    return element("section", join(_parts(report, anchor)), class_="model", id=anchor)
+def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    return [(name, reason_without_verdict(reason).word, escape(reason)) for name, reason in sentences.items()]
 
 
-def _parts(report: Report, anchor: str) -> Iterator[Markup]:
-    yield _banner(report)
-    yield _tiles(report)
-    yield _part("Not checked, not decided", list(_gaps(report)), "Every applicable rule was evaluated everywhere.")
-    yield _part("Findings by rule", list(by_rule(report)), "No rule fails and none is open.")
-    yield from drawing(report, anchor)
-    nodes = list(by_node(report, anchors(report, anchor) if report.outline else {}))
-    if nodes:
-        yield element("h3", "Findings by node")
-        few = len(nodes) <= MAX_OPEN_PLACES
-        repeated = (
-            f"The same findings at their {len(nodes)} places, with the folded ones" if len(nodes) > 1 else "One place"
-        )
-        yield folding(repeated, join(nodes), class_="" if few else "again", start=few)
-    yield _part("Assumptions", list(_assumptions(report)), "None: the verdict does not depend on values at run time.")
-    yield from _deviations(report)
-    notes = [element("ul", *(element("li", note) for note in report.notes))] if report.notes else []
-    yield _part("Notes", notes, "None.")
-    yield element("h3", "Rules")
-    yield folding(f"The results of {len({count.rule for count in report.counts})} rules", _rules(report))
-    yield element("h3", "Identity")
-    yield _identity(report)
+def _model(report: Report, anchor: str, docs: str) -> dict[str, Any]:
+    """What the template shows of one report."""
+    failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+    mendable = sum(bool(rewrites_of(finding)) for finding in failing)
+    found = Filter.of((finding.rule, str(finding.verdict)) for finding in report.roots)
+    records = report.deviations.records if report.deviations else ()
+    used = Counter(finding.deviation for finding in report.findings)
+    return {
+        "report": report,
+        "anchor": anchor,
+        "kind": "open" if report.partial and report.verdict is Verdict.PASS else colour(report.verdict),
+        "phrase": verdict_phrase(report),
+        "counts": verdict_counts(report),
+        "tiles": list(_tiles(report, failing)),
+        "failures": len(failing),
+        "mendable": mendable,
+        "command": fix_command(report)[0] if mendable else "",
+        "gaps": list(_gaps(report)),
+        "filter": found,
+        "groups": [_group(findings, report, docs) for findings in grouped(report.roots)],
+        "drawing": drawing(report, anchor, found),
+        "places": list(_places(report, anchors(report, anchor) if report.outline else {}, found)),
+        "assumptions": [
+            (place(each.where), code(each.requires) + _operands(each), each.actual)
+            for each in report.findings
+            if each.verdict is Verdict.ASSUMED
+        ],
+        "deviations": [
+            (each.id, code(each.rule), used[each.id], each.reason, each.risk, each.approver, each.expires)
+            for each in records
+        ],
+        "rules": list(_rules(report)),
+        "identity": list(_identity(report)),
+    }
 
 
-def _part(title: str, parts: Sequence[Markup], none: str) -> Markup:
-    return join((element("h3", title), *(parts or [element("p", none, class_="soft")])))
+def _tiles(report: Report, failing: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    coverage, rules = report.coverage, len({finding.rule for finding in failing})
+    yield f"{rules}", f"{'rule fails' if rules == 1 else 'rules fail'}, at {plural(len(failing), 'place')}"
+    known = f"applicable rules evaluated everywhere; {coverage.known} known"
+    yield f"{coverage.evaluated} of {coverage.applicable}", known
+    yield f"{coverage.nodes - coverage.nodes_in_profile} of {coverage.nodes}", "nodes outside the profile"
+    yield f"{coverage.nodes_not_checked} of {coverage.nodes}", "nodes not checked: no rules of the operator yet"
 
 
-def _banner(report: Report) -> Markup:
-    kind = "open" if report.partial and report.verdict is Verdict.PASS else colour(report.verdict)
-    answer = element("p", plain(verdict_phrase(report)), class_="answer")
-    return element(
-        "div",
-        element("h2", report.name),
-        answer,
-        element("p", verdict_counts(report), class_="soft"),
-        class_=f"banner {kind}",
-    )
-
-
-def _tiles(report: Report) -> Markup:
-    coverage = report.coverage
-    failing = len({finding.rule for finding in report.roots if finding.verdict is Verdict.FAIL})
-    outside = coverage.nodes - coverage.nodes_in_profile
-    at = plural(report.number(Verdict.FAIL), "place")
-    tiles = (
-        (
-            f"{failing}",
-            f"{'rule fails' if failing == 1 else 'rules fail'}, at {at}",
-        ),
-        (
-            f"{coverage.evaluated} of {coverage.applicable}",
-            f"applicable rules evaluated everywhere; {coverage.known} known",
-        ),
-        (f"{outside} of {coverage.nodes}", "nodes outside the profile"),
-        (f"{coverage.nodes_not_checked} of {coverage.nodes}", "nodes not checked: no rules of the operator yet"),
-    )
-    return element(
-        "div",
-        *(element("div", element("b", big), element("span", small), class_="tile") for big, small in tiles),
-        class_="tiles",
-    )
-
-
-def _gaps(report: Report) -> Iterator[Markup]:
-    """What was not checked or not decided."""
-    items = []
+def _gaps(report: Report) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """What was not checked or not decided: sentences, each with names and their numbers."""
     if report.partial:
-        items.append(join(("Only some rules were checked: ", code(report.partial)), ""))
+        yield "Only some rules were checked", [(report.partial, 0)]
     unchecked = [each for each in report.findings if each.verdict is Verdict.NOT_CHECKED]
     operators = Counter(each.where.operator for each in unchecked if each.where.kind == "node")
     if operators:
-        names = join(
-            (
-                element("span", code(name or "(none)"), f" \u00d7 {number}", class_="whole")
-                for name, number in sorted(operators.items())
-            ),
-            ", ",
-        )
-        items.append(join(("Nodes of operators whose rules are not written yet: ", names), ""))
-    others = Counter(each.rule for each in unchecked if each.where.kind != "node")
-    items += [
-        join(("Not checked: ", code(rule), f" at {plural(number, 'place')}"), "") for rule, number in others.items()
-    ]
-    roots = Counter(each.rule for each in report.roots if each.verdict is Verdict.UNDECIDED)
-    items += [join(("Undecided: ", code(rule), f" at {plural(number, 'place')}"), "") for rule, number in roots.items()]
-    folded = Counter(each.cause for each in report.findings if each.cause)
-    items += [
-        join((f"{plural(number, 'result')} undecided only because of ", code(cause)), "")
-        for cause, number in sorted(folded.items())
-    ]
+        listed = [(escape(name) or "(none)", number) for name, number in sorted(operators.items())]
+        yield "Nodes of operators whose rules are not written yet", listed
+    for sentence, counted in (
+        ("Not checked", Counter(each.rule for each in unchecked if each.where.kind != "node")),
+        ("Undecided", Counter(each.rule for each in report.roots if each.verdict is Verdict.UNDECIDED)),
+        ("Undecided only because of", Counter(each.cause for each in report.findings if each.cause)),
+    ):
+        if counted:
+            yield sentence, sorted(counted.items())
     assumed = report.number(Verdict.ASSUMED)
-    items += [plain(f"{plural(assumed, 'result')} open until run time: see Assumptions")] if assumed else []
-    if items:
-        yield element("ul", *(element("li", item) for item in items))
+    if assumed:
+        yield f"{plural(assumed, 'result')} open until run time: see Assumptions", []
 
 
-def _assumptions(report: Report) -> Iterator[Markup]:
-    found = [each for each in report.findings if each.verdict is Verdict.ASSUMED]
-    if found:
-        rows = (
-            (plain(place(each.where)), join((code(plain(each.requires)), operands(each)), ""), plain(each.actual))
-            for each in found
-        )
-        yield element("p", "These conditions must hold in every run: monitor them, or make them limits of use.")
-        listed = table(("place", "condition", "why it is open"), rows)
-        summary = f"{plural(len(found), 'condition')} on values at run time"
-        yield listed if len(found) <= MAX_OPEN_PLACES else folding(summary, listed)
-
-
-def _deviations(report: Report) -> Iterator[Markup]:
-    """All deviation records about the model, used or not; nothing without a file of deviations."""
-    if report.deviations is None:
-        return
-    used = Counter(each.deviation for each in report.findings if each.deviation)
-    rows = [
-        (plain(each.id), code(each.rule), str(used[each.id]), plain(each.reason), plain(each.risk),
-         plain(each.approver), str(each.expires))
-        for each in report.deviations.records
-    ]  # fmt: skip
-    heads = ("record", "rule", "#justifies", "reason", "risk", "approver", "until")
-    note = element("p", f"Checked on {report.deviations.date}. A justified failure is still a failure.")
-    yield join((element("h3", "Deviations"), note, table(heads, rows)))
-
-
-def _rules(report: Report) -> Markup:
-    by_slug: dict[str, list[Count]] = {}
-    for count in report.counts:
-        by_slug.setdefault(count.rule, []).append(count)
-    rows = (
-        (code(slug), report.rules[slug].statement, join((_count(count) for count in counts), ", "))
-        for slug, counts in by_slug.items()
-    )
-    return table(("rule", "statement", "results"), rows)
-
-
-def _count(count: Count) -> Markup:
-    reason = f" ({count.reason})" if count.reason else ""
-    return element("span", f"{count.number} {count.verdict}{reason}", class_=colour(count.verdict))
-
-
-def _identity(report: Report) -> Markup:
-    bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
-    return terms(
-        (
-            ("file", code(report.name)),
-            ("SHA-256", code(report.sha256) if report.sha256 else "not computed"),
-            ("edition", f"{report.edition}: {report.edition_title}"),
-            ("consolidated", "by this tool from the published texts" if report.consolidated else "no, as published"),
-            ("selection", report.partial or "all rules of the edition"),
-            *((label, code(plain(text))) for label, text in project_files(report)),
-            ("bound", code(bound) if bound else "no symbolic dimension was bound"),
-            ("tool", f"sonnx {tool_version()}"),
-        )
-    )
-
-
-# ------------------------------------------------------------------ findings
-
-
-def by_rule(report: Report) -> Iterator[Markup]:
-    """One part for each rule and verdict, the failures first."""
-    for findings in grouped(report.roots):
-        yield _rule(findings, report)
-
-
-def _rule(findings: Sequence[Finding], report: Report) -> Markup:
+def _group(findings: Sequence[Finding], report: Report, docs: str) -> Group:
     first, rule = findings[0], report.rules[findings[0].rule]
-    statement = element("div", rule.statement, class_="soft")
-    summary = join((badge(first.verdict), element("b", first.rule), plural(len(findings), "place"), statement), " ")
-    details = terms(_rule_details(findings, report))
-    return folding(summary, details, *_messages(findings), class_="rule", start=len(findings) <= MAX_OPEN_PLACES)
+    alike: dict[str, list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault(finding.actual, []).append(finding)
+    single = [found[0] for found in alike.values() if len(found) == 1]
+    return Group(
+        first.rule, str(first.verdict), colour(first.verdict), len(findings), rule.statement,
+        list(_rule_details(findings, report, docs)), "what the model states",
+        [(place(each.where), code(each.actual) + _operands(each)) for each in single],
+        [
+            (message, [Markup("{}{}").format(place(each.where), _operands(each)) for each in found])
+            for message, found in alike.items()
+            if len(found) > 1
+        ],
+    )  # fmt: skip
 
 
-def _rule_details(findings: Sequence[Finding], report: Report) -> Iterator[tuple[str, str]]:
+def _rule_details(findings: Sequence[Finding], report: Report, docs: str) -> Iterator[tuple[str, str]]:
     first, rule = findings[0], report.rules[findings[0].rule]
-    if first.verdict is Verdict.FAIL:
+    fails = first.verdict is Verdict.FAIL
+    if fails:
         breaks = sum(each.breaks_onnx for each in findings)
         some = f" at {plural(breaks, 'place')}, outside the profile at the others" if breaks < len(findings) else ""
         yield "meaning", f"not valid ONNX{some}" if breaks else meaning(first, rule)
-    yield from ((label, plain(text)) for label, text in justifications(findings, report))
+    yield from justifications(findings, report)
     if first.requires != rule.statement and first.verdict is not Verdict.NOT_CHECKED:
-        yield "assumes" if first.verdict is Verdict.ASSUMED else "requires", code(plain(first.requires))
-    if first.verdict is Verdict.FAIL:
+        yield "assumes" if first.verdict is Verdict.ASSUMED else "requires", code(first.requires)
+    if fails:
         yield "because", rule.because
         yield "remedy", rule.remedy
-    yield "source", join((rule.source, show_tags(first.tags)), " ")
-    yield "more", "" if rule.kind == "project" else code(f"sonnx explain {first.rule}")
+        yield "sonnx fix", "; ".join(dict.fromkeys(each.title for found in findings for each in rewrites_of(found)))
+    yield "source", f"{rule.source} {show_tags(first.tags)}"
+    if rule.kind != "project":
+        address = rule_page(docs, first.rule)
+        link = Markup(' <a href="{}">{}</a>').format(address, address) if address else ""
+        yield "more", code(f"sonnx explain {first.rule}") + link
 
 
-def _messages(findings: Iterable[Finding]) -> Iterator[Markup]:
-    """Equal messages together: many nodes often have the same defect."""
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(finding.actual, []).append(finding)
-    several = {text: found for text, found in groups.items() if len(found) > 1}
-    single = [found[0] for found in groups.values() if len(found) == 1]
-    if single:
-        rows = ((_place(each), join((code(plain(each.actual)), operands(each)), "")) for each in single)
-        yield table(("place", "what the model states"), rows, class_="prose")
-    for text, found in several.items():
-        summary = join((code(plain(text)), element("span", f" at {plural(len(found), 'place')}", class_="soft")), "")
-        items = (element("li", _place(each), operands(each)) for each in found)
-        inside = element("ul", *items, class_="many" if len(found) > MAX_OPEN_PLACES else "")
-        yield folding(summary, inside, start=len(found) <= MAX_OPEN_PLACES)
+def rule_page(docs: str, rule: str) -> str:
+    """The address of the page of a rule on a site that `make docs` built, "" without a site."""
+    return f"{docs.rstrip('/')}/rules/{rule}.html" if docs else ""
 
 
-def _place(finding: Finding) -> Markup:
-    return plain(place(finding.where))
-
-
-def operands(finding: Finding) -> Markup:
+def _operands(finding: Finding) -> Markup:
     """The value of the model for each parameter name in a rule."""
     if not finding.operands:
         return Markup("")
-    pairs = (join((code(letter), " is ", code(name)), "") for letter, name in finding.operands)
-    return element("div", join(pairs, ", "), class_="soft")
+    pairs = Markup(", ").join(code(letter) + " is " + code(escape(name)) for letter, name in finding.operands)
+    return Markup('<div class="soft">{}</div>').format(pairs)
 
 
-def by_node(report: Report, anchors: Mapping[str, str]) -> Iterator[Markup]:
-    """One part for each place in the file with all its findings, folded ones included; some with an anchor."""
+def _places(report: Report, links: Mapping[str, str], known: Filter) -> Iterator[dict[str, Any]]:
+    """Each place in the file with all its findings, folded ones included; some have an anchor."""
     found_at: dict[str, list[Finding]] = {}
     for finding in report.findings:
         found_at.setdefault(finding.where.place, []).append(finding)
     for at, found in found_at.items():
         node = next((each for each in found if each.where.kind == "node"), found[0])
         rules = ", ".join(dict.fromkeys(each.rule for each in found))
-        summary = join((_place(node), element("span", f": {rules}", class_="soft")), "")
-        rows = ((badge(each.verdict), each.rule, _stated(each)) for each in found)
-        listed = table(("result", "rule", "what the model states"), rows)
-        yield folding(summary, listed, id_=anchors.get(at, ""))
+        yield {
+            "heading": Markup('{}<span class="soft">: {}</span>').format(place(node.where), rules),
+            "marks": known.marks((each.rule for each in found), (str(each.verdict) for each in found)),
+            "anchor": links.get(at, ""),
+            "rows": [
+                (known.marks([each.rule], [str(each.verdict)]), each.verdict, colour(each.verdict), each.rule,
+                 code(each.actual) + _operands(each), each.cause)
+                for each in found
+            ],
+        }  # fmt: skip
 
 
-def _stated(finding: Finding) -> Markup:
-    cause = element("span", f" (only because of {finding.cause})", class_="soft") if finding.cause else ""
-    return join((code(plain(finding.actual)), operands(finding), cause), "")
+def _rules(report: Report) -> Iterator[tuple[str, ...]]:
+    counted: dict[str, list[Markup]] = {}
+    for count in report.counts:
+        text = f"{count.number} {count.verdict}" + (f" ({count.reason})" if count.reason else "")
+        shown = Markup('<span class="{}">{}</span>').format(colour(count.verdict), text)
+        counted.setdefault(count.rule, []).append(shown)
+    for name, counts in counted.items():
+        yield code(name), report.rules[name].statement, Markup(", ").join(counts)
 
 
-# ------------------------------------------------------------------ documents of `prove` and `compare`
+def _identity(report: Report) -> Iterator[tuple[str, str]]:
+    bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
+    yield "file", code(escape(report.name))
+    yield "SHA-256", code(report.sha256) if report.sha256 else "not computed"
+    yield "edition", f"{report.edition}: {report.edition_title}"
+    yield "consolidated", "by this tool from the published texts" if report.consolidated else "no, as published"
+    yield "selection", report.partial or "all rules of the edition"
+    yield from ((label, code(text)) for label, text in project_files(report))
+    yield "bound", code(escape(bound)) if bound else "no symbolic dimension was bound"
+    yield "tool", f"sonnx {tool_version()}"
+
+
+# ------------------------------------------------------------------ documents of the other commands
 
 
 def render_document(found: Document) -> str:
     """The whole page, ending in a line feed."""
-    return whole_page(f"sonnx: {found.subject}", list(_document_parts(found)))
-
-
-def _document_parts(found: Document) -> Iterator[Markup]:
-    yield element("h1", f"sonnx {tool_version()}: {found.title}")
-    yield element(
-        "div",
-        element("h2", plain(found.subject)),
-        element("p", plain(found.headline), class_="answer"),
-        element("p", found.numbers, class_="soft"),
-        class_=f"banner {_standing_colour(found.standing)}",
-    )
-    yield _document_tiles(found)
-    yield element("h3", "What does not hold or is open")
-    groups = [_case_group(found.criteria[cases[0].criterion], cases) for _, cases in found.findings]
-    yield from groups or [element("p", "Nothing: all cases pass.", class_="soft")]
-    yield element("h3", "All cases")
-    yield from (_document_section(section, start=len(found.cases) <= MAX_OPEN_CASES) for section in found.sections)
-    if found.notes:
-        yield element("h3", "Notes")
-        yield element("ul", *(element("li", plain(note)) for note in found.notes))
-    if found.facts:
-        yield element("h3", "Identity")
-        yield terms([(term, code(plain(text))) for term, text in found.facts])
-    yield element("p", f"Exit code of the run: {found.code}. {DOCUMENT_LIMITS}", class_="soft")
-
-
-def _standing_colour(standing: Standing) -> str:
-    return STANDING_COLOURS.get(standing, "pass")
-
-
-def _document_tiles(found: Document) -> Markup:
+    open_cases = [(case.criterion, case.verdict) for case in found.cases if case.standing is not Standing.GOOD]
     numbers = Counter(case.standing for case in found.cases)
-    tiles = [
-        (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),
-        (numbers[Standing.BAD], "do not hold"),
-        (numbers[Standing.OPEN], "are open"),
-    ]
-    made = (element("div", element("b", str(big)), element("span", small), class_="tile") for big, small in tiles)
-    return element("div", *made, class_="tiles")
+    return page(
+        "document.html",
+        title=f"sonnx: {found.subject}",
+        document=found,
+        filter=Filter.of(open_cases),
+        tiles=[
+            (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),
+            (numbers[Standing.BAD], "do not hold"),
+            (numbers[Standing.OPEN], "are open"),
+        ],
+        groups=[_case_group(found.criteria[cases[0].criterion], cases) for _, cases in found.findings],
+    )
 
 
-def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Markup:
+def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
     """Cases with the same criterion and verdict."""
     first = cases[0]
-    statement = element("div", declared.statement, class_="soft")
-    summary = join((_case_badge(first), element("b", first.criterion), plural(len(cases), "place"), statement), " ")
     remedy = (("because", declared.because), ("remedy", declared.remedy)) if first.standing is Standing.BAD else ()
-    details = terms((*remedy, ("source", declared.source)))
-    rows = ((_case_place(case), join((code(plain(case.message)), _case_details(case)), "")) for case in cases)
-    listed = table(("place", "what was found"), rows, class_="prose")
-    return folding(summary, details, listed, class_="rule", start=len(cases) <= MAX_OPEN_PLACES)
+    return Group(
+        first.criterion, first.verdict, standing_colour(first.standing), len(cases), declared.statement,
+        [*remedy, ("source", declared.source)], "what was found",
+        [(_case_place(case), _case_text(case)) for case in cases],
+    )  # fmt: skip
 
 
-def _case_badge(case: CaseResult) -> Markup:
-    return element("span", case.verdict, class_=f"badge {_standing_colour(case.standing)}")
-
-
-def _case_place(case: CaseResult) -> Markup:
-    return plain(place(case.where)) if case.where else code(plain(case.name))
-
-
-def _case_details(case: CaseResult) -> Markup:
-    return terms([(term, code(plain(text))) for term, text in case.details])
-
-
-def _document_section(section: Section, start: bool) -> Markup:
-    numbers = Counter(case.verdict for case in section.cases)
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items())
-    summary = join(
-        (
-            element("b", plain(section.name)),
-            element("span", counts, class_=_standing_colour(worst_standing(section.cases))),
-        ),
-        " ",
-    )
-    rows = ((code(plain(case.name)), _case_badge(case), _case_text(case)) for case in section.cases)
-    listed = table(("case", "result", "message"), rows, class_="cases")
-    note = element("p", plain(section.note), class_="soft") if section.note else Markup("")
-    return folding(summary, note, listed, start=start)
+def _case_place(case: CaseResult) -> str:
+    return place(case.where) if case.where else code(case.name)
 
 
 def _case_text(case: CaseResult) -> Markup:
-    """The message; of a passing case the details too, because the others are listed above with theirs."""
-    if case.standing is not Standing.GOOD or not case.details:
-        return plain(case.message)
-    more = "; ".join(f"{term}: {text}" for term, text in case.details)
-    return join((plain(case.message), element("div", plain(more), class_="soft")), "")
+    details = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(term, code(text)) for term, text in case.details)
+    return code(case.message) + (Markup("<dl>{}</dl>").format(details) if case.details else "")

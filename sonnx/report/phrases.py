@@ -93,3 +93,25 @@ def verdict_counts(report: Report) -> str:
     """The number of results with each verdict."""
     numbers = ((report.number(verdict), verdict) for verdict in Verdict)
     return ", ".join(f"{number} {verdict}" for number, verdict in numbers if number)
+
+
+def fix_command(report: Report) -> tuple[str, str]:
+    """The command that corrects what it can, and the sizes in it that a reader must replace by numbers."""
+    import shlex  # a model that conforms needs no command
+
+    command = ["sonnx", "fix", report.name]
+    for symbol, number in report.bound:
+        command += ["--bind", f"{symbol}={number}"]
+    for input_name, sizes in report.input_shapes:
+        command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
+    symbols = tuple(dict.fromkeys(each for _, shape in report.open_inputs for each in shape if not _is_number(each)))
+    if "?" in symbols:
+        for input_name, shape in report.open_inputs:
+            command += ["--input-shape", f"{input_name}={','.join(shape)}"]
+    elif symbols:
+        command += ["--bind", ",".join(f"{symbol}=1" for symbol in symbols)]
+    return escape(shlex.join(command)), escape(" and ".join(symbols)) if "?" in symbols else ""
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()

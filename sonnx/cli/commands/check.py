@@ -23,7 +23,15 @@ STANDARD_INPUT = "standard input"
 """The name of the model that `-` stands for."""
 
 HELP = "check models"
-DESCRIPTION = f"Check models. Exit code: {'; '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."
+DESCRIPTION = (
+    "Check models: every rule of an edition, at every place of the file. The report begins and ends with the verdict."
+)
+EXAMPLES = (
+    "sonnx check model.onnx",
+    "sonnx check --bind N=1 --format html --output report.html model.onnx",
+    "sonnx check --fix model.onnx",
+)
+EXITS = EXIT_CODES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
