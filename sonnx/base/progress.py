@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from types import TracebackType
 
@@ -49,3 +52,24 @@ class StatusLine:
     def _write(text: str) -> None:
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
+
+
+@contextmanager
+def clock(text: str, delay: float = 1.0) -> Iterator[None]:
+    """Show a text with the seconds that have passed while the body runs, on a terminal, after `delay` seconds."""
+    done, started = threading.Event(), monotonic()
+
+    def tick(line: StatusLine) -> None:
+        while not done.wait(delay):
+            line(f"{text}: {monotonic() - started:.0f} s")
+
+    with StatusLine(delay) as line:
+        shown = threading.Thread(target=tick, args=(line,), daemon=True)
+        if line.enabled:
+            shown.start()
+        try:
+            yield
+        finally:
+            done.set()
+            if line.enabled:
+                shown.join()

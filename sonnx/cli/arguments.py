@@ -49,7 +49,7 @@ def add_size_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_shape_argument(parser)
 
 
-def add_input_shape_argument(parser: argparse.ArgumentParser) -> None:
+def add_input_shape_argument(parser: argparse._ActionsContainer) -> None:
     """Add --input-shape."""
     parser.add_argument("--input-shape", action="append", default=[], metavar="X=1,3,224,224",
                         help="the shape of a graph input, also where the model states no number or symbol")  # fmt: skip
@@ -71,7 +71,7 @@ def sizes_of(options: argparse.Namespace) -> Sizes:
     return {"bind": parse_bindings(options.bind), "input_shapes": parse_input_shapes(options.input_shape)}
 
 
-def add_limit_argument(parser: argparse.ArgumentParser) -> None:
+def add_limit_argument(parser: argparse._ActionsContainer) -> None:
     """Add --limit."""
     known = ", ".join(f"{limit.name}={limit.default}" for limit in limits.LIMITS)
     parser.add_argument(

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
-from sonnx.report.phrases import place
+from sonnx.report.phrases import place, rule_page
 from sonnx.report.rules import tags_until
 
 
@@ -40,6 +40,8 @@ class Criterion:
     remedy: str = ""
     source: str = ""
     tags: tuple[str, ...] = ()
+    address: str = ""
+    """The page about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,11 @@ def worst_standing(cases: Iterable[CaseResult]) -> Standing:
     return next((each for each in Standing if each in found), Standing.GOOD)
 
 
-def rule_criterion(rule: Rule, edition: Edition) -> Criterion:
-    """A rule of the profile as a criterion, with its tags up to an edition."""
+def rule_criterion(rule: Rule, edition: Edition, docs: str = "") -> Criterion:
+    """A rule of the profile as a criterion, with its tags up to an edition and its page on a site."""
     operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
     planned = operator and operator not in edition.operators
     tags = rule.tags if planned else tags_until(rule, edition)
     labels = tuple(dict.fromkeys(f"{tag.label}@{tag.text}" for tag in tags))
-    return Criterion(rule.statement, rule.kind, rule.because, rule.remedy, rule.source, labels)
+    page = rule_page(docs, rule.slug) if rule.kind != "project" else ""
+    return Criterion(rule.statement, rule.kind, rule.because, rule.remedy, rule.source, labels, page)

@@ -29,6 +29,9 @@ HASHED = frozenset({"json", "sarif", "markdown", "html", "deviations"})
 DRAWN = frozenset({"html"})
 """The formats that draw the graph."""
 
+LINKED = frozenset({"text", "sarif", "html"})
+"""The formats that link the pages of rules."""
+
 
 def render(
     name: str,
@@ -36,8 +39,9 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
+    docs: str = "",
 ) -> str:
-    """The reports of one run in a format of FORMATS."""
+    """The reports of one run in a format of FORMATS; `docs` is the address of a site with the pages of the rules."""
     match name:
         case "text":
             from sonnx.report.text import render as made
@@ -59,7 +63,8 @@ def render(
             from sonnx.report.deviations import render as made
         case _:
             raise UsageError(f"unknown format {name!r}; there are {', '.join(FORMATS)}")
-    return made(reports, unreadable, code, accept_assumptions)
+    linked = {"docs": docs} if docs and name in LINKED else {}
+    return made(reports, unreadable, code, accept_assumptions, **linked)
 
 
 def render_document(name: str, document: Document) -> str:

@@ -31,6 +31,7 @@ from sonnx.report.phrases import (
     place,
     project_files,
     rewrites_of,
+    rule_page,
     verdict_counts,
     verdict_phrase,
 )
@@ -291,11 +292,6 @@ def _rule_details(findings: Sequence[Finding], report: Report, docs: str) -> Ite
         address = rule_page(docs, first.rule)
         link = Markup(' <a href="{}">{}</a>').format(address, address) if address else ""
         yield "more", code(f"sonnx explain {first.rule}") + link
-
-
-def rule_page(docs: str, rule: str) -> str:
-    """The address of the page of a rule on a site that `make docs` built, "" without a site."""
-    return f"{docs.rstrip('/')}/rules/{rule}.html" if docs else ""
 
 
 def _operands(finding: Finding) -> Markup:

@@ -115,3 +115,8 @@ def fix_command(report: Report) -> tuple[str, str]:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal()
+
+
+def rule_page(docs: str, rule: str) -> str:
+    """The address of the page of a rule on a site that `make docs` built, "" without a site."""
+    return f"{docs.rstrip('/')}/rules/{rule}.html" if docs else ""

@@ -42,6 +42,7 @@ def render(
     unreadable: Mapping[str, str],
     code: int,
     accept_assumptions: bool = False,
+    docs: str = "",
 ) -> str:
     """All reports of one run as one SARIF log with one run, ending in a line feed."""
     known = catalogue.editions()
@@ -50,7 +51,7 @@ def render(
     index = {slug: number for number, slug in enumerate(rules)}
     hashes = {report.name: report.sha256 for report in reports}
     return log(
-        {slug: rule_criterion(rule, edition) for slug, rule in rules.items()},
+        {slug: rule_criterion(rule, edition, docs) for slug, rule in rules.items()},
         _invocation(unreadable, code),
         [*(artifact(name, digest) for name, digest in hashes.items()), *map(artifact, unreadable)],
         [result for report in reports for result in _results(report, index)],
@@ -230,6 +231,7 @@ def _descriptor(name: str, declared: Criterion) -> dict[str, Any]:
         "id": name,
         "shortDescription": message(declared.statement),
         "fullDescription": message(f"{declared.statement} {declared.because}".rstrip()),
+        **({"helpUri": declared.address} if declared.address else {}),
         "help": message("\n".join(f"{term}: {text}" for term, text in details if text) or declared.statement),
         "defaultConfiguration": {"level": "error"},
         "properties": {"class": declared.kind, "tags": [declared.kind, *declared.tags]},

@@ -24,6 +24,8 @@ class Style:
 
     width: int | None = None
     coloured: bool = False
+    docs: str = ""
+    """The address of a site with a page for each rule, "" for no links."""
 
     def bold(self, text: str) -> str:
         """Emphasised text."""
@@ -58,14 +60,15 @@ PLAIN = Style()
 """Neither wrapped nor coloured: for files and pipes."""
 
 
-def terminal_style(colour: str = "auto") -> Style:
+def terminal_style(colour: str = "auto", docs: str = "") -> Style:
     """The style for standard output: plain unless it is a terminal.
 
     Args:
         colour: auto, always or never; `auto` uses colours on a terminal unless the environment variable NO_COLOR is set
             or the terminal is `dumb` (https://no-color.org).
+        docs: the address of a site with a page for each rule.
     """
     terminal = sys.stdout.isatty()
     wanted = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if terminal else None
-    return Style(width, wanted if colour == "auto" else colour == "always")
+    return Style(width, wanted if colour == "auto" else colour == "always", docs)

@@ -18,6 +18,7 @@ from sonnx.report.phrases import (
     place,
     project_files,
     rewrites_of,
+    rule_page,
     verdict_counts,
     verdict_phrase,
 )
@@ -33,10 +34,14 @@ LABEL_WIDTH = 18
 
 
 def render(
-    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
+    reports: Sequence[Report],
+    unreadable: Mapping[str, str],
+    code: int,
+    accept_assumptions: bool = False,
+    docs: str = "",
 ) -> str:
     """The report of one model; or for several one line for each and a line of totals, without colours."""
-    return render_in(PLAIN, reports, unreadable)
+    return render_in(Style(docs=docs), reports, unreadable)
 
 
 def render_in(style: Style, reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
@@ -155,7 +160,10 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
     elif first.verdict is not Verdict.NOT_CHECKED:
         yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires, style)
     if rule.kind != "project":
-        yield _line("more", f"sonnx explain {first.rule}", style)
+        operator = f", sonnx explain {escape(first.where.operator)}" if first.rule == OUTSIDE else ""
+        yield _line("more", f"sonnx explain {first.rule}{operator}", style)
+        if style.docs:
+            yield _line("", rule_page(style.docs, first.rule), style)
     yield from (style.wrapped(line, 11) for line in _others(first, findings[1:]))
 
 

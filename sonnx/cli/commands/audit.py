@@ -12,6 +12,7 @@ from sonnx.api import audit, verify
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import require_empty
+from sonnx.base.progress import clock
 from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
 from sonnx.model.limits import parse_limits
 from sonnx.report.phrases import headline
@@ -75,7 +76,8 @@ def _verify(options: argparse.Namespace) -> int:
         or options.accept_assumptions
     ):
         raise UsageError("--verify takes the options from the pack: leave them out")
-    found = verify(options.verify, options.model)
+    with clock(f"making {options.verify} again"):
+        found = verify(options.verify, options.model)
     name = escape(str(options.verify))
     if not found:
         files = sum(path.is_file() for path in options.verify.rglob("*"))
@@ -92,12 +94,13 @@ def _write(options: argparse.Namespace) -> int:
         raise UsageError(DATE_WITHOUT_DEVIATIONS)
     started = datetime.now(UTC)
     require_empty(options.output, "file of an older pack")
-    pack = audit(
-        options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
-        accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
-        date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
-        proofs=options.proofs, limits=parse_limits(options.limit),
-    )  # fmt: skip
+    with clock("collecting evidence"):
+        pack = audit(
+            options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
+            accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
+            date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
+            proofs=options.proofs, limits=parse_limits(options.limit),
+        )  # fmt: skip
     run = {
         "command": sys.argv,
         "folder": str(Path.cwd()),

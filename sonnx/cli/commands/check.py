@@ -10,13 +10,14 @@ from pathlib import Path
 from sonnx.api import WHOLE_MODEL, fix
 from sonnx.base.errors import EXIT_CODES, UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
-from sonnx.base.files import deliver, fixed_path, write_whole
+from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
+from sonnx.base.progress import clock
 from sonnx.checker.report import BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
-from sonnx.report.formats import DRAWN, FORMATS, HASHED, render
+from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, render
 
 COLOURS = ("auto", "always", "never")
 STANDARD_INPUT = "standard input"
@@ -54,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
     add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    add("--pages", type=Path, default=None, metavar="DIR",
+        help="write an HTML index and a page for each model to this new folder")  # fmt: skip
+    add("--docs", default="", metavar="URL",
+        help="link the pages of the rules on a site that make docs built (text, sarif, html)")  # fmt: skip
+    several = parser.add_argument_group("many models")
+    add = several.add_argument
     add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
         help="processes for several models (default: the cores); 0: check in this process")  # fmt: skip
     add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="time limit for each model")
@@ -70,12 +77,16 @@ def check_command(options: argparse.Namespace) -> int:
     Raises:
         UsageError: options that cannot be met.
     """
+    _require_effect(options)
     select, ignore = names(options.select), names(options.ignore)
     if options.deviations is not None and (select or ignore):
         raise UsageError(WHOLE_MODEL)
     if options.fix:
         return _fix(options)
     request, justified = check_request(options, select, ignore), deviations_of(options)
+    if options.pages is not None:
+        options.format = "html"
+        require_empty(options.pages, "page of an older run")
     hashed, drawn = justified is not None or options.format in HASHED, options.format in DRAWN
     models = models_of(options.models)
     if _isolated(options, models):
@@ -90,27 +101,57 @@ def check_command(options: argparse.Namespace) -> int:
 
         results.reports = list(deviations.apply(results.reports, *justified))
     code = results.exit_code(options.accept_assumptions)
-    deliver(_rendered(options, results, code), options.output)
-    if options.output is not None:
-        print(f"wrote {escape(str(options.output))}", file=sys.stderr)
+    if options.pages is not None:
+        _write_pages(options, results, code)
+    else:
+        deliver(_rendered(options, results, code), options.output)
+    written = options.pages or options.output
+    if written is not None:
+        print(f"wrote {escape(str(written))}", file=sys.stderr)
     if results.interrupted:
         raise KeyboardInterrupt
     return code
 
 
-NOT_WITH_FIX = ("ignore", "tailoring", "deviations", "output", "resume", "cluster", "statistics", "quiet", "full")
+NOT_WITH_FIX = (
+    "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "resume", "cluster", "jobs", "timeout",
+    "memory", "limit", "statistics", "quiet", "full",
+)  # fmt: skip
+BREVITY = ("full", "quiet", "statistics")
+"""Options that shape the text for a terminal."""
+
+
+def _require_effect(options: argparse.Namespace) -> None:
+    """Refuse options that would have no effect.
+
+    Raises:
+        UsageError: names one of them.
+    """
+    values = [(name, getattr(options, name)) for name in NOT_WITH_FIX]
+    given = [name for name, value in values if value not in ("", [], None) and value is not False]
+    given += ["format"] if options.format != "text" else []
+    given += ["color"] if options.color != "auto" else []
+    if options.fix and given:
+        raise UsageError(f"--fix does not go with --{given[0]}; use sonnx fix, then sonnx check")
+    brief = [name for name in (*BREVITY, *(["color"] if options.color != "auto" else [])) if getattr(options, name)]
+    if brief and (options.format != "text" or options.pages is not None):
+        raise UsageError(
+            f"--{brief[0]} shapes the text format and has no effect on the others; leave one of the two out"
+        )
+    if options.docs and options.format not in LINKED and options.pages is None:
+        raise UsageError(f"--docs links pages in {', '.join(sorted(LINKED))}, not in {options.format}")
+    if options.docs and not options.docs.startswith(("https://", "http://", "file://")):
+        raise UsageError("--docs takes the address of a site: https://…, http://… or file://…")
+    if options.pages is not None and (options.format not in ("text", "html") or options.output is not None):
+        raise UsageError("--pages writes HTML to a folder; leave out --format and --output")
 
 
 def _fix(options: argparse.Namespace) -> int:
     """Rewrite the models; the worst exit code of their checks.
 
     Raises:
-        UsageError: options that say nothing about a rewritten model, or a file that exists.
+        UsageError: a file that exists.
     """
-    given = [name for name in NOT_WITH_FIX if getattr(options, name)]
-    given += ["format"] if options.format != "text" else []
-    if given:
-        raise UsageError(f"--fix does not go with --{given[0]}; use sonnx fix, then sonnx check")
     codes = {0}
     for name in models_of(options.models):
         target = fixed_path(Path(name))
@@ -118,10 +159,11 @@ def _fix(options: argparse.Namespace) -> int:
             raise UsageError(
                 "--fix needs a file" if name == "-" else f"{quote(str(target))} exists; sonnx fix --force overwrites it"
             )
-        result = fix(
-            name, options.edition, **sizes_of(options), select=names(options.select),
-            strict_versions=options.strict_versions, name=name,
-        )  # fmt: skip
+        with clock(f"rewriting {name}"):
+            result = fix(
+                name, options.edition, **sizes_of(options), select=names(options.select),
+                strict_versions=options.strict_versions, name=name,
+            )  # fmt: skip
         write_whole(target, result.model_bytes())
         sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")
         codes.add(result.after.exit_code(options.accept_assumptions))
@@ -131,11 +173,11 @@ def _fix(options: argparse.Namespace) -> int:
 def _rendered(options: argparse.Namespace, results: BatchResult, code: int) -> str:
     reports, others = results.reports, results.without_report
     if options.format != "text":
-        return render(options.format, reports, others, code, options.accept_assumptions)
+        return render(options.format, reports, others, code, options.accept_assumptions, options.docs)
     from sonnx.report import text
-    from sonnx.report.terminal import PLAIN, terminal_style
+    from sonnx.report.terminal import Style, terminal_style
 
-    style = PLAIN if options.output is not None else terminal_style(options.color)
+    style = Style(docs=options.docs) if options.output is not None else terminal_style(options.color, options.docs)
     if options.statistics:
         return text.statistics(reports, style)
     if options.quiet:
@@ -143,6 +185,13 @@ def _rendered(options: argparse.Namespace, results: BatchResult, code: int) -> s
     if options.full:
         return text.render_full(reports, others, style)
     return text.render_in(style, reports, others)
+
+
+def _write_pages(options: argparse.Namespace, results: BatchResult, code: int) -> None:
+    from sonnx.report.html import render_folder  # few runs write pages
+
+    pages = render_folder(results.reports, results.without_report, code, options.docs)
+    write_folder(options.pages, {name: text.encode("ascii") for name, text in pages.items()})
 
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:

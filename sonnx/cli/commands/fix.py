@@ -10,6 +10,7 @@ from sonnx.api import DEFAULT_SAMPLES, fix
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path, write_whole
+from sonnx.base.progress import clock
 from sonnx.cli.arguments import add_size_arguments, amount, names, sizes_of
 
 HELP = "rewrite a model into the profile without changing a value"
@@ -63,16 +64,17 @@ def fix_command(options: argparse.Namespace) -> int:
         options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
     _require_free(Path(options.model), targets, options.force)
-    result = fix(
-        options.model,
-        options.edition,
-        **sizes_of(options),
-        select=names(options.select),
-        fold_batch_normalization=options.fold_batch_normalization,
-        strict_versions=options.strict_versions,
-        samples=options.samples,
-        name=options.model,
-    )
+    with clock(f"rewriting {options.model}"):
+        result = fix(
+            options.model,
+            options.edition,
+            **sizes_of(options),
+            select=names(options.select),
+            fold_batch_normalization=options.fold_batch_normalization,
+            strict_versions=options.strict_versions,
+            samples=options.samples,
+            name=options.model,
+        )
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
     record = result.to_json(output)
     if output is not None:

@@ -12,8 +12,8 @@ from sonnx.api import prove
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
-from sonnx.base.progress import StatusLine
-from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, names
+from sonnx.base.progress import StatusLine, clock
+from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, edition_help, names
 from sonnx.model.limits import parse_limits
 from sonnx.model.symbols import parse_input_shapes
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
@@ -40,10 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command; no solver is loaded for them."""
     add = parser.add_argument
     add("model", nargs="?", metavar="MODEL", help="a model whose rules are proved for all sizes")
-    add("--edition", default=None, help="the edition for a MODEL")
-    add("--assume", action="append", default=[], metavar="N>=1,N<=64", help="conditions on the symbols of a MODEL")
-    add("--list", action="store_true", help="list the theorems")
-    add("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
     add("--solver", choices=("z3", "cvc5", "bitwuzla", "all"), default=SOLVER,
         help="all: z3, and a second solver that confirms it")  # fmt: skip
     add("--emit-smt2", type=Path, metavar="DIR", help="write every query in SMT-LIB to this folder")
@@ -52,13 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
-        help="processes that prove theorems (default: the cores); 0: prove in this process")  # fmt: skip
+        help="processes for theorems and proofs (default: the cores); 0: this process")  # fmt: skip
+    about_model = parser.add_argument_group("for a MODEL")
+    add = about_model.add_argument
+    add("--edition", default=None, help=edition_help())
+    add("--assume", action="append", default=[], metavar="N>=1,N<=64", help="conditions on the symbols of the model")
+    add_input_shape_argument(about_model)
+    add_limit_argument(about_model)
+    add = parser.add_argument_group("for theorems").add_argument
+    add("--list", action="store_true", help="list the theorems")
+    add("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
     add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="time limit for each theorem")
     add("--cluster", default=None, metavar="ADDRESS", help="prove on the Dask cluster with this scheduler")
     add("--cache", type=Path, metavar="DIR", help="where answers of solvers are kept (default: the user's cache)")
     add("--no-cache", action="store_true", help="ask every query again and keep no answer")
-    add_input_shape_argument(parser)
-    add_limit_argument(parser)
     parser.set_defaults(command=prove_command)
 
 
@@ -102,11 +105,12 @@ def _prove_model(options: argparse.Namespace) -> int:
 
         require_usable(options.proofs)
     wanted = options.emit_smt2 is not None or options.proofs is not None
-    report = prove(
-        options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
-        hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape), solver=options.solver,
-        questions=wanted,
-    )  # fmt: skip
+    with clock(f"proving {options.model}"):
+        report = prove(
+            options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
+            hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape),
+            solver=options.solver, questions=wanted,
+        )  # fmt: skip
     if wanted:
         from sonnx.workers.certificates import questions_of_model, write_questions
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from sonnx.api import qualify
+from sonnx.base.progress import clock
 
 HELP = "verify the tool in this environment"
 DESCRIPTION = (
@@ -31,6 +32,7 @@ def qualify_command(options: argparse.Namespace) -> int:
     """
     from sonnx.cli import main
 
-    kit = qualify(options.output, main.run, main.parser())
+    with clock("running every case and procedure"):
+        kit = qualify(options.output, main.run, main.parser())
     sys.stdout.write("".join(f"{line}\n" for line in kit.summary()))
     return 0 if kit.passed else 1
