@@ -336,8 +336,11 @@ def compare(
     path = None if isinstance(found, bytes) else found
     sized = bind_symbols(model, bind or {}, input_shapes or {})
     made = source_of(sized, path, changed=bool(bind or input_shapes))
+    ordinary = None
     if inputs is None:
-        inputs, described = comparison_inputs(made.model, input_files, test_data, outputs is not None, runs, seed)
+        inputs, described, ordinary = comparison_inputs(
+            made.model, input_files, test_data, outputs is not None, runs, seed
+        )
     else:
         described = "given"
     if outputs is not None:
@@ -357,12 +360,12 @@ def compare(
     try:
         compared = compare_source(
             made, used, inputs, edition=edition, unchecked=unchecked, every_node=every_node, inputs=described,
-            progress=progress, tolerance=tolerance,
+            progress=progress, tolerance=tolerance, ordinary=ordinary,
         )  # fmt: skip
     except NotConforming as stop:
         report = replace(stop.report, name=file, sha256=digest)
         raise NotConforming(str(stop), CheckReport.of(report)) from None
-    compared = dataclasses.replace(compared, sha256=digest)
+    compared = dataclasses.replace(compared, sha256=digest, hypotheses=bound or "")
     broken = [*compared.violations(max_ulp, no_special_mismatch)]
     if not compared.runs or not any(row.distance is not None for row in compared.rows):
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]

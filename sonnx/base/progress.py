@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -57,6 +56,8 @@ class StatusLine:
 @contextmanager
 def clock(text: str, delay: float = 1.0) -> Iterator[None]:
     """Show a text with the seconds that have passed while the body runs, on a terminal, after `delay` seconds."""
+    import threading  # short runs need none
+
     done, started = threading.Event(), monotonic()
 
     def tick(line: StatusLine) -> None:

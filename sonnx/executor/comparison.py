@@ -8,7 +8,7 @@ value on the way is compared.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -38,6 +38,8 @@ class Row:
     place: str = ""
     type: str = ""
     distance: Distance | None = None
+    ordinary: Distance | None = None
+    """The distance in the runs with ordinary inputs."""
     failures: tuple[str, ...] = ()
     where: Where | None = None
     """The place of the value, or of its node."""
@@ -72,6 +74,10 @@ class Comparison:
     """Runs without exact values, each with the reason."""
     sha256: str = ""
     """The hash of the bytes of the model, "" if it was not requested."""
+    ordinary_runs: int = 0
+    """The runs with ordinary inputs that were compared."""
+    hypotheses: str = ""
+    """The hypotheses of the bounds that every value was compared with, "" for none."""
 
     @property
     def first_diverging(self) -> Row | None:
@@ -131,6 +137,7 @@ def compare_source(
     inputs: str = "given",
     progress: Progress = lambda _: None,
     tolerance: Tolerance | None = None,
+    ordinary: Collection[int] | None = None,
 ) -> Comparison:
     """How far a runtime is from the exact values of a model.
 
@@ -144,12 +151,14 @@ def compare_source(
         inputs: where the inputs come from, for the report.
         progress: called with what is done next.
         tolerance: what the runtime may compute.
+        ordinary: the numbers of the runs whose inputs are ordinary numbers; None for all.
 
     Raises:
         Stop: the model does not conform, or the executor cannot run a part of it.
     """
     made = _Comparator(source, runtime, every_node, tolerance)
     skipped: list[str] = []
+    ordinary_runs = 0
     chosen = edition or ""
     for number, given in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
@@ -162,10 +171,12 @@ def compare_source(
         if tolerance is not None:
             progress(f"run {number + 1} of {len(runs)}: bounds")
             tolerance.start(given, exact.values)
+        made.ordinary = ordinary is None or number in ordinary
+        ordinary_runs += made.ordinary
         made.add_run(f"run {number + 1}", given, exact.values, progress)
     return Comparison(
         source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
-        tuple(made.rows.values()), tuple(skipped),
+        tuple(made.rows.values()), tuple(skipped), ordinary_runs=ordinary_runs,
     )  # fmt: skip
 
 
@@ -182,6 +193,8 @@ class _Comparator:
         self.source, self.runtime, self.every_node = source, runtime, every_node
         self.rows: dict[tuple[str, str], Row] = {}
         self.loaded: dict[object, Loaded | Failure] = {}
+        self.ordinary = True
+        """Whether the inputs of the present run are ordinary numbers."""
 
     def add_run(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
         """Compare one run."""
@@ -236,6 +249,8 @@ class _Comparator:
                 raise Incomparable("the runtime gives no such value")
             new = distance(found[row.value], exact)
             row = replace(row, distance=new if row.distance is None else row.distance + new)
+            if self.ordinary:
+                row = replace(row, ordinary=new if row.ordinary is None else row.ordinary + new)
             if self.tolerance is not None and not row.exceeded:
                 exceeded = self.tolerance.exceeded(row.way, row.value, found[row.value])
                 row = replace(row, exceeded=f"{exceeded} ({run})" if exceeded else "")

@@ -36,6 +36,14 @@ KINDS = ("ordinary", "special", "ties", "patterns")
 """The sets of inputs, in turn: numbers of [-1, 1); these with one special value in eight; small multiples of one half;
 and bit patterns at random, which are numbers of every magnitude, NaN and infinities."""
 
+ORDINARY = ("ordinary", "ties")
+"""The kinds of sets that have ordinary numbers only."""
+
+
+def ordinary_runs(runs: int) -> list[int]:
+    """The numbers of the generated sets that have ordinary numbers only."""
+    return [number for number in range(runs) if KINDS[number % len(KINDS)] in ORDINARY]
+
 
 def probe(inputs: Sequence[Value], seed: int, number: int) -> dict[str, Array]:
     """The inputs of one run.
@@ -141,8 +149,8 @@ def comparison_inputs(
     recorded: bool,
     runs: int | None,
     seed: int,
-) -> tuple[list[Mapping[str, Array]], str]:
-    """The inputs of each run of a comparison, from files or generated, and where they come from.
+) -> tuple[list[Mapping[str, Array]], str, list[int] | None]:
+    """The inputs of each run of a comparison, where they come from, and which have ordinary numbers (None: all).
 
     Raises:
         UsageError: options that exclude one another.
@@ -152,9 +160,10 @@ def comparison_inputs(
     if given and runs is not None:
         raise UsageError("--random generates inputs; it does not go with --input or --test-data")
     if given or not wanted:
-        return [given], "from files" if given else "none needed"
+        return [given], "from files" if given else "none needed", None
     if recorded:
         raise UsageError("--outputs needs the inputs they were computed from: --input or --test-data")
     number = runs or DEFAULT_RUNS
     kinds = ", ".join(KINDS[: min(number, len(KINDS))])
-    return [probe(wanted, seed, each) for each in range(number)], f"generated from seed {seed} ({kinds})"
+    made = [probe(wanted, seed, each) for each in range(number)]
+    return made, f"generated from seed {seed} ({kinds})", ordinary_runs(number)

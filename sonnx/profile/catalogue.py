@@ -157,6 +157,12 @@ def _operator(written: OperatorFile, place: str) -> Operator:
 
 
 @cache
+def operators_outside() -> Mapping[str, str]:
+    """The operators of ONNX that no edition names, each with what of the profile is near, "" if nothing is."""
+    return MappingProxyType(read_data("onnx_operators.toml", dict[str, str]))
+
+
+@cache
 def editions() -> Editions:
     """The texts and editions of editions.toml."""
     file = read_data("editions.toml", EditionsFile)

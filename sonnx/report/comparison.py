@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
@@ -100,6 +101,7 @@ def _lines(found: Comparison, broken: Sequence[str]) -> Iterator[str]:
     yield from (f"broken: {escape(sentence)}" for sentence in broken)
     if not broken:
         yield summary(found)
+    yield from judgement(found)
 
 
 def standing(found: Comparison) -> str:
@@ -115,6 +117,55 @@ def summary(found: Comparison) -> str:
     missing = sum(row.distance is None for row in found.rows)
     rest = f"; {missing} could not be compared" if missing else ""
     return f"{same} of {len(found.rows)} values are identical bit for bit{rest}"
+
+
+def judgement(found: Comparison) -> Iterator[str]:
+    """What the comparison says about the runtime: ordinary inputs, special ones apart, and the bounds if given."""
+    outputs = [row for row in found.rows if row.way == OUTPUT]
+    ordinary = [row.ordinary for row in outputs if row.ordinary is not None]
+    if ordinary:
+        of = f"{found.ordinary_runs} of {plural(found.runs, 'run')}"
+        yield f"on ordinary inputs ({of}): {_ordinary_sentence(ordinary)}"
+    special = [kind for row in outputs for kind in _special_kinds(row)]
+    if special:
+        listed = ", ".join(f"{kind} {number}" for kind, number in _summed(special).items())
+        yield f"on special inputs, elements that differ in kind: {listed}"
+    if found.hypotheses:
+        exceeded = sum(bool(row.exceeded) for row in found.rows)
+        yield (
+            f"{plural(exceeded, 'value is', 'values are')} outside the bound under "
+            f"{found.hypotheses}: rounding does not explain it"
+            if exceeded
+            else f"every value is inside the bound under {found.hypotheses}: rounding explains the differences"
+        )
+    elif any(row.differs for row in outputs):
+        yield "--bound says whether rounding alone explains the differences"
+
+
+def _ordinary_sentence(distances: Sequence[Distance]) -> str:
+    if all(each.identical == each.elements for each in distances):
+        return "every output is identical bit for bit"
+    kinds = _summed([(special.kind, special.number) for each in distances for special in each.specials])
+    ulp = max((each.ulp for each in distances if each.ulp is not None), default=None)
+    steps = f"{ulp} ulp, " if ulp is not None else ""
+    far = f"outputs differ by at most {steps}{max(each.absolute for each in distances):.3g} absolute"
+    wrong = ", ".join(f"{kind} {number}" for kind, number in kinds.items())
+    return f"{far}; elements that differ in kind: {wrong}" if wrong else f"{far}, and none differs in kind"
+
+
+def _special_kinds(row: Row) -> Iterator[tuple[str, int]]:
+    """How many elements differ in kind in the runs with special inputs: those of all runs without the ordinary ones."""
+    usual = {each.kind: each.number for each in row.ordinary.specials} if row.ordinary is not None else {}
+    for each in row.distance.specials if row.distance is not None else ():
+        if each.number > usual.get(each.kind, 0):
+            yield each.kind, each.number - usual.get(each.kind, 0)
+
+
+def _summed(pairs: Sequence[tuple[str, int]]) -> Counter[str]:
+    made: Counter[str] = Counter()
+    for kind, number in pairs:
+        made[kind] += number
+    return made
 
 
 def _table(way: str, rows: Sequence[Row]) -> Iterator[str]:
@@ -293,6 +344,7 @@ def document_of(found: Comparison, broken: Sequence[BoundViolation], code: int, 
         sections=(*sections, *([Section(f"{name}: runs", file, whole)] if whole else [])),
         facts=tuple(_facts(found)),
         notes=(standing(found), LEGEND),
+        advice=tuple(("judgement", text) for text in judgement(found)),
         hashes={file: found.sha256},
     )
 

@@ -17,7 +17,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Erratum, Operator, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
-from sonnx.profile.rewrites import rewrite_descriptions
+from sonnx.profile.rewrites import OUTSIDE, rewrite_descriptions, rewrites_for
 from sonnx.profile.signature import active_condition, every_rule, signature
 
 LINE_WIDTH = 100
@@ -35,6 +35,8 @@ class Explanation:
     erratum: Erratum | None = None
     unwritten: str = ""
     """The status of an operator that an edition names and whose rules are not written yet."""
+    outside: bool = False
+    """Whether it is an operator of ONNX that no edition names."""
 
     def to_text(self) -> str:
         """The explanation for a terminal, ending in a line feed."""
@@ -48,6 +50,8 @@ class Explanation:
             blocks.append(_erratum(self.erratum))
         if self.unwritten:
             blocks.append(f"{self.name}\n\n  The operator is {self.unwritten}.\n  Its rules are not written yet.")
+        if self.outside:
+            blocks.append("\n".join(_outside(self.name)))
         return "\n\n".join(blocks) + "\n"
 
 
@@ -70,8 +74,10 @@ def explanation(name: str) -> Explanation:
     if tagged or parts:
         return Explanation(name, rules=tagged, labels=parts)
     statuses = {edition: known.status(name) for edition, known in catalogue.editions().editions.items()}
+    if name in catalogue.operators_outside():
+        return Explanation(name, outside=True)
     if not any(statuses.values()):
-        hint = did_you_mean(name, {*names_of_rules(), *catalogue.errata()})
+        hint = did_you_mean(name, {*names_of_rules(), *catalogue.errata(), *catalogue.operators_outside()})
         raise UsageError(f"nothing is named {name!r}{hint or '; `sonnx rules` lists rules, tags and operators'}")
     unwritten = ", ".join(f"{status} in {edition}" for edition, status in statuses.items() if status)
     return Explanation(name, unwritten=unwritten)
@@ -106,6 +112,16 @@ def rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield from (("tag", f"{tag.label} in {tag.text}, origin {tag.origin}") for tag in rule.tags)
     yield "editions", ", ".join(_editions(rule)) or "none"
     yield from _variants(rule)
+
+
+def _outside(name: str) -> Iterator[str]:
+    yield from (f"{name}  (an operator of ONNX that no edition of the profile names)", "")
+    yield from _wrapped("", f"A model with {name} does not conform: SONNX does not define what the operator computes.")
+    near = catalogue.operators_outside()[name]
+    yield from ("", *_wrapped("near", near or "no operator of the profile"))
+    titles = "; ".join(each.title for each in rewrites_for(OUTSIDE, name))
+    yield from _wrapped("sonnx fix", titles or "has no rewrite for it")
+    yield from _wrapped("more", f"sonnx explain {OUTSIDE}; sonnx rules lists the operators of the profile")
 
 
 def _labels(found: Iterable[Label]) -> Iterator[str]:

@@ -368,11 +368,16 @@ def render_document(found: Document) -> str:
 def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
     """Cases with the same criterion and verdict."""
     first = cases[0]
+    alike: dict[str, list[CaseResult]] = {}
+    for case in cases:
+        alike.setdefault(case.message if not case.details else case.sentence, []).append(case)
+    single = [found[0] for found in alike.values() if len(found) == 1]
     remedy = (("because", declared.because), ("remedy", declared.remedy)) if first.standing is Standing.BAD else ()
     return Group(
         first.criterion, first.verdict, standing_colour(first.standing), len(cases), declared.statement,
         [*remedy, ("source", declared.source)], "what was found",
-        [(_case_place(case), _case_text(case)) for case in cases],
+        [(_case_place(case), _case_text(case)) for case in single],
+        [(text, list(map(_case_place, found))) for text, found in alike.items() if len(found) > 1],
     )  # fmt: skip
 
 

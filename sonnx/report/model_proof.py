@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from os.path import commonprefix
 from typing import Any
 
 from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
+from sonnx.graph.environment import NO_SHAPE, NO_TYPE
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
@@ -18,6 +21,10 @@ from sonnx.report.formats import render_document
 from sonnx.report.rules import rules_of
 
 FORMAT = 1
+MANY = 10
+"""With more results the verdict stands at the end too."""
+SHORT_PREFIX = 8
+"""Shorter beginnings of names are not left out."""
 TOO_LONG = "for some values only; the condition is too long to print"
 
 WHOLE_MODEL = Where("model", "model")
@@ -36,7 +43,7 @@ class ProofReport(ModelProof):
         return cls(*(getattr(proof, field.name) for field in fields(ModelProof)))
 
     def to_text(self) -> str:
-        """Lines for a terminal: failures first, then what is undecided, then the totals."""
+        """Lines for a terminal: the verdict, what is refuted by node, what is undecided by reason, notes."""
         return "\n".join(escape(line) for line in _lines(self)) + "\n"
 
     def to_json(self) -> str:
@@ -55,20 +62,65 @@ class ProofReport(ModelProof):
 
 
 def _lines(proof: ModelProof) -> Iterator[str]:
-    for refuted in proof.refuted:
-        yield from _refuted_model(proof, refuted)
-    for undecided in proof.open:
-        yield f"{proof.name}: {_where(undecided.where, undecided.nodes)}"
-        yield f"  undecided  {undecided.rule}  {undecided.reason}"
     yield f"{proof.name}: {headline(proof)}"
+    prefix = _common_prefix(proof)
+    for term, text in (*_conditions(proof), *advice(proof)):
+        yield f"  {term:<11} {text}"
+    if prefix:
+        yield f"  names       begin with {quote(prefix)}, which is left out below"
+    by_node: dict[str, list[Refuted]] = {}
+    for refuted in proof.refuted:
+        by_node.setdefault(_where(refuted.where, refuted.nodes, prefix), []).append(refuted)
+    for node, found in by_node.items():
+        yield from ("", node)
+        for refuted in found:
+            yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
+            yield from (f"        {term:<8}  {text}" for term, text in details(proof, refuted))
+    by_reason: dict[str, dict[str, list[Open]]] = {}
+    for undecided in proof.open:
+        by_reason.setdefault(undecided.reason, {}).setdefault(undecided.rule, []).append(undecided)
+    for reason, rules in by_reason.items():
+        yield from ("", f"undecided: {reason}")
+        width = max(map(len, rules))
+        for rule, places in rules.items():
+            number = plural(sum(each.nodes for each in places), "node")
+            first = (
+                f"first {_where(places[0].where, 1, prefix)}"
+                if number != "1 node"
+                else _where(places[0].where, 1, prefix)
+            )
+            yield f"  {rule:<{width}}  {number}, {first}"
+    if proof.notes:
+        yield ""
+    yield from (f"note: {note}" for note in proof.notes)
+    if len(proof.refuted) + len(proof.open) > MANY:
+        yield f"{proof.name}: {headline(proof)}"
+
+
+def _conditions(proof: ModelProof) -> Iterator[tuple[str, str]]:
+    """What the verdict holds for, what the model needs, what a second solver confirms, as terms with their texts."""
     if proof.assumptions:
-        yield f"  for all     {', '.join(proof.assumptions)}"
+        yield "for all", ", ".join(proof.assumptions)
     if proof.refuted:
-        yield f"  needs       {proof.constraint or TOO_LONG}"
-        yield from (f"  sufficient  {text}" for text in sufficiency(proof))
-    yield from (f"  confirmed   {text}" for text in confirmation(proof))
-    for note in proof.notes:
-        yield f"  note        {note}"
+        yield "needs", proof.constraint or TOO_LONG
+        yield from (("sufficient", text) for text in sufficiency(proof))
+    yield from (("confirmed", text) for text in confirmation(proof))
+
+
+def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
+    """The command that may decide what waits for a declaration, as a term with its text."""
+    lacking = sum(each.reason in (NO_TYPE.reason, NO_SHAPE.reason) for each in proof.open)
+    if lacking:
+        of = f"{lacking} of {plural(len(proof.open), 'undecided result')}"
+        command = f"sonnx fix {shlex.quote(proof.name)}, then prove the file it writes"
+        yield "mend first", f"{command}: {of} lack a declaration, and fix declares what can be computed"
+
+
+def _common_prefix(proof: ModelProof) -> str:
+    """What the names of all nodes in the report begin with, up to a slash; "" if that is short."""
+    names = {each.where.name for each in (*proof.refuted, *proof.open)}
+    common = commonprefix(sorted(names)).rpartition("/")[0] if len(names) > 1 else ""
+    return f"{common}/" if len(common) >= SHORT_PREFIX else ""
 
 
 def headline(proof: ModelProof) -> str:
@@ -93,12 +145,6 @@ def confirmation(proof: ModelProof) -> Iterator[str]:
         yield f"{proof.solvers[1]} confirms {confirmed} of {asked} that decide a rule"
 
 
-def _refuted_model(proof: ModelProof, refuted: Refuted) -> Iterator[str]:
-    yield f"{proof.name}: {_where(refuted.where, refuted.nodes)}"
-    yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
-    yield from (f"        {term:<8}  {text}" for term, text in details(proof, refuted))
-
-
 def binding(refuted: Refuted) -> str:
     """The values of the symbols that matter for which the rule fails."""
     numbers = ", ".join(f"{symbol}={number}" for symbol, number in refuted.numbers if symbol in refuted.matters)
@@ -114,9 +160,10 @@ def details(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
         yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
 
 
-def _where(where: Where, nodes: int) -> str:
+def _where(where: Where, nodes: int, prefix: str) -> str:
     more = f" and {plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
-    return f"node {quote(where.name)} ({where.operator}, opset {where.version}), {where.place}{more}"
+    name = quote(where.name.removeprefix(prefix))
+    return f"node {name} ({where.operator}, opset {where.version}), {where.place}{more}"
 
 
 def as_data(proof: ModelProof) -> dict[str, Any]:
@@ -207,6 +254,7 @@ def document_of(proof: ModelProof) -> Document:
         facts=tuple(_facts(proof, edition)),
         notes=(*map(escape_once, proof.notes), *_folded(proof)),
         hashes={proof.name: proof.sha256},
+        advice=tuple((term, escape_once(text)) for term, text in advice(proof)),
     )
 
 
@@ -221,12 +269,7 @@ def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
     if proof.sha256:
         yield "SHA-256", proof.sha256
     yield "edition", f"{proof.edition}: {edition.title}"
-    if proof.assumptions:
-        yield "for all", escape_once(", ".join(proof.assumptions))
-    if proof.refuted:
-        yield "needs", escape_once(proof.constraint or TOO_LONG)
-        yield from (("sufficient", text) for text in sufficiency(proof))
-    yield from (("confirmed", text) for text in confirmation(proof))
+    yield from ((term, escape_once(text)) for term, text in _conditions(proof))
 
 
 def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:

@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from sonnx.api import DEFAULT_HYPOTHESES as DEFAULT
@@ -13,7 +14,7 @@ from sonnx.api import bound, hypotheses_names
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
-from sonnx.base.progress import StatusLine
+from sonnx.base.progress import StatusLine, clock
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_size_arguments, sizes_of
 from sonnx.report.formats import render
@@ -79,7 +80,8 @@ def bound_command(options: argparse.Namespace) -> int:
     if options.format == "npz" and options.output is None:
         raise UsageError("--format npz writes a file: name it with --output")
     try:
-        with StatusLine() as line:
+        waiting = clock(f"bounding {options.model}") if options.split is None else nullcontext()
+        with waiting, StatusLine() as line:
             found = bound(
                 options.model, options.input, options.hypotheses, options.edition, unchecked=options.unchecked,
                 differences=[_pair(text) for text in options.difference], argmax=options.argmax,

@@ -11,7 +11,6 @@ from sonnx.api import WHOLE_MODEL, fix
 from sonnx.base.errors import EXIT_CODES, UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
-from sonnx.base.progress import clock
 from sonnx.checker.report import BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
@@ -152,6 +151,8 @@ def _fix(options: argparse.Namespace) -> int:
     Raises:
         UsageError: a file that exists.
     """
+    from sonnx.base.progress import clock  # most checks rewrite nothing
+
     codes = {0}
     for name in models_of(options.models):
         target = fixed_path(Path(name))
