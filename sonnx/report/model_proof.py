@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from sonnx.base.escaping import escape, escape_once, plural, quote
@@ -119,7 +119,10 @@ def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
 def _common_prefix(proof: ModelProof) -> str:
     """What the names of all nodes in the report begin with, up to a slash; "" if that is short."""
     names = {each.where.name for each in (*proof.refuted, *proof.open)}
-    common = commonprefix(sorted(names)).rpartition("/")[0] if len(names) > 1 else ""
+    if len(names) < 2:
+        return ""
+    pairs = zip(min(names), max(names), strict=False)  # what these two share, all share
+    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).rpartition("/")[0]
     return f"{common}/" if len(common) >= SHORT_PREFIX else ""
 
 
