@@ -130,7 +130,7 @@ def _parameter_results(
                 result = rules.evaluate(rule, demand, {"parameter": facts})
                 if result.verdict is Verdict.FAIL:
                     meaning = _meaning(absent, names or {})
-                    result = _stating(result, f"{parameter.name} is not written; its absence means {meaning}")
+                    result = _stating(result, f"{parameter.name} is not written; ONNX then takes {meaning}")
                 yield _with_tags(result, parameter.tags)
 
 

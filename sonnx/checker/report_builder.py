@@ -183,4 +183,4 @@ def _operator_notes(signature: Signature, edition: Edition) -> Iterator[str]:
     specified = operator.specified_by(signature.text)
     reason = operator.equivalent.get(version) or operator.equivalent.get(specified or 0, "")
     if reason and version != specified:
-        yield f"{operator.name}-{version} stands for {operator.name}-{specified}: {reason}"
+        yield f"{operator.name} {version} is accepted like the specified version {specified}: {reason}"

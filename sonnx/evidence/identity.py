@@ -20,7 +20,7 @@ from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 
-PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "fast-sugiyama")
+PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "jinja2", "markupsafe", "fast-sugiyama")
 """The packages the tool depends on; a check loads the first two, and the last one only draws."""
 
 

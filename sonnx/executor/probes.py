@@ -165,5 +165,5 @@ def comparison_inputs(
         raise UsageError("--outputs needs the inputs they were computed from: --input or --test-data")
     number = runs or DEFAULT_RUNS
     kinds = ", ".join(KINDS[: min(number, len(KINDS))])
-    made = [probe(wanted, seed, each) for each in range(number)]
+    made: list[Mapping[str, Array]] = [probe(wanted, seed, each) for each in range(number)]
     return made, f"generated from seed {seed} ({kinds})", ordinary_runs(number)

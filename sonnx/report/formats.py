@@ -8,7 +8,7 @@ return the whole text, ending in a line feed.  To add a format, add a module, it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
@@ -42,6 +42,7 @@ def render(
     docs: str = "",
 ) -> str:
     """The reports of one run in a format of FORMATS; `docs` is the address of a site with the pages of the rules."""
+    made: Callable[..., str]
     match name:
         case "text":
             from sonnx.report.text import render as made

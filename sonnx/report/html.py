@@ -349,13 +349,13 @@ def _identity(report: Report) -> Iterator[tuple[str, str]]:
 
 def render_document(found: Document) -> str:
     """The whole page, ending in a line feed."""
-    open_cases = [(case.criterion, case.verdict) for case in found.cases if case.standing is not Standing.GOOD]
+    listed = [(case.criterion, case.verdict) for _, cases in found.findings for case in cases]
     numbers = Counter(case.standing for case in found.cases)
     return page(
         "document.html",
         title=f"sonnx: {found.subject}",
         document=found,
-        filter=Filter.of(open_cases),
+        filter=Filter.of(listed),
         tiles=[
             (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),
             (numbers[Standing.BAD], "do not hold"),

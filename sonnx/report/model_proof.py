@@ -118,7 +118,8 @@ def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
 
 def _common_prefix(proof: ModelProof) -> str:
     """What the names of all nodes in the report begin with, up to a slash; "" if that is short."""
-    names = {each.where.name for each in (*proof.refuted, *proof.open)}
+    places = [*(each.where for each in proof.refuted), *(each.where for each in proof.open)]
+    names = {where.name for where in places}
     if len(names) < 2:
         return ""
     pairs = zip(min(names), max(names), strict=False)  # what these two share, all share

@@ -35,8 +35,8 @@ def model(text: str = TEXT) -> bytes:
 
 
 DIGEST = hashlib.sha256(model()).hexdigest()
-DEFAULTS = ("graph/node[0]", "keepdims is not written; its absence means 1")
-OTHER_DEFAULT = ("graph/node[0]", "select_last_index is not written; its absence means 0")
+DEFAULTS = ("graph/node[0]", "keepdims is not written; ONNX then takes 1")
+OTHER_DEFAULT = ("graph/node[0]", "select_last_index is not written; ONNX then takes 0")
 
 
 def record(rule: str, *findings: tuple[str, ...], **changed: str) -> str:

@@ -47,7 +47,7 @@ CONV = "(float[1, 1, 5, 5] x, {} w) => (float[1, 1, 3, 3] y) {{ y = Conv(x, w) }
 
 def absences(shape: str) -> dict[str, str]:
     def said(finding: Finding) -> tuple[str, str]:
-        name, _, meaning = finding.actual.partition(" is not written; its absence means ")
+        name, _, meaning = finding.actual.partition(" is not written; ONNX then takes ")
         return name, meaning
 
     return dict(said(each) for each in report(CONV.format(shape)).findings if each.rule == "no-default-values")

@@ -6,14 +6,17 @@ import io
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from time import sleep
 
 import onnx.parser
 import pytest
 
-from sonnx.cli.main import run
+from sonnx.base import progress
+from sonnx.cli.main import CommandParser, parser, run
 
 FINE = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }'
 WRONG = FINE.replace("float[2] y", "float[3] y")
@@ -210,6 +213,7 @@ def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> 
     done = subprocess.run([sys.executable, "-c", code, models["fine"]], capture_output=True, text=True, check=True)
     loaded = set(eval(done.stdout.splitlines()[-1]))
     assert not loaded & {"numpy", "z3", "onnx", "onnx.checker", "ml_dtypes", "onnxruntime"}
+    assert not loaded & {"jinja2", "markupsafe", "shtab"}
     assert "onnx.onnx_ml_pb2" in loaded, "the list is the real one"
 
 
@@ -236,3 +240,60 @@ def test_progress_goes_to_the_terminal_only(models: dict[str, str]) -> None:
     shown = os.read(leader, 4096)
     os.close(leader)
     assert b"1/2" in shown
+
+
+@pytest.mark.parametrize("command", [*parser().with_commands()][1:], ids=lambda command: command.prog)
+def test_every_help_text_has_a_description_an_example_that_parses_and_exit_codes(command: CommandParser) -> None:
+    said = " ".join(command.format_help().split())
+    assert command.description
+    assert " ".join(command.description.split()) in said
+    examples, _, codes = (command.epilog or "").partition("exit codes:")
+    lines = [line.strip() for line in examples.splitlines()[1:] if line.strip()]
+    assert all(line.removeprefix('eval "$(').startswith("sonnx ") for line in lines)
+    for line in (line for line in lines if line.startswith("sonnx ")):
+        assert callable(parser().parse_args(shlex.split(line.partition(" > ")[0])[1:]).command)
+    assert {code.split()[0] for code in codes.splitlines() if code.strip()} >= {"0"}
+    assert all(action.help for action in command._actions)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--quiet", "--format", "json"), ("--full", "--format", "html"), ("--statistics", "--format", "concise"),
+        ("--color", "always", "--format", "sarif"), ("--pages", "p", "--output", "o"),
+        ("--pages", "p", "--format", "json"),
+        *[("--fix", *each) for each in (("--jobs", "0"), ("--timeout", "9"), ("--memory", "99"), ("--quiet",))],
+        ("--fix", "--limit", "nodes=9"), ("--fix", "--format", "json"), ("--fix", "--docs", "https://d"),
+    ],
+)  # fmt: skip
+def test_options_without_effect_are_refused(
+    options: tuple[str, ...], models: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    before = sorted(Path(models["fine"]).parent.iterdir())
+    assert run(["check", models["fine"], *options]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert options[0] in said.err or options[1] in said.err
+    assert sorted(Path(models["fine"]).parent.iterdir()) == before
+
+
+def test_an_operator_of_onnx_outside_the_profile_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "Greater"]) == 0
+    said = capsys.readouterr().out
+    assert "near      Less with exchanged operands" in said
+    assert "sonnx fix Replace Greater by Less" in said
+    assert run(["explain", "GlobalMaxPol"]) == 2
+    assert "GlobalMaxPool" in capsys.readouterr().err
+
+
+def test_a_long_command_shows_seconds_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for terminal in (True, False):
+        monkeypatch.setattr("sys.stderr.isatty", lambda shown=terminal: shown)
+        with progress.clock("working", delay=0.01):
+            sleep(0.1)
+        said = capsys.readouterr().err
+        assert ("working: 0 s" in said and said.endswith("\r\x1b[K")) == terminal
+        assert terminal or said == ""

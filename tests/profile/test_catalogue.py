@@ -147,6 +147,26 @@ def test_operators_of_the_editions_exist(name):
     assert onnx.defs.has(name)
 
 
+def test_the_operators_outside_are_all_others_of_onnx() -> None:
+    every = {each.name for each in onnx.defs.get_all_schemas_with_history() if each.domain == ""}
+    editions = catalogue.editions().editions.values()
+    assert catalogue.operators_outside().keys() == {
+        name for name in every if not any(edition.status(name) for edition in editions) and not catalogue.operator(name)
+    }
+
+
+def test_what_is_near_names_operators_of_the_profile() -> None:
+    """Every word that is the name of an operator of ONNX is in the default edition, or said to be planned."""
+    every = {each.name for each in onnx.defs.get_all_schemas_with_history() if each.domain == ""}
+    known = catalogue.editions()
+    for name, near in catalogue.operators_outside().items():
+        for word in every & set(re.findall(r"\w+", near)):
+            status = known.editions[known.default].status(word)
+            assert (
+                status in ("specified", "draft") or f"{word} is planned" in near or f"{word}, which is planned" in near
+            ), name
+
+
 @pytest.mark.parametrize("name", sorted({name for e in catalogue.editions().editions.values() for name in e.planned}))
 def test_planned_operators_exist(name):
     assert onnx.defs.has(name)

@@ -9,7 +9,8 @@ from pathlib import Path, PurePath
 from typing import Any
 from xml.etree import ElementTree
 
-from sonnx.report.html_elements import STYLE
+from sonnx.cli.main import run
+from sonnx.report.html import TEMPLATES
 from tests.support.report_pages import COMMAND, VOID, Page, outside_code, unescaped
 
 # ------------------------------------------------------------------ JUnit
@@ -89,9 +90,9 @@ def test_markdown_keeps_the_text_of_a_model_in_code_spans(various: list[str], pr
 # ------------------------------------------------------------------ HTML
 
 ELEMENTS = {
-    "html", "head", "title", "style", "body", "h1", "h2", "h3", "section", "div", "p", "span", "b", "a", "code",
-    "svg", "path", "rect", "g", "text", "tspan", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th",
-    "td", "details", "summary", *VOID,
+    "html", "head", "title", "style", "body", "main", "nav", "h1", "h2", "h3", "section", "div", "p", "span", "b", "a",
+    "code", "svg", "path", "rect", "g", "text", "ul", "li", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th",
+    "td", "details", "summary", "fieldset", "legend", "label", *VOID,
 }  # fmt: skip
 
 
@@ -101,12 +102,26 @@ def test_html_has_only_its_own_elements_and_nothing_from_elsewhere(various: list
     page = Page(said)
     assert {tag for tag, _ in page.used} <= ELEMENTS
     for tag, attributes in page.used:
-        if tag in ("svg", "path", "rect", "text"):
+        if tag in ("path", "rect", "text"):
             assert all(re.fullmatch(r"[MC0-9. -]+", value or "") for value in attributes.values())
             continue
-        assert attributes.keys() <= {"lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "open"}
+        allowed = {
+            "lang",
+            "charset",
+            "http-equiv",
+            "content",
+            "name",
+            "class",
+            "id",
+            "href",
+            "open",
+            "aria-label",
+            "scope",
+        }
+        shown = {"viewbox", "width", "height", "role"} if tag == "svg" else set()
+        assert attributes.keys() <= allowed | shown | ({"type", "checked"} if tag == "input" else set())
         assert (attributes.get("href") or "#").startswith("#")
-    assert not re.search(r"url\(|@import|https?:", STYLE.read_text("utf-8"))
+    assert not re.search(r"url\(|@import|https?:", (TEMPLATES / "style.css").read_text("utf-8"))
     anchors = [f"#{each['id']}" for _, each in page.used if "id" in each]
     assert len(set(anchors)) == len(anchors)
     assert {each["href"] for _, each in page.used if "href" in each} <= set(anchors)
@@ -138,3 +153,43 @@ def test_html_of_a_part_does_not_look_green(various: list[str], printed: Any) ->
     assert banner.findall(printed("html", "fine.onnx", "--select", "Max")) == ["open"]
     assert banner.findall(printed("html", "exported.onnx", "absent.onnx")) == ["fail", "fail"]
     assert banner.findall(printed("html", "run_time.onnx", "--accept-assumptions")) == ["open"]
+
+
+def test_a_folder_has_an_index_and_a_page_for_each_model(various: list[str], capsys: Any) -> None:
+    code = run(["check", *various, "--format", "json", "--output", "report.json"])
+    assert run(["check", *various, "--pages", "pages"]) == code
+    document = json.loads(Path("report.json").read_text("utf-8"))
+    index = Page(Path("pages/index.html").read_text("ascii"))
+    links = [each["href"] or "" for tag, each in index.used if tag == "a"]
+    assert len(links) == len(document["reports"])
+    for link, report in zip(links, document["reports"], strict=True):
+        page = Page((Path("pages") / link).read_text("ascii"))
+        assert all(" ".join(each["message"].split()) in " ".join(page.text.split()) for each in report["findings"])
+    assert run(["check", *various, "--pages", "pages"]) == 2
+    assert "pages" in capsys.readouterr().err
+
+
+def test_the_filter_has_a_style_for_each_rule_and_verdict(printed: Any, various: list[str]) -> None:
+    """A choice in the page hides what has another style; every result has the styles of its rule and verdict."""
+    said = printed("html", "exported.onnx")
+    [report] = json.loads(printed("json", "exported.onnx"))["reports"]
+    roots = {each["rule"] for each in report["findings"] if not each["because_of"]}
+    labels = re.findall(r'class="only show-(r\d+)"> ([\w.-]+) \(\d+\)', said)
+    assert {name for _, name in labels} == roots
+    for style, name in labels:
+        assert f".model:has(.show-{style}:checked) .finding:not(.{style}) {{ display: none; }}" in said
+        groups = re.findall(
+            rf'<details class="rule finding ([^"]+)"[^>]*><summary><span[^>]*>\w+</span> <b>{name}<', said
+        )
+        assert groups == [f"{style} is-fail"]
+
+
+def test_pages_of_rules_are_linked(printed: Any, various: list[str]) -> None:
+    address = "https://docs.example/rules/Max.broadcastable.html"
+    options = ("exported.onnx", "--docs", "https://docs.example/")
+    assert f'<a href="{address}">' in printed("html", *options)
+    assert address in printed("text", *options)
+    declared = json.loads(printed("sarif", *options))["runs"][0]["tool"]["driver"]["rules"]
+    assert {each["helpUri"] for each in declared if each["id"] == "Max.broadcastable"} == {address}
+    assert "docs.example" not in printed("html", "exported.onnx")
+    assert run(["check", *options, "--format", "json"]) == run(["check", "exported.onnx", "--docs", "x"]) == 2
