@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule
-from sonnx.profile.rewrites import RewriteDescription, rewrites_for
+from sonnx.profile.rewrites import OUTSIDE, RewriteDescription, rewrites_for
 
+MAX_NAMED_OPERATORS = 12
+"""Operators outside the profile that a summary names."""
 VERDICT_PHRASES = {
     Verdict.PASS: "conforms",
     Verdict.FAIL: "does not conform",
@@ -120,3 +123,11 @@ def _is_number(text: str) -> bool:
 def rule_page(docs: str, rule: str) -> str:
     """The address of the page of a rule on a site that `make docs` built, "" without a site."""
     return f"{docs.rstrip('/')}/rules/{rule}.html" if docs else ""
+
+
+def operators_outside(failures: Iterable[Finding]) -> str:
+    """The operators of nodes that have none of the profile, the most frequent first."""
+    counts = Counter(finding.where.operator for finding in failures if finding.rule == OUTSIDE)
+    listed = [f"{escape(name)} {number}" for name, number in counts.most_common(MAX_NAMED_OPERATORS)]
+    more = len(counts) - len(listed)
+    return ", ".join([*listed, f"and {more} more"] if more else listed)

@@ -15,6 +15,7 @@ from sonnx.report.phrases import (
     grouped,
     justifications,
     meaning,
+    operators_outside,
     place,
     project_files,
     rewrites_of,
@@ -26,8 +27,6 @@ from sonnx.report.terminal import PLAIN, Style
 
 MORE_PLACES = 3
 """Further places shown for one rule; the JSON report has all."""
-MAX_NAMED_OPERATORS = 12
-"""Operators outside the profile that the summary names."""
 TABLE_FROM = 3
 """Rules with findings from which a table stands before the findings."""
 LABEL_WIDTH = 18
@@ -96,7 +95,7 @@ def _overview(report: Report, groups: Sequence[Sequence[Finding]], style: Style)
     failures = _failures(report)
     if failures:
         yield f"  {_correctable(failures)}"
-    outside = _operators_outside(failures)
+    outside = operators_outside(failures)
     if outside:
         yield style.wrapped(f"  operators outside the profile: {outside}", 4)
     if len(groups) >= TABLE_FROM:
@@ -110,14 +109,6 @@ def _correctable(failures: Sequence[Finding]) -> str:
     text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
     fixable = sum(bool(rewrites_of(each)) for each in failures)
     return f"{text}; sonnx fix has rewrites for {'all' if fixable == len(failures) else fixable} of them"
-
-
-def _operators_outside(failures: Iterable[Finding]) -> str:
-    """The operators of nodes that have none of the profile, the most frequent first."""
-    counts = Counter(finding.where.operator for finding in failures if finding.rule == OUTSIDE)
-    listed = [f"{escape(name)} {number}" for name, number in counts.most_common(MAX_NAMED_OPERATORS)]
-    more = len(counts) - len(listed)
-    return ", ".join([*listed, f"and {more} more"] if more else listed)
 
 
 def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
@@ -205,7 +196,7 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
     )  # fmt: skip
     outside = coverage.nodes - coverage.nodes_in_profile
     if outside:
-        named = _operators_outside(failures)
+        named = operators_outside(failures)
         yield style.wrapped(
             f"{outside} of {plural(coverage.nodes, 'node')} use operators outside the profile"
             + (f": {named}" if named else ""), 2,

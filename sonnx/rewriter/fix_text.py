@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sonnx.base.escaping import escape, plural
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
-from sonnx.report.phrases import VERDICT_PHRASES, place
+from sonnx.report.phrases import VERDICT_PHRASES, operators_outside, place
 from sonnx.rewriter.rewrite import AppliedRewrite
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ def _more(findings: Sequence[Finding]) -> str:
 def _summary(result: Rewriting) -> Iterator[str]:
     yield f"findings before: {_counted(result.before)}"
     yield f"findings after:  {_counted(result.after)}"
+    outside = operators_outside(result.after.findings)
+    if outside:
+        yield f"operators left that are outside the profile: {outside}"
     if result.rewrites:
         yield result.validation.sentence
 

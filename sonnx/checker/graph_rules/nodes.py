@@ -12,6 +12,7 @@ from sonnx.base.escaping import plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.graph.call import Call
 from sonnx.model.ir import Attribute
+from sonnx.profile import catalogue
 from sonnx.profile.definitions import Formal, at
 
 
@@ -39,7 +40,9 @@ def operator_in_profile(call: Call) -> Iterator[Violation]:
             f"the operator {quote(call.operator)} is planned for the profile and not specified yet{_alternative(call)}"
         )
     elif not call.status and call.operator:
-        yield Violation(f"the operator {quote(call.operator)} is not one of the profile")
+        near = catalogue.operators_outside().get(call.operator, "")
+        remedy = f"; near it is {near}" if near else ""
+        yield Violation(f"the operator {quote(call.operator)} is not one of the profile{remedy}")
 
 
 def _alternative(call: Call) -> str:
