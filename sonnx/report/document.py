@@ -1,6 +1,6 @@
-"""A document: what `prove` and `compare` found, in the form that SARIF, JUnit, GitHub, Markdown and HTML render.
+"""A document: what a command found, in the form that SARIF, JUnit, GitHub, Markdown and HTML render.
 
-A `Document` has sections (the topics of theorems, a model, the ways to compare values), a section has cases.  Every
+A `Document` has sections (models, the topics of theorems, the ways to compare values), a section has cases.  Every
 text is printable: the module that makes a case escapes what comes from a model, so a format adds only its own markup.
 File names and the names in a `Where` are not escaped; the formats escape them.
 """
@@ -8,9 +8,10 @@ File names and the names in a `Where` are not escaped; the formats escape them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
@@ -23,10 +24,15 @@ class Standing(StrEnum):
 
     BAD = "fail"
     OPEN = "open"
+    ASSUMED = "assumed"
+    """Open until run time; it may be accepted."""
     NOTE = "note"
     """Worth reporting, but allowed."""
     SKIPPED = "skipped"
     """Not run."""
+    JUSTIFIED = "deviated"
+    """Does not hold, and a record justifies it."""
+    NOT_APPLICABLE = "not applicable"
     GOOD = "pass"
 
 
@@ -58,6 +64,12 @@ class CaseResult:
     where: Where | None = None
     folded: bool = False
     """Open only because of other cases; formats for people count it and do not list it."""
+    grave: bool = False
+    """It stands before others of its standing: not valid ONNX."""
+    justification: str = ""
+    """The record that justifies it."""
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    """What SARIF has beside the message."""
     cells: tuple[str, ...] = ()
     """The figures of the case, one for each of the heads of its section."""
 
@@ -88,6 +100,10 @@ class Section:
     """A remark on all its cases."""
     heads: tuple[str, ...] = ()
     """The heads of the figures of its cases; a head that begins with # is one of numbers."""
+    headline: str = ""
+    """The verdict on it, where sections have verdicts of their own; its passing cases are then not listed."""
+    facts: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -130,6 +146,14 @@ class Document:
     advice: tuple[tuple[str, str], ...] = ()
     """What to do next, as terms with their texts."""
     pictures: tuple[Picture, ...] = ()
+    overview: tuple[tuple[str, ...], ...] = ()
+    """A table of the sections: its heads, then a row for each; the first cell is a name."""
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    """Files without a result, each with the reason."""
+    accepted: bool = False
+    """Whether assumptions count as holding."""
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    """What SARIF says of the run; if empty, what the fields above say."""
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:
@@ -152,14 +176,22 @@ class Document:
         groups: dict[tuple[int, str, str], tuple[Section, list[CaseResult]]] = {}
         for number, section in enumerate(self.sections):
             for case in section.cases:
-                if case.standing is not Standing.GOOD and not case.folded:
+                if case.standing not in PASSING and not case.folded:
                     groups.setdefault((number, case.criterion, case.verdict), (section, []))[1].append(case)
-        yield from sorted(groups.values(), key=lambda group: list(Standing).index(worst_standing(group[1])))
+        yield from sorted(groups.values(), key=lambda group: _weight(group[1]))
 
 
 def _numbers(cases: Iterable[CaseResult]) -> str:
     counted = Counter(case.verdict for case in cases)
     return ", ".join(f"{number} {verdict}" for verdict, number in counted.items())
+
+
+PASSING = (Standing.GOOD, Standing.NOT_APPLICABLE)
+"""The standings of cases that formats for people need not list."""
+
+
+def _weight(cases: Sequence[CaseResult]) -> tuple[int, bool]:
+    return list(Standing).index(worst_standing(cases)), not any(case.grave for case in cases)
 
 
 def worst_standing(cases: Iterable[CaseResult]) -> Standing:

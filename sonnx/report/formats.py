@@ -1,9 +1,10 @@
 """The formats of a report, by name: one module each, loaded when it is used.
 
-The module of a format has `render(reports, unreadable, code, accept_assumptions)` for `sonnx check`: the reports of one
-run in the order of the command line, the files that are not models with the reason, the exit code of the run, and
-whether assumptions are accepted.  Most modules also have `render_document(document)` for the other commands.  Both
-return the whole text, ending in a line feed.  To add a format, add a module, its name and a case below.
+A command makes one `Document` of its result, and a format has one function for it, `render_document(document)`.  The
+formats that show more of a check than a document has (text, JSON, HTML, …) have `render(reports, unreadable, code,
+accept_assumptions)`: the reports of one run in the order of the command line, the files that are not models with the
+reason, the exit code of the run, and whether assumptions are accepted.  Both return the whole text, ending in a line
+feed.  To add a format, add a module, its name and a case below.
 """
 
 from __future__ import annotations
@@ -50,14 +51,10 @@ def render(
             from sonnx.report.concise import render as made
         case "json":
             from sonnx.report.json import render as made
-        case "sarif":
-            from sonnx.report.sarif import render as made
-        case "junit":
-            from sonnx.report.junit import render as made
-        case "github":
-            from sonnx.report.github import render as made
-        case "markdown":
-            from sonnx.report.markdown import render as made
+        case "sarif" | "junit" | "github" | "markdown":
+            from sonnx.report.check_document import document_of
+
+            return render_document(name, document_of(reports, unreadable, code, accept_assumptions, docs))
         case "html":
             from sonnx.report.html import render as made
         case "deviations":

@@ -37,7 +37,13 @@ from sonnx.report.phrases import (
 )
 
 TEMPLATES = Path(__file__).with_name("templates")
-STANDING_COLOURS = {Standing.BAD: "fail", Standing.OPEN: "open", Standing.NOTE: "open", Standing.SKIPPED: "soft"}
+STANDING_COLOURS = {
+    Standing.BAD: "fail",
+    Standing.OPEN: "open",
+    Standing.ASSUMED: "open",
+    Standing.NOTE: "open",
+    Standing.SKIPPED: "soft",
+}
 MAX_OPEN_CASES = 40
 """Tables of documents with more cases are folded on a screen."""
 MAX_OPEN_PLACES = 12

@@ -5,92 +5,64 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote as percent
 
 from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report
-from sonnx.checker.verdicts import Verdict, Where
-from sonnx.profile import catalogue
-from sonnx.profile.definitions import Edition, Rule
-from sonnx.report import json as json_report
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
-from sonnx.report.phrases import place
-from sonnx.report.rules import rules_of
+from sonnx.checker.verdicts import Where
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 
-KINDS = {
-    Verdict.FAIL: "fail",
-    Verdict.UNDECIDED: "open",
-    Verdict.NOT_CHECKED: "open",
-    Verdict.ASSUMED: "review",
-    Verdict.DEVIATED: "fail",
-}
 STANDINGS = {
     Standing.BAD: ("fail", "error"),
     Standing.OPEN: ("open", "none"),
+    Standing.ASSUMED: ("review", "none"),
     Standing.NOTE: ("fail", "note"),
     Standing.SKIPPED: ("notApplicable", "none"),
+    Standing.JUSTIFIED: ("fail", "error"),
 }
 """Kind and level of a case; passing cases have no result."""
-
-
-def render(
-    reports: Sequence[Report],
-    unreadable: Mapping[str, str],
-    code: int,
-    accept_assumptions: bool = False,
-    docs: str = "",
-) -> str:
-    """All reports of one run as one SARIF log with one run, ending in a line feed."""
-    known = catalogue.editions()
-    edition = known.editions[reports[0].edition if reports else known.default]
-    rules = _rules(edition, reports)
-    index = {slug: number for number, slug in enumerate(rules)}
-    hashes = {report.name: report.sha256 for report in reports}
-    return log(
-        {slug: rule_criterion(rule, edition, docs) for slug, rule in rules.items()},
-        _invocation(unreadable, code),
-        [*(artifact(name, digest) for name, digest in hashes.items()), *map(artifact, unreadable)],
-        [result for report in reports for result in _results(report, index)],
-        {"reports": [_whole(report, accept_assumptions) for report in reports]},
-    )
 
 
 def render_document(found: Document) -> str:
     """A document as one SARIF log with one run: passing cases are declared and counted, all others have a result."""
     index = {name: number for number, name in enumerate(found.criteria)}
-    seen: Counter[str] = Counter()
     files = dict.fromkeys(section.file for section in found.sections)
+    default = {
+        "command": found.command,
+        "about": found.subject,
+        "headline": found.headline,
+        "answers": dict(Counter(case.verdict for case in found.cases)),
+        "facts": dict(found.facts),
+        "notes": list(found.notes),
+    }
     return log(
         found.criteria,
-        _invocation({}, found.code),
-        [artifact(file, found.hashes.get(file, "")) for file in files],
-        [
-            _case(section, case, index[case.criterion], seen)
-            for section in found.sections
-            for case in section.cases
-            if case.standing in STANDINGS
-        ],
-        {
-            "command": found.command,
-            "about": found.subject,
-            "headline": found.headline,
-            "answers": dict(Counter(case.verdict for case in found.cases)),
-            "facts": dict(found.facts),
-            "notes": list(found.notes),
-        },
+        _invocation(found.unreadable, found.code),
+        [*(artifact(file, found.hashes.get(file, "")) for file in files), *map(artifact, found.unreadable)],
+        [result for results in _results(found, index) for result in results],
+        found.properties or default,
     )
+
+
+def _results(found: Document, index: Mapping[str, int]) -> Iterator[list[dict[str, Any]]]:
+    """The results of each file; equal fingerprints in one file are numbered."""
+    seen: dict[str, Counter[str]] = {}
+    for section in found.sections:
+        counter = seen.setdefault(section.file, Counter())
+        cases = (case for case in section.cases if case.standing in STANDINGS)
+        yield [_case(section, case, index[case.criterion], counter) for case in cases]
 
 
 def _case(section: Section, case: CaseResult, index: int, seen: Counter[str]) -> dict[str, Any]:
     kind, level = STANDINGS[case.standing]
     where = case.where or Where(case.name, "model")
     details = [f"{term}: {text}" for term, text in case.details]
-    print_of = fingerprint(case.criterion, case.verdict, where)
+    print_of = fingerprint(case.criterion, "fail" if case.justification else case.verdict, where)
     seen[print_of] += 1
+    suppression = {"kind": "external", "status": "accepted", "justification": case.justification}
     return {
         "ruleId": case.criterion,
         "ruleIndex": index,
@@ -99,22 +71,9 @@ def _case(section: Section, case: CaseResult, index: int, seen: Counter[str]) ->
         "message": message(case.sentence),
         "locations": [location(section.file, where)],
         "partialFingerprints": {"primaryLocationLineHash": f"{print_of}:{seen[print_of]}"},
-        "properties": {"verdict": case.verdict, "message": case.message, "details": details},
+        **({"suppressions": [suppression]} if case.justification else {}),
+        "properties": case.properties or {"verdict": case.verdict, "message": case.message, "details": details},
     }
-
-
-# ------------------------------------------------------------------ rules
-
-
-def _rules(edition: Edition, reports: Iterable[Report]) -> dict[str, Rule]:
-    """Every rule of the edition, so that an alert is closed when it no longer occurs, and every other rule checked."""
-    found = {rule.slug: rule for rule in rules_of(edition)}
-    for report in reports:
-        found |= {slug: rule for slug, rule in report.rules.items() if slug not in found}
-    return dict(sorted(found.items()))
-
-
-# ------------------------------------------------------------------ the run
 
 
 def _invocation(unreadable: Mapping[str, str], code: int) -> dict[str, Any]:
@@ -127,70 +86,6 @@ def _invocation(unreadable: Mapping[str, str], code: int) -> dict[str, Any]:
         for name, reason in unreadable.items()
     ]
     return {"executionSuccessful": not unreadable, "exitCode": code, "toolExecutionNotifications": notifications}
-
-
-def _whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
-    """The parts of the JSON report about the whole model."""
-    data = json_report.whole(report, accept_assumptions)
-    data["model"] = escape(report.name)
-    return {key: value for key, value in data.items() if key not in ("findings", "counts", "rules")}
-
-
-# ------------------------------------------------------------------ results
-
-
-def _results(report: Report, index: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    seen: Counter[str] = Counter()
-    for finding in report.findings:
-        verdict = Verdict.FAIL if finding.verdict is Verdict.DEVIATED else finding.verdict
-        print_of = fingerprint(finding.rule, verdict, finding.where)
-        seen[print_of] += 1
-        yield _result(report, finding, index[finding.rule], f"{print_of}:{seen[print_of]}")
-
-
-def _result(report: Report, finding: Finding, index: int, print_of: str) -> dict[str, Any]:
-    return {
-        "ruleId": finding.rule,
-        "ruleIndex": index,
-        "kind": KINDS[finding.verdict],
-        "level": "error" if KINDS[finding.verdict] == "fail" else "none",
-        "message": message(_sentence(finding)),
-        "locations": [location(report.name, finding.where)],
-        "partialFingerprints": {"primaryLocationLineHash": print_of},
-        **_suppressed(report, finding),
-        "properties": _properties(finding),
-    }
-
-
-def _suppressed(report: Report, finding: Finding) -> dict[str, Any]:
-    """The record that justifies a deviation; readers that support suppressions count the result as closed."""
-    records = report.deviations.records if report.deviations else ()
-    texts = [
-        f"{each.id}: {each.reason} Risk: {each.risk} Approved by {each.approver} until {each.expires}."
-        for each in records
-        if each.id == finding.deviation
-    ]
-    if not texts:
-        return {}
-    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": text} for text in texts]}
-
-
-def _properties(finding: Finding) -> dict[str, Any]:
-    """The parts of the message, by the names they have in the JSON report."""
-    return {
-        "verdict": finding.verdict,
-        "breaks_onnx": finding.breaks_onnx,
-        "message": finding.actual,
-        "requires": finding.requires or None,
-        "because_of": finding.cause or None,
-        "operands": {letter: escape(name) for letter, name in finding.operands},
-    }
-
-
-def _sentence(finding: Finding) -> str:
-    requires = f"; required: {finding.requires}" if finding.requires else ""
-    cause = f"; only because of {finding.cause}" if finding.cause else ""
-    return f"{place(finding.where)}: {finding.actual}{requires}{cause}"
 
 
 # ------------------------------------------------------------------ the log

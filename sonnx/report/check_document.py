@@ -1,0 +1,152 @@
+"""The reports of checks as a document: a section for each model, a case for each finding and each rule without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sonnx.base.escaping import escape, plural, quote
+from sonnx.checker.report import Finding, Report, reason_without_verdict
+from sonnx.checker.verdicts import Verdict
+from sonnx.profile import catalogue
+from sonnx.report import json as json_report
+from sonnx.report.document import CaseResult, Document, Section, Standing, rule_criterion
+from sonnx.report.phrases import headline, justifications, project_files, verdict_counts, verdict_phrase
+from sonnx.report.rules import rules_of
+
+STANDINGS = {
+    Verdict.FAIL: Standing.BAD,
+    Verdict.UNDECIDED: Standing.OPEN,
+    Verdict.NOT_CHECKED: Standing.OPEN,
+    Verdict.ASSUMED: Standing.ASSUMED,
+    Verdict.DEVIATED: Standing.JUSTIFIED,
+}
+OVERVIEW = ("model", "verdict", "edition", "rules evaluated", "fail", "open", "not checked", "nodes in the profile")
+
+
+def document_of(
+    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool, docs: str
+) -> Document:
+    """All reports of one run; every rule of the edition is a criterion, so that an alert ends with its finding."""
+    known = catalogue.editions()
+    edition = known.editions[reports[0].edition if reports else known.default]
+    rules = {rule.slug: rule for rule in rules_of(edition)}
+    for report in reports:
+        rules = {**report.rules, **rules}
+    names = [*(report.name for report in reports), *unreadable]
+    return Document(
+        command="check",
+        title=f"check of {plural(len(names), 'file')}, exit code {code}",
+        subject=", ".join(map(escape, names)),
+        headline=headline(reports[0]) if len(names) == len(reports) == 1 else plural(len(names), "file"),
+        code=code,
+        criteria={slug: rule_criterion(rule, edition, docs) for slug, rule in sorted(rules.items())},
+        sections=tuple(map(_section, reports)),
+        hashes={report.name: report.sha256 for report in reports},
+        overview=(OVERVIEW, *map(_row, reports), *(_row_without_report(*each) for each in unreadable.items())),
+        unreadable=unreadable,
+        accepted=accept_assumptions,
+        properties={"reports": [_whole(report, accept_assumptions) for report in reports]},
+    )
+
+
+def _whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
+    """The parts of the JSON report about the whole model."""
+    data = json_report.whole(report, accept_assumptions)
+    data["model"] = escape(report.name)
+    return {key: value for key, value in data.items() if key not in ("findings", "counts", "rules")}
+
+
+def _row(report: Report) -> tuple[str, ...]:
+    coverage = report.coverage
+    open_ = report.number(Verdict.UNDECIDED) + report.number(Verdict.ASSUMED)
+    return (
+        escape(report.name), f"{report.verdict}{' (partial)' if report.partial else ''}", report.edition,
+        f"{coverage.evaluated} of {coverage.applicable}", str(report.number(Verdict.FAIL)), str(open_),
+        str(report.number(Verdict.NOT_CHECKED)), f"{coverage.nodes_in_profile} of {coverage.nodes}",
+    )  # fmt: skip
+
+
+def _row_without_report(name: str, reason: str) -> tuple[str, ...]:
+    return (escape(name), reason_without_verdict(reason).word, *("" for _ in OVERVIEW[2:]))
+
+
+def _section(report: Report) -> Section:
+    return Section(
+        escape(report.name),
+        report.name,
+        (*(_finding_case(report, finding) for finding in report.findings), *_other_cases(report)),
+        headline=verdict_phrase(report),
+        facts=tuple(_facts(report)),
+        notes=report.notes,
+    )
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    coverage = report.coverage
+    yield "edition", f"{report.edition}: {report.edition_title}"
+    yield "verdict", str(report.verdict)
+    if report.sha256:
+        yield "SHA-256", report.sha256
+    yield "results", verdict_counts(report)
+    yield "applicable rules evaluated everywhere", f"{coverage.evaluated} of {coverage.applicable}"
+    if coverage.nodes_not_checked:
+        yield (
+            "not checked",
+            f"{coverage.nodes_not_checked} of {coverage.nodes} nodes, whose operators have no rules yet",
+        )
+    folded = len(report.findings) - len(report.roots)
+    if folded:
+        yield "folded", f"{folded} results are undecided only because of other failures"
+    if report.partial:
+        yield "partial", report.partial
+    yield from project_files(report)
+    yield from ((f"bound {escape(symbol)}", str(number)) for symbol, number in report.bound)
+
+
+def _finding_case(report: Report, finding: Finding) -> CaseResult:
+    records = report.deviations.records if report.deviations else ()
+    texts = [
+        f"{each.id}: {each.reason} Risk: {each.risk} Approved by {each.approver} until {each.expires}."
+        for each in records
+        if each.id == finding.deviation
+    ]
+    return CaseResult(
+        finding.rule, finding.rule, str(finding.verdict), STANDINGS[finding.verdict], finding.actual,
+        (*_details(finding, report.rules[finding.rule].statement), *justifications([finding], report)), finding.where,
+        folded=bool(finding.cause), grave=finding.breaks_onnx, justification="".join(texts),
+        properties={
+            "verdict": finding.verdict,
+            "breaks_onnx": finding.breaks_onnx,
+            "message": finding.actual,
+            "requires": finding.requires or None,
+            "because_of": finding.cause or None,
+            "operands": {letter: escape(name) for letter, name in finding.operands},
+        },
+    )  # fmt: skip
+
+
+def _details(finding: Finding, statement: str) -> Iterator[tuple[str, str]]:
+    if finding.breaks_onnx:
+        yield "meaning", "not valid ONNX"
+    if finding.operands:
+        yield "where", ", ".join(f"{letter} is {quote(name)}" for letter, name in finding.operands)
+    if finding.requires not in ("", statement) and finding.verdict is not Verdict.NOT_CHECKED:
+        yield "required", finding.requires
+    if finding.cause:
+        yield "only because of", finding.cause
+
+
+def _other_cases(report: Report) -> Iterator[CaseResult]:
+    """A case for each rule without a finding: it passes, or does not apply, with the reasons."""
+    found = {finding.rule for finding in report.findings}
+    counts: dict[str, dict[Verdict, list[str]]] = {}
+    for count in report.counts:
+        if count.rule not in found:
+            text = f"{count.number} {count.verdict}" + (f" ({count.reason})" if count.reason else "")
+            counts.setdefault(count.rule, {}).setdefault(count.verdict, []).append(text)
+    for rule, verdicts in counts.items():
+        verdict = Verdict.PASS if Verdict.PASS in verdicts else Verdict.NOT_APPLICABLE
+        standing = Standing.GOOD if verdict is Verdict.PASS else Standing.NOT_APPLICABLE
+        message = escape(", ".join(text for texts in verdicts.values() for text in texts))
+        yield CaseResult(rule, rule, str(verdict), standing, message)
