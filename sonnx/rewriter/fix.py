@@ -22,7 +22,8 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
-from sonnx.rewriter import fix_record, fix_text, passes
+from sonnx.report.formats import render_document
+from sonnx.rewriter import fix_document, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.rewrites.convolutions import FOLDED_BATCH_NORMALIZATION
@@ -42,6 +43,16 @@ class FixResult(Rewriting):
     def to_json(self, output: str | None = None) -> str:
         """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
         return fix_record.render(self, output)
+
+    def to_format(self, name: str) -> str:
+        """The result in a format of `sonnx fix --format`: text, json, html, sarif, junit, github or markdown.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name == "text":
+            return self.to_text()
+        return self.to_json() if name == "json" else render_document(name, fix_document.document_of(self))
 
 
 def fix(

@@ -21,7 +21,7 @@ SHOWN_EDITS = 8
 
 def render(result: Rewriting, shown: int | None = SHOWN_EDITS) -> str:
     """The whole text, ending in a line feed, with a number of places of each rewrite, None for all."""
-    blocks = [f"{escape(result.before.name)}: {_headline(result)}"]
+    blocks = [f"{escape(result.before.name)}: {headline(result)}"]
     blocks += ["\n".join(_rewrite(applied, shown)) for applied in _by_name(result.rewrites)]
     remaining = result.remaining
     blocks += ["\n".join(["Remaining findings:", *_lines(remaining)])] if remaining else []
@@ -29,7 +29,7 @@ def render(result: Rewriting, shown: int | None = SHOWN_EDITS) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _headline(result: Rewriting) -> str:
+def headline(result: Rewriting) -> str:
     """Findings before and after, and the verdict on the new model."""
     before, after = len(result.before.roots), len(result.after.roots)
     verdict = VERDICT_PHRASES[result.after.verdict]
@@ -71,8 +71,8 @@ def _more(findings: Sequence[Finding]) -> str:
 
 
 def _summary(result: Rewriting) -> Iterator[str]:
-    yield f"findings before: {_counted(result.before)}"
-    yield f"findings after:  {_counted(result.after)}"
+    yield f"findings before: {counted(result.before)}"
+    yield f"findings after:  {counted(result.after)}"
     outside = operators_outside(result.after.findings)
     if outside:
         yield f"operators left that are outside the profile: {outside}"
@@ -80,7 +80,7 @@ def _summary(result: Rewriting) -> Iterator[str]:
         yield result.validation.sentence
 
 
-def _counted(report: Report) -> str:
+def counted(report: Report) -> str:
     """The findings by rule, the most frequent first."""
     found = Counter(
         each.rule if each.verdict is Verdict.FAIL else f"{each.rule} {each.verdict}" for each in report.roots

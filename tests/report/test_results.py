@@ -32,6 +32,8 @@ from sonnx.report import theorems as theorem_report
 from sonnx.report.document import Document
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render_document
 from sonnx.report.rules import rules_of
+from sonnx.rewriter import fix_document
+from sonnx.rewriter.fix import fix
 from tests.support.model_texts import HOSTILE
 from tests.support.paths import ROOT
 from tests.support.report_pages import COMMAND, Page, outside_code, unescaped
@@ -91,7 +93,15 @@ def comparison() -> Document:
     return comparison_report.document_of(found, BROKEN, 1, "models/m.onnx")
 
 
-@pytest.fixture(params=["theorems", "proof", "comparison"])
+@pytest.fixture(scope="module")
+def fixed() -> Document:
+    """A model with findings that remain, and rewrites of several kinds."""
+    model = onnx.load(str(ROOT / "examples" / "as_exported.onnx"))
+    model.graph.node[0].name = HOSTILE
+    return fix_document.document_of(fix(model.SerializeToString(), samples=0, name=HOSTILE))
+
+
+@pytest.fixture(params=["theorems", "proof", "comparison", "fixed"])
 def found(request: pytest.FixtureRequest) -> Document:
     return request.getfixturevalue(request.param)
 

@@ -12,6 +12,7 @@ from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path, write_whole
 from sonnx.base.progress import clock
 from sonnx.cli.arguments import add_size_arguments, amount, names, sizes_of
+from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
 
 HELP = "rewrite a model into the profile without changing a value"
 DESCRIPTION = (
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--report", type=Path, default=None, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
-    add("--format", choices=("text", "json"), default="text", help="the format of what is printed")
+    add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of what is printed")
     parser.set_defaults(command=fix_command)
 
 
@@ -83,6 +84,8 @@ def fix_command(options: argparse.Namespace) -> int:
             write_whole(options.report, record)
     if options.format == "json":
         sys.stdout.write(record)
+    elif options.format != "text":
+        sys.stdout.write(result.to_format(options.format))
     else:
         sys.stdout.write(result.to_text(every_place=options.all))
         done = "nothing is written (--dry-run)" if output is None else f"wrote {escape(output)} ({len(data)} bytes)"
