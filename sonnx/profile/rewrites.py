@@ -38,10 +38,6 @@ class RewriteDescription(RewriteFormat, frozen=True, kw_only=True):
         """Whether the rewrite is for a rule."""
         return slug in self.rules or slug.rpartition(".")[2] in self.rules
 
-    def serves_at(self, slug: str, operator: str) -> bool:
-        """Whether the rewrite is for a rule at nodes of an operator; at any node if the operator is ""."""
-        return self.serves(slug) and (not operator or not self.operators or operator in self.operators)
-
 
 RewritesFile = dict[Annotated[str, Limit(pattern="^[a-z]+(-[a-z]+)*$")], RewriteFormat]
 """Rewrites: what `sonnx fix` can correct: rewrites.toml."""
@@ -62,6 +58,14 @@ def rewrites_for(slug: str, operator: str = "") -> tuple[RewriteDescription, ...
     """
     found = (each for each in rewrite_descriptions().values() if each.serves(slug))
     return tuple(each for each in found if operator in each.operators or not (each.operators or slug == OUTSIDE))
+
+
+@cache
+def rewrite_titles(slug: str) -> tuple[str, ...]:
+    """The titles of the rewrites that serve a rule; of a rule of an operator, those tried on its nodes."""
+    operator = slug.partition(".")[0] if "." in slug else ""
+    served = (each for each in rewrite_descriptions().values() if each.serves(slug))
+    return tuple(each.title for each in served if not operator or not each.operators or operator in each.operators)
 
 
 OUTSIDE = "operator-in-profile"

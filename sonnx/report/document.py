@@ -15,6 +15,7 @@ from typing import Any
 
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
+from sonnx.profile.rewrites import rewrite_titles
 from sonnx.report.phrases import place, rule_page
 from sonnx.report.rules import tags_until
 
@@ -48,6 +49,10 @@ class Criterion:
     tags: tuple[str, ...] = ()
     address: str = ""
     """The page about it."""
+    command: str = ""
+    """The command that explains it."""
+    rewrites: str = ""
+    """What `sonnx fix` can do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,5 +211,16 @@ def rule_criterion(rule: Rule, edition: Edition, docs: str = "") -> Criterion:
     planned = operator and operator not in edition.operators
     tags = rule.tags if planned else tags_until(rule, edition)
     labels = tuple(dict.fromkeys(f"{tag.label}@{tag.text}" for tag in tags))
-    page = rule_page(docs, rule.slug) if rule.kind != "project" else ""
-    return Criterion(rule.statement, rule.kind, rule.because, rule.remedy, rule.source, labels, page)
+    own = rule.kind == "project"
+    page, command = ("", "") if own else (rule_page(docs, rule.slug), f"sonnx explain {rule.slug}")
+    return Criterion(
+        rule.statement,
+        rule.kind,
+        rule.because,
+        rule.remedy,
+        rule.source,
+        labels,
+        page,
+        command,
+        "; ".join(rewrite_titles(rule.slug)),
+    )

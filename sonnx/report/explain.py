@@ -17,7 +17,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Erratum, Operator, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
-from sonnx.profile.rewrites import OUTSIDE, rewrite_descriptions, rewrites_for
+from sonnx.profile.rewrites import OUTSIDE, rewrite_titles, rewrites_for
 from sonnx.profile.signature import active_condition, every_rule, signature
 
 LINE_WIDTH = 100
@@ -103,10 +103,8 @@ def rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield from _formulas(rule)
     yield "because", rule.because
     yield "remedy", rule.remedy
-    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
-    titles = [each.title for each in rewrite_descriptions().values() if each.serves_at(rule.slug, operator)]
-    if titles:
-        yield "sonnx fix", "; ".join(titles)
+    if rewrite_titles(rule.slug):
+        yield "sonnx fix", "; ".join(rewrite_titles(rule.slug))
     yield "source", rule.source
     yield from _versions(rule)
     yield from (("tag", f"{tag.label} in {tag.text}, origin {tag.origin}") for tag in rule.tags)

@@ -18,23 +18,12 @@ from markupsafe import Markup
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.resources import tool_version
-from sonnx.checker.report import Finding, Report, reason_without_verdict
+from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
-from sonnx.profile.definitions import show_tags
-from sonnx.report.document import CaseResult, Criterion, Document, Standing
+from sonnx.report.check_document import document_of
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.graph_drawing import anchors, drawing
-from sonnx.report.phrases import (
-    fix_command,
-    grouped,
-    justifications,
-    meaning,
-    place,
-    project_files,
-    rewrites_of,
-    rule_page,
-    verdict_counts,
-    verdict_phrase,
-)
+from sonnx.report.phrases import fix_command, place, rewrites_of, verdict_counts
 
 TEMPLATES = Path(__file__).with_name("templates")
 STANDING_COLOURS = {
@@ -141,14 +130,15 @@ def render(
     docs: str = "",
 ) -> str:
     """All reports of one run as one page, ending in a line feed."""
-    names = ", ".join([*(report.name for report in reports), *unreadable])
+    found = document_of(reports, unreadable, code, accept_assumptions, docs)
+    pairs = enumerate(zip(reports, found.sections, strict=True))
     several = len(reports) + len(unreadable) > 1
     return page(
         "check.html",
-        title=f"sonnx: {names}" if len(names) <= 80 else f"sonnx: {len(reports) + len(unreadable)} files",
+        title=f"sonnx: {found.subject}" if len(found.subject) <= 80 else f"sonnx: {found.headline}",
         contents=contents(reports, unreadable, [f"#model-{n}" for n in range(len(reports))]) if several else (),
         unreadable=_unreadable(unreadable),
-        models=[_model(report, f"model-{number}", docs) for number, report in enumerate(reports)],
+        models=[_model(report, found, section, f"model-{number}") for number, (report, section) in pairs],
         code=code,
     )
 
@@ -195,45 +185,46 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
     return [(name, reason_without_verdict(reason).word, escape(reason)) for name, reason in sentences.items()]
 
 
-def _model(report: Report, anchor: str, docs: str) -> dict[str, Any]:
+def _model(report: Report, document: Document, section: Section, anchor: str) -> dict[str, Any]:
     """What the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
     mendable = sum(bool(rewrites_of(finding)) for finding in failing)
-    found = Filter.of((finding.rule, str(finding.verdict)) for finding in report.roots)
+    groups = [cases for of, cases in document.findings if of is section]
+    found = Filter.of((case.criterion, case.verdict) for cases in groups for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
     return {
         "report": report,
         "anchor": anchor,
         "kind": "open" if report.partial and report.verdict is Verdict.PASS else colour(report.verdict),
-        "phrase": verdict_phrase(report),
+        "phrase": section.headline,
         "counts": verdict_counts(report),
-        "tiles": list(_tiles(report, failing)),
+        "tiles": list(_tiles(report, len(failing), len({finding.rule for finding in failing}))),
         "failures": len(failing),
         "mendable": mendable,
         "command": fix_command(report)[0] if mendable else "",
         "gaps": list(_gaps(report)),
         "filter": found,
-        "groups": [_group(findings, report, docs) for findings in grouped(report.roots)],
+        "groups": [_case_group(document.criteria[cases[0].criterion], cases) for cases in groups],
         "drawing": drawing(report, anchor, found),
-        "places": list(_places(report, anchors(report, anchor) if report.outline else {}, found)),
+        "places": list(_places(section, anchors(report, anchor) if report.outline else {}, found)),
         "assumptions": [
-            (place(each.where), code(each.requires) + _operands(each), each.actual)
-            for each in report.findings
-            if each.verdict is Verdict.ASSUMED
+            (_case_place(case), code(case.properties["requires"]), case.message)
+            for case in section.cases
+            if case.standing is Standing.ASSUMED
         ],
         "deviations": [
             (each.id, code(each.rule), used[each.id], each.reason, each.risk, each.approver, each.expires)
             for each in records
         ],
         "rules": list(_rules(report)),
-        "identity": list(_identity(report)),
+        "identity": [("file", section.name), *section.facts, ("tool", f"sonnx {tool_version()}")],
     }
 
 
-def _tiles(report: Report, failing: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    coverage, rules = report.coverage, len({finding.rule for finding in failing})
-    yield f"{rules}", f"{'rule fails' if rules == 1 else 'rules fail'}, at {plural(len(failing), 'place')}"
+def _tiles(report: Report, failures: int, rules: int) -> Iterator[tuple[str, str]]:
+    coverage = report.coverage
+    yield f"{rules}", f"{'rule fails' if rules == 1 else 'rules fail'}, at {plural(failures, 'place')}"
     known = f"applicable rules evaluated everywhere; {coverage.known} known"
     yield f"{coverage.evaluated} of {coverage.applicable}", known
     yield f"{coverage.nodes - coverage.nodes_in_profile} of {coverage.nodes}", "nodes outside the profile"
@@ -261,68 +252,21 @@ def _gaps(report: Report) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         yield f"{plural(assumed, 'result')} open until run time: see Assumptions", []
 
 
-def _group(findings: Sequence[Finding], report: Report, docs: str) -> Group:
-    first, rule = findings[0], report.rules[findings[0].rule]
-    alike: dict[str, list[Finding]] = {}
-    for finding in findings:
-        alike.setdefault(finding.actual, []).append(finding)
-    single = [found[0] for found in alike.values() if len(found) == 1]
-    return Group(
-        first.rule, str(first.verdict), colour(first.verdict), len(findings), rule.statement,
-        list(_rule_details(findings, report, docs)), "what the model states",
-        [(place(each.where), code(each.actual) + _operands(each)) for each in single],
-        [
-            (message, [Markup("{}{}").format(place(each.where), _operands(each)) for each in found])
-            for message, found in alike.items()
-            if len(found) > 1
-        ],
-    )  # fmt: skip
-
-
-def _rule_details(findings: Sequence[Finding], report: Report, docs: str) -> Iterator[tuple[str, str]]:
-    first, rule = findings[0], report.rules[findings[0].rule]
-    fails = first.verdict is Verdict.FAIL
-    if fails:
-        breaks = sum(each.breaks_onnx for each in findings)
-        some = f" at {plural(breaks, 'place')}, outside the profile at the others" if breaks < len(findings) else ""
-        yield "meaning", f"not valid ONNX{some}" if breaks else meaning(first, rule)
-    yield from justifications(findings, report)
-    if first.requires != rule.statement and first.verdict is not Verdict.NOT_CHECKED:
-        yield "assumes" if first.verdict is Verdict.ASSUMED else "requires", code(first.requires)
-    if fails:
-        yield "because", rule.because
-        yield "remedy", rule.remedy
-        yield "sonnx fix", "; ".join(dict.fromkeys(each.title for found in findings for each in rewrites_of(found)))
-    yield "source", f"{rule.source} {show_tags(first.tags)}"
-    if rule.kind != "project":
-        address = rule_page(docs, first.rule)
-        link = Markup(' <a href="{}">{}</a>').format(address, address) if address else ""
-        yield "more", code(f"sonnx explain {first.rule}") + link
-
-
-def _operands(finding: Finding) -> Markup:
-    """The value of the model for each parameter name in a rule."""
-    if not finding.operands:
-        return Markup("")
-    pairs = Markup(", ").join(code(letter) + " is " + code(escape(name)) for letter, name in finding.operands)
-    return Markup('<div class="soft">{}</div>').format(pairs)
-
-
-def _places(report: Report, links: Mapping[str, str], known: Filter) -> Iterator[dict[str, Any]]:
+def _places(section: Section, links: Mapping[str, str], known: Filter) -> Iterator[dict[str, Any]]:
     """Each place in the file with all its findings, folded ones included; some have an anchor."""
-    found_at: dict[str, list[Finding]] = {}
-    for finding in report.findings:
-        found_at.setdefault(finding.where.place, []).append(finding)
+    found_at: dict[str, list[CaseResult]] = {}
+    for case in section.cases:
+        if case.where is not None:
+            found_at.setdefault(case.where.place, []).append(case)
     for at, found in found_at.items():
-        node = next((each for each in found if each.where.kind == "node"), found[0])
-        rules = ", ".join(dict.fromkeys(each.rule for each in found))
+        node = next((each for each in found if each.where and each.where.kind == "node"), found[0])
+        rules = ", ".join(dict.fromkeys(each.criterion for each in found))
         yield {
-            "heading": Markup('{}<span class="soft">: {}</span>').format(place(node.where), rules),
-            "marks": known.marks((each.rule for each in found), (str(each.verdict) for each in found)),
+            "heading": Markup('{}<span class="soft">: {}</span>').format(_case_place(node), rules),
+            "marks": known.marks((each.criterion for each in found), (each.verdict for each in found)),
             "anchor": links.get(at, ""),
             "rows": [
-                (known.marks([each.rule], [str(each.verdict)]), each.verdict, colour(each.verdict), each.rule,
-                 code(each.actual) + _operands(each), each.cause)
+                (known.marks([each.criterion], [each.verdict]), each, _case_text(each.message, each.details))
                 for each in found
             ],
         }  # fmt: skip
@@ -336,18 +280,6 @@ def _rules(report: Report) -> Iterator[tuple[str, ...]]:
         counted.setdefault(count.rule, []).append(shown)
     for name, counts in counted.items():
         yield code(name), report.rules[name].statement, Markup(", ").join(counts)
-
-
-def _identity(report: Report) -> Iterator[tuple[str, str]]:
-    bound = ", ".join(f"{symbol}={number}" for symbol, number in report.bound)
-    yield "file", code(escape(report.name))
-    yield "SHA-256", code(report.sha256) if report.sha256 else "not computed"
-    yield "edition", f"{report.edition}: {report.edition_title}"
-    yield "consolidated", "by this tool from the published texts" if report.consolidated else "no, as published"
-    yield "selection", report.partial or "all rules of the edition"
-    yield from ((label, code(text)) for label, text in project_files(report))
-    yield "bound", code(escape(bound)) if bound else "no symbolic dimension was bound"
-    yield "tool", f"sonnx {tool_version()}"
 
 
 # ------------------------------------------------------------------ documents of the other commands
@@ -372,25 +304,42 @@ def render_document(found: Document) -> str:
 
 
 def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
-    """Cases with the same criterion and verdict."""
+    """Cases with the same criterion and verdict; what is said of all of them stands once, and so do equal messages."""
     first = cases[0]
+    shared = [pair for pair in first.details if all(pair in case.details for case in cases)]
     alike: dict[str, list[CaseResult]] = {}
     for case in cases:
-        alike.setdefault(case.message if not case.details else case.sentence, []).append(case)
-    single = [found[0] for found in alike.values() if len(found) == 1]
-    remedy = (("because", declared.because), ("remedy", declared.remedy)) if first.standing is Standing.BAD else ()
+        alike.setdefault(case.message, []).append(case)
+
+    def own(case: CaseResult) -> list[tuple[str, str]]:
+        return [pair for pair in case.details if pair not in shared]
+
+    remedy = (("because", declared.because), ("remedy", declared.remedy), ("sonnx fix", declared.rewrites))
+    address = declared.address and Markup(' <a href="{}">{}</a>').format(declared.address, declared.address)
     return Group(
         first.criterion, first.verdict, standing_colour(first.standing), len(cases), declared.statement,
-        [*remedy, ("source", declared.source)], "what was found",
-        [(_case_place(case), _case_text(case)) for case in single],
-        [(text, list(map(_case_place, found))) for text, found in alike.items() if len(found) > 1],
+        [
+            *shared, *(remedy if first.standing is Standing.BAD else ()),
+            ("source", declared.source), ("labels", ", ".join(declared.tags)),
+            ("more", code(declared.command) + address if declared.command else ""),
+        ],
+        "what was found",
+        [(_case_place(found[0]), _case_text(found[0].message, own(found[0])))
+         for found in alike.values() if len(found) == 1],
+        [(text, [_case_place(case) + _terms(own(case)) for case in found])
+         for text, found in alike.items() if len(found) > 1],
     )  # fmt: skip
 
 
-def _case_place(case: CaseResult) -> str:
-    return place(case.where) if case.where else code(case.name)
+def _case_place(case: CaseResult) -> Markup:
+    return Markup("{}").format(place(case.where)) if case.where else code(case.name)
 
 
-def _case_text(case: CaseResult) -> Markup:
-    details = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(term, code(text)) for term, text in case.details)
-    return code(case.message) + (Markup("<dl>{}</dl>").format(details) if case.details else "")
+def _case_text(message: str, details: Sequence[tuple[str, str]]) -> Markup:
+    return code(message) + _terms(details)
+
+
+def _terms(pairs: Sequence[tuple[str, str]]) -> Markup:
+    """Terms with their texts, nothing for none."""
+    listed = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(term, code(text)) for term, text in pairs)
+    return Markup("<dl>{}</dl>").format(listed) if pairs else Markup("")
