@@ -75,12 +75,12 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the contents to the first page, and formulas to the operators' pages."""
     if page == "index":
         source[0] += "".join(_contents(Path(app.srcdir)))
-    folder, _, name = page.rpartition("/")
-    if folder in FOLDED and name == "index":
-        source[0] += _toctree(
-            f":caption: {folder}", sorted(path.stem for path in (Path(app.srcdir) / folder).glob("*.md"))
-        )
-    if folder in ("operators", "rules"):
+    folder = page.removesuffix("/index")
+    if folder in FOLDED and (page.endswith("/index") or folder == "traceability"):
+        listed = [path.stem for path in sorted((Path(app.srcdir) / folder).glob("*.md")) if path.stem != "index"]
+        prefix = "" if page.endswith("/index") else f"{folder}/"
+        source[0] += _toctree(f":caption: {folder}", [f"{prefix}{name}" for name in listed])
+    if page.partition("/")[0] in ("operators", "rules"):
         source[0] = _typeset(source[0])
 
 
@@ -105,7 +105,7 @@ def _contents(folder: Path) -> list[str]:
     taken: set[str] = {"index"}
     parts = []
     for title, patterns in CONTENTS.items():
-        found = [path for pattern in patterns for path in sorted(folder.glob(f"{pattern}.md"))]
+        found = dict.fromkeys(path for pattern in patterns for path in sorted(folder.glob(f"{pattern}.md")))
         pages = [page for path in found if (page := path.relative_to(folder).with_suffix("").as_posix()) not in taken]
         taken.update(pages)
         parts.append(_toctree(f":caption: {title}", pages))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -39,22 +39,12 @@ def parser(named: str = "") -> CommandParser:
     names = _names()
     for name in [named] if named in names else names:
         module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
-        command = each.add_parser(
-            name, help=module.HELP, epilog=_epilog(module.EXAMPLES, module.EXITS),
-            description=module.DESCRIPTION, formatter_class=_HelpFormatter,
-        )  # fmt: skip
-        module.add_arguments(command)
+        module.add_arguments(each.add_parser(name, help=module.HELP, formatter_class=_HelpFormatter))
     return made
 
 
 EPILOG = "examples:"
 """How the end of a help text begins."""
-
-
-def _epilog(examples: Sequence[str], exits: Mapping[int, str]) -> str:
-    """The end of a help text: examples and exit codes."""
-    codes = (f"  {code}  {meaning}" for code, meaning in exits.items())
-    return "\n".join([EPILOG, *(f"  {line}" for line in examples), "", "exit codes:", *codes])
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -78,6 +68,18 @@ CHOICE = re.compile(r"[\w-]+")
 
 class CommandParser(argparse.ArgumentParser):
     """Reports a wrong command line in one sentence; the commands have parsers of the same class."""
+
+    def format_help(self) -> str:
+        """The help text; description, examples and exit codes of a command are in help.toml."""
+        name = self.prog.partition(" ")[2]
+        if name and self.epilog is None:
+            import tomllib  # only help texts need it
+
+            text = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))[name]
+            codes = (f"  {code}  {meaning}" for code, meaning in text["exits"].items())
+            lines = [EPILOG, *(f"  {line}" for line in text["examples"]), "", "exit codes:", *codes]
+            self.description, self.epilog = text["description"], "\n".join(lines)
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence and exit with the code for wrong use."""

@@ -4,12 +4,13 @@ A command makes one `Document` of its result, and a format has one function for 
 formats that show more of a check than a document has (text, JSON, HTML, …) have `render(reports, unreadable, code,
 accept_assumptions)`: the reports of one run in the order of the command line, the files that are not models with the
 reason, the exit code of the run, and whether assumptions are accepted.  Both return the whole text, ending in a line
-feed.  To add a format, add a module, its name and a case below.
+feed.  To add a format, add a module of its name, and the name below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
@@ -43,41 +44,23 @@ def render(
     docs: str = "",
 ) -> str:
     """The reports of one run in a format of FORMATS; `docs` is the address of a site with the pages of the rules."""
-    made: Callable[..., str]
-    match name:
-        case "text":
-            from sonnx.report.text import render as made
-        case "concise":
-            from sonnx.report.concise import render as made
-        case "json":
-            from sonnx.report.json import render as made
-        case "sarif" | "junit" | "github" | "markdown":
-            from sonnx.report.check_document import document_of
+    _require(name, FORMATS)
+    if name in DOCUMENT_FORMATS and name != "html":
+        from sonnx.report.check_document import document_of
 
-            return render_document(name, document_of(reports, unreadable, code, accept_assumptions, docs))
-        case "html":
-            from sonnx.report.html import render as made
-        case "deviations":
-            from sonnx.report.deviations import render as made
-        case _:
-            raise UsageError(f"unknown format {name!r}; there are {', '.join(FORMATS)}")
+        return render_document(name, document_of(reports, unreadable, code, accept_assumptions, docs))
     linked = {"docs": docs} if docs and name in LINKED else {}
-    return made(reports, unreadable, code, accept_assumptions, **linked)
+    text: str = import_module(f"{__package__}.{name}").render(reports, unreadable, code, accept_assumptions, **linked)
+    return text
 
 
 def render_document(name: str, document: Document) -> str:
     """A document in a format of DOCUMENT_FORMATS."""
-    match name:
-        case "sarif":
-            from sonnx.report.sarif import render_document as made
-        case "junit":
-            from sonnx.report.junit import render_document as made
-        case "github":
-            from sonnx.report.github import render_document as made
-        case "markdown":
-            from sonnx.report.markdown import render_document as made
-        case "html":
-            from sonnx.report.html import render_document as made
-        case _:
-            raise UsageError(f"unknown format {name!r}; there are {', '.join((*OWN_FORMATS, *DOCUMENT_FORMATS))}")
-    return made(document)
+    _require(name, DOCUMENT_FORMATS, OWN_FORMATS)
+    text: str = import_module(f"{__package__}.{name}").render_document(document)
+    return text
+
+
+def _require(name: str, known: Collection[str], others: Collection[str] = ()) -> None:
+    if name not in known:
+        raise UsageError(f"unknown format {name!r}; there are {', '.join((*others, *known))}")

@@ -245,7 +245,7 @@ def test_progress_goes_to_the_terminal_only(models: dict[str, str]) -> None:
 @pytest.mark.parametrize("command", [*parser().with_commands()][1:], ids=lambda command: command.prog)
 def test_every_help_text_has_a_description_an_example_that_parses_and_exit_codes(command: CommandParser) -> None:
     said = " ".join(command.format_help().split())
-    assert command.description
+    assert command.description is not None
     assert " ".join(command.description.split()) in said
     examples, _, codes = (command.epilog or "").partition("exit codes:")
     lines = [line.strip() for line in examples.splitlines()[1:] if line.strip()]

@@ -18,17 +18,6 @@ from sonnx.model.limits import parse_limits
 from sonnx.report.phrases import headline
 
 HELP = "write or verify an evidence pack on a model"
-DESCRIPTION = (
-    "Write an evidence pack: a folder with the verdict on a model and everything it rests on. --verify makes it "
-    "again and compares every byte."
-)
-EXAMPLES = ("sonnx audit model.onnx --output evidence", "sonnx audit --verify evidence")
-EXITS = {
-    0: "the model conforms; with --verify: all files match",
-    1: "a rule fails; with --verify: a file differs",
-    2: "bad input",
-    3: "something is undecided, assumed or not checked",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

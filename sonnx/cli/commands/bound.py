@@ -21,15 +21,6 @@ from sonnx.report.formats import render
 
 HELP = "bound the ranges of values and the errors of implementations"
 
-DESCRIPTION = """For every value of a model on a box of inputs: the range of the ideal value, and how far the value
-can be that any implementation within the hypotheses computes."""
-EXAMPLES = ('sonnx bound net.onnx --input "x=[-1,1]" --argmax',)
-EXITS = {
-    0: "everything asked is shown",
-    1: "the model does not conform",
-    2: "bad input",
-    3: "a value is not bounded or a decision is not shown",
-}
 
 DIFFERENCE = re.compile(r"(\d{1,9})-(\d{1,9})")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sonnx.api import WHOLE_MODEL, fix
-from sonnx.base.errors import EXIT_CODES, UsageError, worst_exit_code
+from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
 from sonnx.checker.report import BatchResult, NoVerdictSentence
@@ -23,15 +23,6 @@ STANDARD_INPUT = "standard input"
 """The name of the model that `-` stands for."""
 
 HELP = "check models"
-DESCRIPTION = (
-    "Check models: every rule of an edition, at every place of the file. The report begins and ends with the verdict."
-)
-EXAMPLES = (
-    "sonnx check model.onnx",
-    "sonnx check --bind N=1 --format html --output report.html model.onnx",
-    "sonnx check --fix model.onnx",
-)
-EXITS = EXIT_CODES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

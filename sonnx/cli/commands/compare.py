@@ -16,16 +16,6 @@ from sonnx.cli.commands.run import INPUT_HELP
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS, render
 
 HELP = "compare a runtime with the exact values"
-DESCRIPTION = (
-    "Run a runtime and compare its values with the exact ones. The last line judges ordinary inputs; inputs of "
-    "special values are counted apart."
-)
-EXAMPLES = ("sonnx compare model.onnx --every-node", "sonnx compare model.onnx --bound --random 20")
-EXITS = {
-    0: "compared; every bound that was given holds",
-    1: "a bound is broken, or the model has no values",
-    2: "bad input",
-}
 
 MAX_ULP = 2**64
 """Two numbers of a format are never further apart."""

@@ -6,9 +6,6 @@ import argparse
 import sys
 
 HELP = "print a script that completes commands and options in a shell"
-DESCRIPTION = "Print a script that completes commands, options and their values. Source it where your shell starts."
-EXAMPLES = ('eval "$(sonnx completion bash)"', "sonnx completion fish > ~/.config/fish/completions/sonnx.fish")
-EXITS = {0: "printed", 2: "an unknown shell"}
 
 FILES = ("FILE", "MODEL", "BOX", "RECORD")
 """What the placeholders of options and arguments that take files contain."""
@@ -28,7 +25,6 @@ def _completion(options: argparse.Namespace) -> int:
 
     made = parser()
     for command in made.with_commands():
-        command.description = ""  # the short help text is shown instead
         for action in command._actions:
             shown = str(action.metavar)
             if "DIR" in shown or any(word in shown for word in FILES):

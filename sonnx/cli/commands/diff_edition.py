@@ -12,9 +12,6 @@ from sonnx.cli.arguments import add_size_arguments, sizes_of
 from sonnx.model.reader import Unreadable
 
 HELP = "compare two editions, and the verdicts on models under both"
-DESCRIPTION = "Compare two editions rule by rule; with models, also the verdicts under both."
-EXAMPLES = ("sonnx diff-edition 2026-08 2026-11 model.onnx",)
-EXITS = {0: "no verdict changes", 1: "the verdict on a model changes", 2: "bad input"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,6 @@ import sys
 from sonnx.api import explain
 
 HELP = "explain a rule, tag, operator or erratum"
-DESCRIPTION = (
-    "Explain a rule, a tag, an operator or an erratum: statement, formula, reason, remedy, sources, and a model "
-    "that passes and one that fails."
-)
-EXAMPLES = ("sonnx explain Max.broadcastable", "sonnx explain R1@2025-10")
-EXITS = {0: "explained", 2: "nothing has this name"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,9 +11,6 @@ from sonnx.base.files import write_whole
 from sonnx.cli.arguments import edition_help
 
 HELP = "write the rules of an edition for another tool"
-DESCRIPTION = "Write the rules of an edition in the language of another tool."
-EXAMPLES = ("sonnx export why3 folder",)
-EXITS = {0: "written", 2: "an unknown edition, or a folder that cannot be written"}
 LANGUAGES = ("why3",)
 
 

@@ -15,17 +15,6 @@ from sonnx.cli.arguments import add_size_arguments, amount, names, sizes_of
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
 
 HELP = "rewrite a model into the profile without changing a value"
-DESCRIPTION = (
-    "Rewrite a model into the profile. No value changes: both models are run on generated inputs and compared bit "
-    "for bit. What no rewrite can correct is listed with the reason."
-)
-EXAMPLES = ("sonnx fix model.onnx --bind N=1", "sonnx fix model.onnx --dry-run")
-EXITS = {
-    0: "the rewritten model conforms",
-    1: "a rule fails in it",
-    2: "bad input, or a file that exists",
-    3: "something in it is undecided, assumed or not checked",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

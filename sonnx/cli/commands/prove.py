@@ -23,17 +23,6 @@ if TYPE_CHECKING:  # these load z3
 
 SOLVER = "z3"
 HELP = "prove the theorems about the profile"
-DESCRIPTION = (
-    "With a MODEL: prove or refute its rules for all values of its symbolic dimensions. Without one: prove the "
-    "theorems about the profile."
-)
-EXAMPLES = ('sonnx prove model.onnx --assume "N>=1,N<=64"', "sonnx prove --select order --solver all")
-EXITS = {
-    0: "everything is as expected",
-    1: "a rule is refuted, or a theorem has an unexpected result",
-    2: "bad input",
-    3: "something is undecided",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

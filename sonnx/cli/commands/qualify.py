@@ -10,11 +10,6 @@ from sonnx.api import qualify
 from sonnx.base.progress import clock
 
 HELP = "verify the tool in this environment"
-DESCRIPTION = (
-    "Run every case and every verification procedure in this environment, and write what was found to a folder."
-)
-EXAMPLES = ("sonnx qualify --output kit",)
-EXITS = {0: "every requirement is verified", 1: "a result is not as expected", 2: "the folder cannot be used"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

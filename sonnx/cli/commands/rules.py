@@ -8,9 +8,6 @@ import sys
 from sonnx.cli.arguments import edition_help
 
 HELP = "list the rules of an edition"
-DESCRIPTION = "List the rules in force in an edition, with class, statement and tags, and its operators."
-EXAMPLES = ("sonnx rules --edition 2026-08",)
-EXITS = {0: "listed", 2: "an unknown edition"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,16 +24,6 @@ QUIET_SECONDS = 1.0
 INPUT_HELP = "an input from a .npy, .npz or .pb file; FILE.npz alone gives every input it names"
 
 HELP = "compute the exact values of a model"
-DESCRIPTION = (
-    "Compute the exact values of a model: the real value of each formula, rounded where the profile says so. They "
-    "do not depend on the machine."
-)
-EXAMPLES = ("sonnx run model.onnx --input x=x.npy --output values", "sonnx run model.onnx --random --seed 7")
-EXITS = {
-    0: "the values are computed",
-    1: "the model does not conform or has no values for these inputs, or the values differ from the expected ones",
-    2: "bad input",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

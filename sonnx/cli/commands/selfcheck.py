@@ -6,9 +6,6 @@ import argparse
 import sys
 
 HELP = "check this installation: its rules, cases and data"
-DESCRIPTION = "Check this installation: every rule parses, every case has its verdict, the data agree with each other."
-EXAMPLES = ("sonnx selfcheck",)
-EXITS = {0: "sound", 1: "a defect was found"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
