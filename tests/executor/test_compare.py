@@ -16,12 +16,13 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 from sonnx.base.errors import BadInput
 from sonnx.cli.main import run
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT
-from sonnx.executor.distance import Incomparable, distance, first_difference
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Row
+from sonnx.executor.distance import Distance, Incomparable, SpecialMismatch, distance, first_difference
 from sonnx.executor.probes import KINDS, probe
 from sonnx.executor.runtimes import Failure
 from sonnx.model.ir import Type, Value
 from sonnx.numerics.formats import ELEMENTS
+from sonnx.report.comparison import judgement
 
 SCHEMA = json.loads((Path(sonnx.__file__).parent / "report/comparison.schema.json").read_text("utf-8"))
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -370,3 +371,42 @@ def test_a_model_outside_the_profile_is_refused_or_marked(capsys):
     assert "--unchecked compares it anyway" in said.err
     assert command("identity.onnx --runtime reference --unchecked") == 0
     assert "UNCHECKED: the model may be outside the profile" in capsys.readouterr().out
+
+
+def row(way, ordinary, distance, exceeded=""):
+    return Row(way, "y", type="float", distance=distance, ordinary=ordinary, exceeded=exceeded)
+
+
+def far(ulp, specials=()):
+    return Distance(4, 4 if not ulp and not specials else 1, 4, ulp, float(ulp), 0.5, 0.5, specials=specials)
+
+
+NAN_MISMATCH = SpecialMismatch("NaN", 3, (0,), "1.0", "NaN")
+
+
+@pytest.mark.parametrize(
+    ("ordinary", "whole", "hypotheses", "exceeded", "said"),
+    [
+        (far(0), far(0), "", "", ["every output is identical bit for bit"]),
+        (far(0), far(9), "", "", ["every output is identical bit for bit", "--bound says whether rounding"]),
+        (far(9), far(9), "", "", ["at most 9 ulp, 0.5 absolute, and none differs in kind", "--bound says"]),
+        (far(2), far(9, (NAN_MISMATCH,)), "", "", ["at most 2 ulp", "differ in kind: NaN 3", "--bound says"]),
+        (far(2, (NAN_MISMATCH,)), far(2, (NAN_MISMATCH,)), "", "", ["elements that differ in kind: NaN 3", "--bound"]),
+        (far(2), far(9), "h", "", ["at most 2 ulp", "every value is inside the bound under h"]),
+        (far(2), far(9), "h", "is out", ["at most 2 ulp", "1 value is outside the bound under h"]),
+        (None, far(9, (NAN_MISMATCH,)), "", "", ["differ in kind: NaN 3", "--bound says"]),
+    ],
+)
+def test_the_judgement_keeps_special_inputs_apart(ordinary, whole, hypotheses, exceeded, said):
+    found = Comparison(
+        "m", "r", "2026-11", False, "given", 4, (row(OUTPUT, ordinary, whole, exceeded),), ordinary_runs=2,
+        hypotheses=hypotheses,
+    )  # fmt: skip
+    sentences = list(judgement(found))
+    assert len(sentences) == len(said)
+    assert all(part in sentence for part, sentence in zip(said, sentences, strict=True))
+
+
+def test_generated_runs_of_ordinary_numbers_are_known(capsys):
+    assert command(f"{two_maxima()} --bind N=3 --runtime reference --random 6") == 0
+    assert "on ordinary inputs (3 of 6 runs): every output is identical bit for bit" in capsys.readouterr().out

@@ -318,3 +318,19 @@ def test_a_long_chain_takes_little_longer_than_the_check() -> None:
 def test_a_check_loads_no_solver() -> None:
     code = "import sys, sonnx, sonnx.prover.model_proof, sonnx.report.model_proof; assert 'z3' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_text_begins_with_the_verdict_and_tells_what_is_open_by_reason() -> None:
+    """Two nodes without declared types: one reason, one line for the rule, names without what they share, fix first."""
+    found = onnx.load_from_string(model("float[N] a, float[M] b", "float[N] c", "t = Max(a, b) u = Max(t) c = Max(u)"))
+    for index, node in enumerate(found.graph.node):
+        node.name = f"encoder/layers/max_{index}"
+    report = ProofReport.of(prove_model(found.SerializeToString(), name="m.onnx"))
+    first, *lines = report.to_text().splitlines()
+    assert first.startswith("m.onnx: refuted: ")
+    assert "  names       begin with 'encoder/layers/', which is left out below" in lines
+    assert any(line.startswith("  mend first  sonnx fix m.onnx") for line in lines)
+    assert "node 'max_0' (Max, opset 13), graph/node[0]" in lines
+    assert len([line for line in lines if line.startswith("  refuted  Max.broadcastable  for N=")]) == 1
+    reasons = [line for line in lines if line.startswith("undecided: ")]
+    assert len(set(reasons)) == len(reasons) > 0
