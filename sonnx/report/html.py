@@ -136,7 +136,7 @@ def render(
     return page(
         "check.html",
         title=f"sonnx: {found.subject}" if len(found.subject) <= 80 else f"sonnx: {found.headline}",
-        contents=contents(reports, unreadable, [f"#model-{n}" for n in range(len(reports))]) if several else (),
+        contents=_contents(found.overview, [f"#model-{n}" for n in range(len(reports))]) if several else (),
         unreadable=_unreadable(unreadable),
         models=[_model(report, found, section, f"model-{number}") for number, (report, section) in pairs],
         code=code,
@@ -148,9 +148,12 @@ def render_folder(
 ) -> dict[str, str]:
     """The reports of one run as an index and a page for each model, by file name."""
     names = [f"{number:03}-{_file_name(report.name)}.html" for number, report in enumerate(reports, 1)]
-    title = f"sonnx: {len(reports) + len(unreadable)} files"
-    listed = contents(reports, unreadable, names)
-    index = page("check.html", title=title, contents=listed, unreadable=_unreadable(unreadable), models=(), code=code)
+    found = document_of(reports, unreadable, code, False, docs)
+    listed = _contents(found.overview, names)
+    reasons = _unreadable(unreadable)
+    index = page(
+        "check.html", title=f"sonnx: {found.headline}", contents=listed, unreadable=reasons, models=(), code=code
+    )
     pages = {
         name: render([report], {}, report.exit_code(), docs=docs) for name, report in zip(names, reports, strict=True)
     }
@@ -162,18 +165,14 @@ def _file_name(name: str) -> str:
     return "".join(character if character.isascii() and character.isalnum() else "-" for character in stem) or "model"
 
 
-def contents(reports: Sequence[Report], unreadable: Mapping[str, str], links: Sequence[str]) -> list[tuple[str, ...]]:
-    """A row for each model: its name with a link, verdict, rules evaluated and failures."""
-    rows: list[tuple[str, ...]] = [
-        (
-            Markup('<a href="{}">{}</a>').format(link, escape(report.name)),
-            badge(str(report.verdict), colour(report.verdict)),
-            f"{report.coverage.evaluated} of {report.coverage.applicable}",
-            str(report.number(Verdict.FAIL)),
-        )
-        for report, link in zip(reports, links, strict=True)
-    ]
-    return rows + [(escape(name), badge(word, "fail"), "", "") for name, word, _ in _unreadable(unreadable)]
+def _contents(overview: Sequence[Sequence[str]], links: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows of an overview, the verdict as a badge, the first of them with links."""
+    rows = []
+    for number, (name, verdict, _, *cells) in enumerate(overview[1:]):
+        link = Markup('<a href="{}">{}</a>').format(links[number], name) if number < len(links) else name
+        word = verdict.partition(" ")[0]
+        rows.append((link, badge(verdict, colour(Verdict(word)) if word in set(Verdict) else "fail"), *cells))
+    return rows
 
 
 def badge(word: str, kind: str) -> Markup:
