@@ -23,7 +23,14 @@ import msgspec
 
 from sonnx.checker.deviation_records import DeviationsFile
 from sonnx.checker.tailoring import TailoringFile
-from sonnx.profile.file_format import EditionsFile, ErrataFile, GeneralFile, GraphFile, OperatorFile
+from sonnx.profile.file_format import (
+    EditionsFile,
+    ErrataFile,
+    GeneralFile,
+    GraphFile,
+    OperatorFile,
+    OperatorsOutsideFile,
+)
 from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
 from sonnx.rewriter.fix_record import RecordFile
@@ -35,6 +42,7 @@ TOML_FILES: dict[str, Any] = {
     "restrictions/schema/errata.json": ErrataFile,
     "restrictions/schema/general.json": GeneralFile,
     "restrictions/schema/graph.json": GraphFile,
+    "restrictions/schema/onnx_operators.json": OperatorsOutsideFile,
     "restrictions/schema/operator.json": OperatorFile,
     "restrictions/schema/rewrites.json": RewritesFile,
     "sonnx/schema/deviations.json": DeviationsFile,

@@ -42,6 +42,7 @@ from sonnx.profile.file_format import (
     InputFormat,
     OperatorFile,
     OperatorRule,
+    OperatorsOutsideFile,
     OutputFormat,
     ParameterFormat,
 )
@@ -160,7 +161,7 @@ def _operator(written: OperatorFile, place: str) -> Operator:
 @cache
 def operators_outside() -> Mapping[str, str]:
     """The operators of ONNX that no edition names, each with what of the profile is near, "" if nothing is."""
-    return MappingProxyType(read_data("onnx_operators.toml", dict[str, str]))
+    return MappingProxyType(read_data("onnx_operators.toml", OperatorsOutsideFile).near)
 
 
 @cache
