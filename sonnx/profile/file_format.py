@@ -326,5 +326,5 @@ class ErrataFile(_Table, frozen=True, kw_only=True):
 class OperatorsOutsideFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Operators of ONNX that no edition names: onnx_operators.toml."""
 
-    near: dict[Annotated[str, Meta(pattern="^[A-Z][A-Za-z0-9]*$")], Annotated[str, Meta(pattern="^([^.]*[^.])?$")]]
+    near: dict[OperatorName, str]
     """What of the profile is near an operator, half a sentence; empty if nothing is."""

@@ -185,6 +185,14 @@ class Document:
                     groups.setdefault((number, case.criterion, case.verdict), (section, []))[1].append(case)
         yield from sorted(groups.values(), key=lambda group: _weight(group[1]))
 
+    @property
+    def findings_by_section(self) -> list[tuple[Section, list[list[CaseResult]]]]:
+        """Each section with its groups of cases that do not pass, the worst first."""
+        groups: dict[int, list[list[CaseResult]]] = {id(section): [] for section in self.sections}
+        for section, cases in self.findings:
+            groups[id(section)].append(cases)
+        return [(section, groups[id(section)]) for section in self.sections]
+
 
 def _numbers(cases: Iterable[CaseResult]) -> str:
     counted = Counter(case.verdict for case in cases)

@@ -131,14 +131,16 @@ def render(
 ) -> str:
     """All reports of one run as one page, ending in a line feed."""
     found = document_of(reports, unreadable, code, accept_assumptions, docs)
-    pairs = enumerate(zip(reports, found.sections, strict=True))
     several = len(reports) + len(unreadable) > 1
     return page(
         "check.html",
         title=f"sonnx: {found.subject}" if len(found.subject) <= 80 else f"sonnx: {found.headline}",
         contents=_contents(found.overview, [f"#model-{n}" for n in range(len(reports))]) if several else (),
         unreadable=_unreadable(unreadable),
-        models=[_model(report, found, section, f"model-{number}") for number, (report, section) in pairs],
+        models=[
+            _model(report, found.criteria, section, groups, f"model-{number}")
+            for number, (report, (section, groups)) in enumerate(zip(reports, found.findings_by_section, strict=True))
+        ],
         code=code,
     )
 
@@ -184,11 +186,16 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
     return [(name, reason_without_verdict(reason).word, escape(reason)) for name, reason in sentences.items()]
 
 
-def _model(report: Report, document: Document, section: Section, anchor: str) -> dict[str, Any]:
+def _model(
+    report: Report,
+    criteria: Mapping[str, Criterion],
+    section: Section,
+    groups: Sequence[Sequence[CaseResult]],
+    anchor: str,
+) -> dict[str, Any]:
     """What the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
     mendable = sum(bool(rewrites_of(finding)) for finding in failing)
-    groups = [cases for of, cases in document.findings if of is section]
     found = Filter.of((case.criterion, case.verdict) for cases in groups for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
@@ -204,7 +211,7 @@ def _model(report: Report, document: Document, section: Section, anchor: str) ->
         "command": fix_command(report)[0] if mendable else "",
         "gaps": list(_gaps(report)),
         "filter": found,
-        "groups": [_case_group(document.criteria[cases[0].criterion], cases) for cases in groups],
+        "groups": [_case_group(criteria[cases[0].criterion], cases) for cases in groups],
         "drawing": drawing(report, anchor, found),
         "places": list(_places(section, anchors(report, anchor) if report.outline else {}, found)),
         "assumptions": [
