@@ -81,7 +81,7 @@ def test_exit_codes(models: dict[str, str], names: list[str], options: list[str]
         ("diff-edition 2025-10 2026-11 --format html", "'html'"),
         ("check MODEL --format nothing", "'nothing'"),
         ("rules --format sarif", "'sarif'"),
-        ("fix MODEL --dry-run --format html", "'html'"),
+        ("fix MODEL --dry-run --format deviations", "'deviations'"),
         ("nothing", "'nothing'"),
         ("check MODEL --nothing \x1b", "--nothing \\x1b"),
         ("", "COMMAND"),
