@@ -112,7 +112,6 @@ class Group:
     places: int
     statement: str
     details: Sequence[tuple[str, str]]
-    column: str
     rows: Sequence[tuple[str, str]]
     """Places with a message of their own."""
     repeated: Sequence[tuple[str, Sequence[str]]] = ()
@@ -329,7 +328,6 @@ def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
             ("source", declared.source), ("labels", ", ".join(declared.tags)),
             ("more", code(declared.command) + address if declared.command else ""),
         ],
-        "what was found",
         [(_case_place(found[0]), _case_text(found[0].message, own(found[0])))
          for found in alike.values() if len(found) == 1],
         [(text, [_case_place(case) + _terms(own(case)) for case in found])
