@@ -25,12 +25,17 @@ OVERVIEW = ("model", "verdict", "edition", "rules evaluated", "fail", "open", "n
 
 
 def document_of(
-    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool, docs: str
+    reports: Sequence[Report],
+    unreadable: Mapping[str, str],
+    code: int,
+    accept_assumptions: bool,
+    docs: str,
+    declared: bool = False,
 ) -> Document:
-    """All reports of one run; every rule of the edition is a criterion, so that an alert ends with its finding."""
+    """All reports of one run; where `declared`, every rule of the edition is a criterion, not only those named."""
     known = catalogue.editions()
     edition = known.editions[reports[0].edition if reports else known.default]
-    rules = {rule.slug: rule for rule in rules_of(edition)}
+    rules = {rule.slug: rule for rule in rules_of(edition)} if declared else {}
     for report in reports:
         rules = {**report.rules, **rules}
     names = [*(report.name for report in reports), *unreadable]

@@ -48,7 +48,8 @@ def render(
     if name in DOCUMENT_FORMATS and name != "html":
         from sonnx.report.check_document import document_of
 
-        return render_document(name, document_of(reports, unreadable, code, accept_assumptions, docs))
+        declared = name == "sarif"  # so that an alert ends with its finding
+        return render_document(name, document_of(reports, unreadable, code, accept_assumptions, docs, declared))
     linked = {"docs": docs} if docs and name in LINKED else {}
     text: str = import_module(f"{__package__}.{name}").render(reports, unreadable, code, accept_assumptions, **linked)
     return text
