@@ -3,7 +3,7 @@
     NAME=[LOW,HIGH]   NAME=FILE.npy   NAME=LOW.npy:HIGH.npy   NAME=FILE.npy+-RADIUS
 
 The ends are rounded inward to numbers of the input's element type: an implementation is given such numbers, and they
-have no error.
+have no error.  Of a truth value the ends are 0 and 1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Model, Value
 from sonnx.numerics.enclosures.arithmetic import FORMATS
-from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
 
 ReadArray = Callable[[str], Array]
 """Reads the array in a file of that name."""
@@ -123,8 +123,9 @@ def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]])
 
 def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str, int]) -> Interval:
     called, element = f"the input {quote(value.name)}", value.type.element or ""
-    if value.type.kind != "tensor" or element not in FORMATS:
-        raise BadInput(f"{called} is declared as {element or value.type.kind}; a box has floating-point inputs")
+    whole = element == "bool" or (element in ELEMENTS and is_integer(ELEMENTS[element]))
+    if value.type.kind != "tensor" or not (element in FORMATS or whole):
+        raise BadInput(f"{called} is declared as {element or value.type.kind}; a box has numbers or truth values")
     low, high = ends if isinstance(ends, tuple) else (ends, ends)
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
     if low.shape != high.shape:
@@ -151,6 +152,9 @@ def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str
 def _inward(values: Array, element: str, direction: int) -> Array:
     """The nearest number of the element type in the direction: 1 up, -1 down."""
     kind = ELEMENTS[element]
+    if element not in FORMATS:
+        least, most = (0, 1) if element == "bool" else limits_of(kind)
+        return np.maximum(np.ceil(values), least) if direction > 0 else np.minimum(np.floor(values), most)
     if kind == np.float64:
         return values
     with np.errstate(all="ignore"):

@@ -86,8 +86,6 @@ def test_inputs_are_given_once_and_all() -> None:
         parsed()
     with pytest.raises(BadInput, match="no shape of numbers"):
         parsed("x=[0,1]", shape=("N", 2))
-    with pytest.raises(BadInput, match="a box has floating-point inputs"):
-        parsed("x=[0,1]", element=TensorProto.INT64)
     with pytest.raises(BadInput, match="names 'z', not an input"):
         box_of_arrays(model(), {"x": FILES["a.npy"], "z": FILES["a.npy"]})
 

@@ -31,6 +31,7 @@ class Case:
     high: float = 3.0
     order: str = "inputs first"
     version: int = 13
+    result: int = TensorProto.FLOAT
 
 
 def random(shape: tuple[int, ...], seed: int = 0, scale: float = 1.0) -> np.ndarray[Any, Any]:
@@ -39,6 +40,10 @@ def random(shape: tuple[int, ...], seed: int = 0, scale: float = 1.0) -> np.ndar
 
 def ints(*values: int) -> np.ndarray[Any, Any]:
     return np.array(values, np.int64)
+
+
+def floats(*values: float) -> np.ndarray[Any, Any]:
+    return np.array(values, np.float32)
 
 
 CASES = [
@@ -86,6 +91,37 @@ CASES = [
     Case("Max", [(3, 4)], [random((3, 4))]),
     Case("Clip", [(5, 7)], [np.float32(-0.5), np.float32(1.25)]),
     Case("Where", [(3, 4), (3, 4)], [random((3, 4)) > 0], order="constants first"),
+    *[Case(name, [(5, 7)]) for name in ("Floor", "Ceil", "Sign", "HardSigmoid")],
+    Case("HardSwish", [(9, 9)], low=-5.0, high=5.0, version=14),
+    Case("HardSigmoid", [(9, 9)], attributes={"alpha": 0.3, "beta": 0.4}, low=-5.0, high=5.0),
+    Case("Reciprocal", [(5, 7)], low=0.01, high=4.0),
+    Case("Reciprocal", [(5, 7)], low=-1e4, high=-0.5),
+    Case("Acos", [(5, 7)], low=-1.0, high=1.0),
+    Case("Pow", [(5, 7)], [np.float32(2.0)]),
+    Case("Pow", [(3, 4)], [np.array([0.0, 1.0, 2.0, 3.0], np.float32)]),
+    Case("Pow", [(3, 4)], [np.array([-0.5, 0.5, -3.0, 2.75], np.float32)], low=0.1, high=3.0),
+    Case("Pow", [(3, 4), (3, 4)], low=0.2, high=3.0),
+    Case("Mod", [(3, 4), (4,)], attributes={"fmod": 1}, low=0.25, high=8.0),
+    Case("Mod", [(3, 4)], [np.array([1.5, -0.75, 0.1, 7.0], np.float32)], {"fmod": 1}),
+    Case("ReduceMax", [(2, 3, 4)], attributes={"axes": [0, 2], "keepdims": 0}),
+    Case("ArgMax", [(3, 4)], attributes={"axis": 1}, result=TensorProto.INT64),
+    Case("LRN", [(1, 6, 3, 2)], attributes={"size": 3, "alpha": 0.5, "beta": 0.75, "bias": 1.25}),
+    Case("LRN", [(1, 4, 3, 1)], attributes={"size": 5, "alpha": 0.001, "beta": 0.5, "bias": 2.0}),
+    Case("ConvTranspose", [(1, 2, 3, 4)], [random((2, 3, 2, 3)), random((3,))],
+         {"strides": [2, 1], "pads": [1, 0, 0, 1]}),
+    Case("ConvTranspose", [(2, 4, 5)], [random((4, 2, 3))], {"group": 2, "strides": [2], "output_padding": [1]}),
+    Case("Resize", [(1, 2, 3, 4)], [floats(), floats(1, 1, 2, 2)], {"mode": "nearest"}),
+    Case("Resize", [(1, 1, 5, 4)], [floats(), floats(1, 1, 1.7, 0.6)], {"mode": "linear"}),
+    Case("ScatterND", [(5, 4)], [np.array([[3], [1]]), random((2, 4))]),
+    Case("LSTM", [(4, 2, 3)], [random((1, 16, 3), 1, 0.5), random((1, 16, 4), 2, 0.5), random((1, 32), 3, 0.5)],
+         {"hidden_size": 4}, low=-1.0, high=1.0),
+    Case("GRU", [(4, 2, 3)], [random((1, 12, 3), 1, 0.5), random((1, 12, 4), 2, 0.5), random((1, 24), 3, 0.5)],
+         {"hidden_size": 4}, low=-1.0, high=1.0),
+    Case("GRU", [(3, 1, 3)], [random((1, 12, 3), 1, 0.5), random((1, 12, 4), 2, 0.5), random((1, 24), 3, 0.5)],
+         {"hidden_size": 4, "linear_before_reset": 1}, low=-1.0, high=1.0),
+    Case("Cast", [(5, 7)], attributes={"to": int(TensorProto.INT32)}, result=TensorProto.INT32, low=-100.0, high=100.0),
+    Case("Cast", [(5, 7)], attributes={"to": int(TensorProto.FLOAT16)}, result=TensorProto.FLOAT16),
+    Case("QuantizeLinear", [(5, 7)], [np.float32(0.05), np.uint8(120)], result=TensorProto.UINT8, low=-8.0, high=8.0),
     Case("Flatten", [(2, 3, 4)], attributes={"axis": 2}),
     Case("Reshape", [(2, 3, 4)], [ints(4, 6)]),
     Case("Transpose", [(2, 3, 4)], attributes={"perm": [2, 0, 1]}),
@@ -109,7 +145,7 @@ def model_of(case: Case) -> Any:
     graph = helper.make_graph(
         [node], "graph",
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in given],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("y", case.result, None)],
         [numpy_helper.from_array(np.asarray(array), name) for name, array in stored],
     )  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.version)])
@@ -164,7 +200,8 @@ def _inside(source: Any, low: Any, high: Any) -> Any:
 
 def test_every_transfer_function_has_a_case() -> None:
     tested = {case.operator for case in CASES}
-    missing = {"Dropout", "Equal", "Erf", "Greater", "Less", "Split"}  # tested by name below
+    missing = {"And", "ConvInteger", "DequantizeLinear", "Dropout", "Equal", "Erf", "Greater", "Less", "Not", "Or",
+               "Range", "Split"}  # tested by name below  # fmt: skip
     assert {name for name, each in all_operators().items() if each.bound is not None} - tested == missing
 
 
@@ -256,23 +293,142 @@ def test_comparisons_are_decided_or_open(operator: str, version: int) -> None:
     assert (found.low.tolist(), found.high.tolist()) == (sure, possible)
 
 
-def test_where_on_an_open_condition_has_no_bound() -> None:
-    """The condition x > 1e-9 may be computed otherwise: the error is the difference of the branches, not 0."""
-    nodes = [
-        helper.make_node("Mul", ["x", "w"], ["p"]), helper.make_node("Greater", ["p", "t"], ["c"]),
-        helper.make_node("Where", ["c", "one", "minus"], ["y"]),
-    ]  # fmt: skip
-    constants = {"w": 1 / 3, "t": 0.1, "one": 1.0, "minus": -1.0}
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1,))],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1,))],
-        [numpy_helper.from_array(np.array([each], np.float32), name) for name, each in constants.items()],
+def graph_model(nodes: list[Any], shapes: dict[str, tuple[int, ...]], outputs: list[str], constants: dict[str, Any],
+                element: int = TensorProto.FLOAT) -> Any:  # fmt: skip
+    """A model of nodes, with outputs of any type."""
+    made = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info(name, element, shape) for name, shape in shapes.items()],
+        [helper.make_empty_tensor_value_info(name) for name in outputs],
+        [numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
     )  # fmt: skip
-    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
-    near = bound(data, {"x": np.array([0.3], np.float32)}, unchecked=True)
-    assert "condition is not shown" in near["y"].unbounded
-    far = bound(data, {"x": np.array([0.9], np.float32)}, unchecked=True)
-    assert (far["y"].low.item(), far["y"].error.item()) == (1.0, 0.0)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+DIVISORS = (3, 25)
+"""Numbers whose inverse is rounded up in float, and down."""
+
+STEPS: dict[str, tuple[list[Any], dict[str, Any], Any]] = {
+    "Floor": ([helper.make_node("Floor", ["p"], ["y"])], {}, np.floor),
+    "Ceil": ([helper.make_node("Ceil", ["p"], ["y"])], {}, np.ceil),
+    "Cast": ([helper.make_node("Cast", ["p"], ["y"], to=TensorProto.INT64)], {}, np.trunc),
+    "Mod": ([helper.make_node("Mod", ["p", "one"], ["y"], fmod=1)], {"one": np.float32(1)}, lambda p: np.fmod(p, 1)),
+    "Sign": ([helper.make_node("Sub", ["p", "five"], ["d"]), helper.make_node("Sign", ["d"], ["y"])],
+             {"five": np.float32(5)}, lambda p: np.sign(p - 5)),
+    "Greater": ([helper.make_node("Greater", ["p", "five"], ["y"])], {"five": np.float32(5)}, lambda p: p > 5),
+    "Less": ([helper.make_node("Less", ["p", "five"], ["y"])], {"five": np.float32(5)}, lambda p: p < 5),
+    "Equal": ([helper.make_node("Equal", ["p", "five"], ["y"])], {"five": np.float32(5)}, lambda p: p == 5),
+    "Not": ([helper.make_node("Greater", ["p", "five"], ["g"]), helper.make_node("Not", ["g"], ["y"])],
+            {"five": np.float32(5)}, lambda p: ~(p > 5)),
+    "And": ([helper.make_node("Greater", ["p", "five"], ["g"]), helper.make_node("Less", ["p", "six"], ["l"]),
+             helper.make_node("And", ["g", "l"], ["y"])],
+            {"five": np.float32(5), "six": np.float32(6)}, lambda p: (p > 5) & (p < 6)),
+    "Or": ([helper.make_node("Less", ["p", "five"], ["l"]), helper.make_node("Greater", ["p", "six"], ["g"]),
+            helper.make_node("Or", ["g", "l"], ["y"])],
+           {"five": np.float32(5), "six": np.float32(6)}, lambda p: (p < 5) | (p > 6)),
+    "Where": ([helper.make_node("Greater", ["p", "five"], ["g"]), helper.make_node("Where", ["g", "p", "m"], ["y"])],
+              {"five": np.float32(5), "m": np.float32(-1)}, lambda p: np.where(p > 5, p, -1)),
+    "ArgMax": ([helper.make_node("Unsqueeze", ["p", "axis"], ["q"]),
+                helper.make_node("Concat", ["five", "q"], ["r"], axis=1),
+                helper.make_node("ArgMax", ["r"], ["y"], axis=1, keepdims=0)],
+               {"axis": np.array([1]), "five": np.full((12, 1), 5, np.float32)}, lambda p: (p > 5) * 1),
+    "QuantizeLinear": ([helper.make_node("QuantizeLinear", ["p", "two", "z"], ["y"])],
+                       {"two": np.float32(2), "z": np.int8(-3)}, lambda p: np.rint(p / 2) - 3),
+    "DequantizeLinear": ([helper.make_node("QuantizeLinear", ["p", "two", "z"], ["n"]),
+                          helper.make_node("DequantizeLinear", ["n", "two", "z"], ["y"])],
+                         {"two": np.float32(2), "z": np.int8(-3)}, lambda p: np.rint(p / 2) * 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("divisor", DIVISORS)
+def test_a_rounding_before_a_step_is_within_the_bound(name: str, divisor: int) -> None:
+    """x / 3 by the float just above 1/3, x / 25 by one just below 1/25: the exact and the rounded product differ."""
+    nodes, constants, function = STEPS[name]
+    weight, x = np.float32(1) / np.float32(divisor), np.arange(1, 13).astype(np.float32) * divisor
+    product = helper.make_node("Mul", ["x", "w"], ["p"])
+    model = graph_model([product, *nodes], {"x": (12,)}, ["y"], {"w": weight, **constants})
+    data = model.SerializeToString()
+    exact = function(x.astype(np.longdouble) * np.longdouble(weight)).astype(float)
+    computed = function(x * weight).astype(float)
+    point = bound(data, {"x": x}, "ieee-any", unchecked=True)["y"]
+    assert not point.unbounded
+    assert inside(point, exact)
+    assert inside(point, computed, point.error)
+    wide = bound(data, {"x": (x - np.float32(0.5), x)}, "ieee-any", unchecked=True)["y"]
+    assert inside(wide, exact)
+    assert inside(wide, computed, wide.error)
+    run = sonnx.run(data, {"x": x}, unchecked=True)["y"].astype(float)
+    once = bound(data, {"x": x}, "executor", unchecked=True)["y"]
+    assert inside(once, run, once.error)
+    far = x + np.float32(1)
+    steady = bound(data, {"x": far}, "ieee-any", unchecked=True)["y"]
+    assert inside(steady, function(far * weight).astype(float), steady.error)
+    if name not in ("Mod", "Where", "Equal"):
+        assert steady.error.max() < 1e-3, "away from the steps nothing is decided otherwise"
+
+
+def test_some_rounding_does_cross_a_step() -> None:
+    """The test above would show nothing if exact and computed values were always the same."""
+    crossed = set()
+    for divisor in DIVISORS:
+        weight, x = np.float32(1) / np.float32(divisor), np.arange(1, 13).astype(np.float32) * divisor
+        for name, (_, _, function) in STEPS.items():
+            exact = function(x.astype(np.longdouble) * np.longdouble(weight)).astype(float)
+            if (np.abs(exact - function(x * weight).astype(float)) > 0.5).any():
+                crossed.add(name)
+    assert crossed == set(STEPS)
+
+
+def test_a_range_of_numbers_covers_every_order() -> None:
+    nodes = [helper.make_node("Range", ["a", "b", "d"], ["r"]), helper.make_node("Add", ["x", "r"], ["y"])]
+    constants = {"a": np.float32(0.1), "b": np.float32(30.0), "d": np.float32(0.1)}
+    model = graph_model(nodes, {"x": (1,)}, ["y"], constants)
+    found = bound(model.SerializeToString(), {"x": np.zeros(1, np.float32)}, "ieee-any", unchecked=True)
+    added = np.cumsum(np.full(found["r"].low.size, 0.1, np.float32), dtype=np.float32)
+    assert inside(
+        found["r"], 0.1 * np.float64(np.float32(1)) * 0 + np.arange(1, added.size + 1) * float(np.float32(0.1))
+    )
+    assert inside(found["r"], added, found["r"].error)
+
+
+def test_integers_have_exact_ranges_and_wrapping_is_told() -> None:
+    """uint8 images into ConvInteger, then scaled: whole ends, no error before the product."""
+    source = np.random.default_rng(5)
+    w = source.integers(0, 255, (2, 1, 2, 2)).astype(np.uint8)
+    nodes = [
+        helper.make_node("ConvInteger", ["x", "w", "zx", "zw"], ["n"], pads=[1, 0, 0, 0]),
+        helper.make_node("Cast", ["n"], ["f"], to=TensorProto.FLOAT), helper.make_node("Mul", ["f", "s"], ["y"]),
+    ]  # fmt: skip
+    constants = {"w": w, "zx": np.uint8(0), "zw": np.uint8(119), "s": np.float32(0.013)}
+    model = graph_model(nodes, {"x": (1, 1, 3, 3)}, ["n", "y"], constants, TensorProto.UINT8)
+    data = model.SerializeToString()
+    session = ort.InferenceSession(data)
+    low = source.integers(0, 200, (1, 1, 3, 3))
+    found = bound(data, {"x": (low, low + 40)}, "ieee-any", unchecked=True)
+    assert not found["n"].error.any()
+    assert not (found["n"].low % 1).any()
+    for _ in range(20):
+        x = (low + source.integers(0, 41, low.shape)).astype(np.uint8)
+        kernel = w.astype(int) - 119
+        padded = np.pad(x.astype(int), [(0, 0), (0, 0), (1, 0), (0, 0)])
+        exact = np.array([[[(padded[0, 0, i : i + 2, j : j + 2] * k[0]).sum() for j in range(2)] for i in range(3)]
+                          for k in kernel])[None]  # fmt: skip
+        assert ((exact >= found["n"].low) & (exact <= found["n"].high)).all()
+        whole, scaled = session.run(["n", "y"], {"x": x})
+        assert (whole == exact).all()
+        assert inside(found["y"], scaled, found["y"].error)
+    add = graph_model([helper.make_node("Add", ["x", "c"], ["y"])], {"x": (1,)}, ["y"], {"c": np.array([100], np.int8)},
+                      TensorProto.INT8)  # fmt: skip
+    data = add.SerializeToString()
+    assert bound(data, {"x": (np.array([-5]), np.array([27]))}, unchecked=True)["y"].high.tolist() == [127.0]
+    assert (
+        "no wrap-around is not shown"
+        in bound(data, {"x": (np.array([0]), np.array([28]))}, unchecked=True)["y"].unbounded
+    )
+    divide = helper.make_node("Div", ["x", "c"], ["y"])
+    quotient = graph_model([divide], {"x": (1,)}, ["y"], {"c": np.array([-4], np.int8)}, TensorProto.INT8)
+    found_y = bound(quotient.SerializeToString(), {"x": (np.array([-7]), np.array([9]))}, unchecked=True)["y"]
+    assert (found_y.low.item(), found_y.high.item(), found_y.error.item()) == (-2.0, 1.0, 0.0)
 
 
 def test_splits_erf_and_dropout() -> None:
