@@ -24,9 +24,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
+from sonnx.bounds.bound import bound
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
-from sonnx.bounds.split import Goal, bisect
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
@@ -208,11 +208,9 @@ def property1(options):
     model = read(path)
     ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
     low, high = (np.array(each).reshape(1, 1, 1, 5) for each in zip(*ends, strict=True))
-    name, made = wanted(model)[0].name, hypotheses_named("ieee-any")
-    box = make_box(model, {name: (low, high)})
-    whole = bound_model(model, box, made, unchecked=True)
-    start = perf_counter()
-    found = bisect(Analyser(model, made), box, whole, Goal(options.error, (), False), options.seconds)
+    box, start = {wanted(model)[0].name: (low, high)}, perf_counter()
+    found = bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
+                  jobs=options.jobs)  # fmt: skip
     print(f"{Path(path).stem}: error at most {found.outputs[0].largest_error:.3g}, "
           f"{found.split['text']}, {perf_counter() - start:.1f} s")  # fmt: skip
 
@@ -308,6 +306,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--error", type=float, default=1e-5)
     parser.add_argument("--step", type=int, default=1024)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     {each.__name__: each for each in every}[options.what](options)

@@ -15,7 +15,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_size_arguments, sizes_of
+from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
 from sonnx.report.formats import render
 
 HELP = "bound the ranges of values and the errors of implementations"
@@ -46,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--split", type=_positive, default=None, metavar="SECONDS", help="halve the box for so long, until all is shown"
     )
+    add("--jobs", type=amount("processes"), default=1, metavar="N", help="processes that halve the box (default 1)")
+    add("--resume", type=Path, default=None, metavar="FILE",
+        help="keep the parts of the box in FILE, and go on from those it has")  # fmt: skip
     add("--format", choices=("text", "json", "npz"), default="text", help="the format of the report (npz: all bounds)")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--edition", default=None, help="the edition the model must conform to")
@@ -80,6 +83,7 @@ def bound_command(options: argparse.Namespace) -> int:
                 options.model, options.input, options.hypotheses, options.edition, unchecked=options.unchecked,
                 differences=[_pair(text) for text in options.difference], argmax=options.argmax,
                 max_error=options.max_error, split=options.split, progress=line if line.enabled else None,
+                jobs=options.jobs, resume=options.resume,
                 **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:
