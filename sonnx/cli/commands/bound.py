@@ -49,7 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=amount("processes"), default=1, metavar="N", help="processes that halve the box (default 1)")
     add("--resume", type=Path, default=None, metavar="FILE",
         help="keep the parts of the box in FILE, and go on from those it has")  # fmt: skip
-    add("--format", choices=("text", "json", "npz"), default="text", help="the format of the report (npz: all bounds)")
+    add(
+        "--format",
+        choices=("text", "json", "html", "npz"),
+        default="text",
+        help="the format of the report (npz: all bounds)",
+    )
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="bound a model that does not conform")
@@ -90,12 +95,17 @@ def bound_command(options: argparse.Namespace) -> int:
         sys.stdout.write(render("text", [stop.report], {}, stop.exit_code))
         print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
         return stop.exit_code
+    code = found.exit_code(every_node=options.every_node)
     if options.format == "npz":
         found.write_arrays(options.output)
+    elif options.format == "html":
+        from sonnx.report.bounds import render as render_page
+
+        deliver(render_page(found, code, every_node=options.every_node), options.output)
     else:
         made = found.to_json if options.format == "json" else found.to_text
         deliver(made(every_node=options.every_node), options.output)
-    return found.exit_code(every_node=options.every_node)
+    return code
 
 
 def _pair(text: str) -> tuple[int, int]:
