@@ -101,7 +101,7 @@ def _tensors(tensors: Sequence[Tensor]) -> Markup:
 
 
 def picture(tensors: Sequence[Tensor]) -> Markup:
-    """The largest magnitude, error and introduced error of each value, from the inputs to the outputs, in powers of 10."""
+    """The largest magnitude, error and introduced error of each value, from inputs to outputs, in powers of 10."""
     curves = [
         Curve(
             "largest magnitude", "var(--text)", [_positive(max(abs(t.low.min()), abs(t.high.max()))) for t in tensors]

@@ -70,6 +70,7 @@ CASES = [
          [random((3,)), random((3,), 1), random((3,), 2, 10.0), abs(random((3,), 3, 1e-3))], {"epsilon": 1e-3}),
     Case("Softmax", [(2, 6)], attributes={"axis": -1}),
     Case("Softmax", [(2, 3, 4)], attributes={"axis": 1}, low=-30.0, high=30.0),
+    Case("Softmax", [(2, 6)], attributes={"axis": -1}, low=-1e12, high=1e12),
     Case("MaxPool", [(1, 2, 6, 6)], version=12,
          attributes={"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 0]}),
     Case("GlobalMaxPool", [(1, 2, 6, 6)]),
@@ -377,6 +378,44 @@ def test_some_rounding_does_cross_a_step() -> None:
             if (np.abs(exact - function(x * weight).astype(float)) > 0.5).any():
                 crossed.add(name)
     assert crossed == set(STEPS)
+
+
+NORMAL = np.float32(2.0**-126)
+
+FLUSHED: dict[str, tuple[list[Any], dict[str, Any], Any]] = {
+    "Add": ([helper.make_node("Add", ["x", "c"], ["y"])], {"c": NORMAL}, lambda x: x + NORMAL),
+    "Mul": ([helper.make_node("Mul", ["x", "c"], ["y"])], {"c": np.float32(1e30)}, lambda x: x * np.float32(1e30)),
+    "Relu": ([helper.make_node("Relu", ["x"], ["y"])], {}, lambda x: np.maximum(x, 0)),
+    "Floor": ([helper.make_node("Floor", ["x"], ["y"])], {}, np.floor),
+    "Ceil": ([helper.make_node("Ceil", ["x"], ["y"])], {}, np.ceil),
+    "Sign": ([helper.make_node("Sign", ["x"], ["y"])], {}, np.sign),
+    "Greater": ([helper.make_node("Greater", ["x", "z"], ["y"])], {"z": np.float32(0)}, lambda x: x > 0),
+    "Where": ([helper.make_node("Less", ["x", "z"], ["g"]), helper.make_node("Where", ["g", "z", "one"], ["y"])],
+              {"z": np.float32(0), "one": np.float32(1)}, lambda x: np.where(x < 0, 0, 1)),
+    "ArgMax": ([helper.make_node("Reshape", ["x", "s"], ["r"]), helper.make_node("Concat", ["z", "r"], ["t"], axis=1),
+                helper.make_node("ArgMax", ["t"], ["y"], axis=1, keepdims=0)],
+               {"s": ints(8, 1), "z": np.zeros((8, 1), np.float32)}, lambda x: (x > 0) * 1),
+}  # fmt: skip
+
+
+def flushed(values: Any) -> Any:
+    """Subnormal numbers as zero."""
+    wide = np.asarray(values)
+    return np.where(np.abs(wide) < NORMAL, np.zeros_like(wide), wide) if wide.dtype == np.float32 else wide
+
+
+@pytest.mark.parametrize("name", FLUSHED)
+def test_an_implementation_that_takes_subnormal_numbers_for_zero_is_within_the_bound(name: str) -> None:
+    """Flushing operands and results is within the bound with `flush`, and outside the one without it."""
+    nodes, constants, function = FLUSHED[name]
+    data = graph_model(nodes, {"x": (8,)}, ["y"], constants).SerializeToString()
+    x = np.array([-1e-39, 1e-39, -1e-45, 1.1e-38, -1.1e-38, 0, 3e-38, -2e-38], np.float32)
+    computed = flushed(function(flushed(x))).astype(float)
+    exact = function(x.astype(np.longdouble)).astype(float)
+    with_flush, without = (bound(data, {"x": x}, each, unchecked=True)["y"] for each in ("onnxruntime-cpu", "ieee-any"))
+    assert inside(with_flush, exact)
+    assert inside(with_flush, computed, with_flush.error)
+    assert not inside(without, computed, without.error)
 
 
 def test_a_range_of_numbers_covers_every_order() -> None:

@@ -315,7 +315,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y_i = e^(X_i) / sum over j of e^(X_j), along an axis.
 
     Y_i is least where X_i is least and all others are largest.  Its slopes are Y_i (1 - Y_i) for X_i and - Y_i Y_j.  An
-    implementation computes e_i = exp(X_i - m) for some m within the computed values (their largest), adds the e_j in
+    implementation computes e_i = exp(X_i - m), m the largest of the computed values, adds the e_j in
     any order and divides: with t the relative error of the e_j, the quotient has (1 + t) (1 + g) (1 + u) / (1 - t)
     of its value, and an absolute error of the function counts once, and once for each term of the sum, which is at
     least 1 - t.
@@ -353,6 +353,9 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         radius * error + radius * (s_high * error).sum(axis=-1, keepdims=True)
         + centre * (radius * error).sum(axis=-1, keepdims=True), n + 4,
     )  # fmt: skip
+    steep = ~(linear + rest <= 1)  # both values lie in [0, 1]
+    kept = np.where(steep, 0.0, 1.0)
+    linear, rest = np.where(steep, 0.0, linear), np.where(steep, 1.0, rest)
     largest = grown(magnitude(wide_low, wide_high), 1)
     spread = above(wide_high.max(axis=-1, keepdims=True) - wide_low)
     top = grown(s_high, 1)
@@ -364,7 +367,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     )
 
     def pull(rows_in: Array) -> Array:
-        slices = there(rows_in, 1) * centre
+        slices = there(rows_in, 1) * (centre * kept)
         return back(slices - centre * slices.sum(axis=-1, keepdims=True), 1)
 
     return [Transfer(back(y_low), back(y_high), back(introduced), (X,), (pull,), n + 4, back(linear), back(rest))]
@@ -404,5 +407,8 @@ def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
         bound = y * ratio + absolute * (1 + 3 * u) / below_one + hypotheses.least(made) * 2
         # the sum is at least its largest term, which is at least 1 - worst - absolute of what it should be
         bound = np.where(below_one > 0.01, bound, inf)
+        # one e_j is exp(0), none is above it but for the function's error, and each is a term of the sum
+        small = g + n * absolute + 2 * accuracy.ulp * u < 2.0**-8
+        bound = np.minimum(bound, 1 + 2.0**-4) if small else bound
     bound = grown(np.broadcast_to(bound, y.shape), 20)
     return bound if made.name == element else bound + hypotheses.rounding(element, y + bound)
