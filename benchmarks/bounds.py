@@ -7,6 +7,7 @@ python -m benchmarks.bounds boxes MODEL... --radius R
 python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
 python -m benchmarks.bounds decisions MODEL... [--points N]
 python -m benchmarks.bounds faults MODEL... [--points N]
+python -m benchmarks.bounds accumulators MODEL... [--points N]
 python -m benchmarks.bounds functions
 """
 
@@ -260,6 +261,60 @@ def faults(options):
             print(f"{Path(path).stem}: {called}: {shares}")
 
 
+def narrow_sum(a, b):
+    """Matrix product with products and partial sums rounded to float16, one after another."""
+    total = np.zeros((*a.shape[:-1], b.shape[-1]), np.float16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(a.shape[-1]):
+            product = a[..., k, None].astype(np.float32) * b[..., k, :].astype(np.float32)
+            total = (total.astype(np.float32) + product.astype(np.float16)).astype(np.float16)
+    return total.astype(np.float32)
+
+
+def with_narrow_accumulator(node, inputs):
+    """The output of a Conv with one group, Gemm or MatMul, None for another node."""
+    attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    if node.op_type == "MatMul" and all(each.ndim == 2 for each in inputs):
+        return narrow_sum(*inputs)
+    if node.op_type == "Gemm" and attributes.get("alpha", 1) == attributes.get("beta", 1) == 1:
+        a, b, *c = inputs
+        a, b = a.T if attributes.get("transA") else a, b.T if attributes.get("transB") else b
+        return narrow_sum(a, b) + (c[0] if c else 0)
+    if node.op_type == "Conv" and attributes.get("group", 1) == 1 and inputs[0].ndim == 4:
+        x, w, *bias = inputs
+        top, left, bottom, right = attributes.get("pads", [0, 0, 0, 0])
+        x = np.pad(x, [(0, 0), (0, 0), (top, bottom), (left, right)])
+        (down, across), (dy, dx) = attributes.get("strides", [1, 1]), attributes.get("dilations", [1, 1])
+        spans = (w.shape[2] - 1) * dy + 1, (w.shape[3] - 1) * dx + 1
+        seen = np.lib.stride_tricks.sliding_window_view(x, spans, (2, 3))[:, :, ::down, ::across, ::dy, ::dx]
+        rows = seen.transpose(0, 2, 3, 1, 4, 5).reshape(*seen.shape[:1], *seen.shape[2:4], -1)
+        made = narrow_sum(rows, w.reshape(len(w), -1).T).transpose(0, 3, 1, 2)
+        return made + (bias[0].reshape(1, -1, 1, 1) if bias else 0)
+    return None
+
+
+def accumulators(options):
+    """Sums in float16 of the products of float weights: at how many points does the bound of a node catch them?"""
+    for path in options.models:
+        proto, model, source, caught = onnx.load(path), read(path), np.random.default_rng(options.seed), 0
+        run = session(with_every_value(proto), LEVELS[0])
+        names = [each.name for each in run.get_outputs()]
+        constants = {each.name: numpy_helper.to_array(each) for each in proto.graph.initializer}
+        analyser = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent)
+        for _ in range(options.points):
+            x = inputs_of(model, source)
+            values = {**constants, **x, **dict(zip(names, run.run(names, x), strict=True))}
+            alone = analyser.nodes(make_box(model, x), values)
+            found = False
+            for node in proto.graph.node:
+                value = alone.get(node.output[0])
+                made = with_narrow_accumulator(node, [values[name] for name in node.input if name in values])
+                if made is not None and value is not None and made.shape == value.shape:
+                    found = found or excess(value, np.where(np.isfinite(made), made, 1e30).astype(float)) > 1
+            caught += found
+        print(f"{Path(path).stem}: sums in float16: node {caught / options.points:.0%}")
+
+
 def functions(options):
     """The largest errors of onnxruntime's functions: absolute, and in ulp; over what the hypotheses allow."""
     ideal = {
@@ -297,7 +352,7 @@ def functions(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    every = [soundness, points, attained, boxes, property1, decisions, faults, functions]
+    every = [soundness, points, attained, boxes, property1, decisions, faults, accumulators, functions]
     parser.add_argument("what", choices=[each.__name__ for each in every])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--points", type=int, default=20)
