@@ -178,6 +178,15 @@ def disturbed(path, box, signs):
     return ReferenceEvaluator(proto).run([final], given)[0]
 
 
+def drawn(source, box, corner):
+    """A corner of the box, or a number between the ends of each element."""
+    return {
+        name: np.where(source.integers(2, size=each.low.shape) > 0, each.low, each.high).astype(np.float32)
+        if corner else source.uniform(each.low, each.high).astype(np.float32)
+        for name, each in box.items()
+    }  # fmt: skip
+
+
 def boxes(options):
     print("model: width and error of the output, by interval and forward; by relaxation and adjoint; over samples; ms")
     for path in options.models:
@@ -191,8 +200,7 @@ def boxes(options):
         start = perf_counter()
         value = tightened(analyser.run(box), output)
         spent = perf_counter() - start
-        seen = [run.run([output], {n: source.uniform(i.low, i.high).astype(np.float32) for n, i in box.items()})[0]
-                for _ in range(1000)]  # fmt: skip
+        seen = [run.run([output], drawn(source, box, number % 2 > 0))[0] for number in range(1000)]
         width = (np.max(seen, axis=0) - np.min(seen, axis=0)).astype(float)
         ratio = np.median((value.high - value.low) / width)
         wide = np.median((plain.high - plain.low) / width)

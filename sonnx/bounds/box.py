@@ -23,6 +23,9 @@ from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
 ReadArray = Callable[[str], Array]
 """Reads the array in a file of that name."""
 
+MAX_WHOLE = 2.0**53
+"""The largest end of an interval of integers."""
+
 INTERVAL = re.compile(r"\[([^,\]]+),([^,\]]+)\]")
 
 
@@ -137,6 +140,8 @@ def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str
         raise BadInput(f"{called} has NaN in its box")
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise BadInput(f"{called} has an infinite end in its box")
+    if whole and low.size and max(np.abs(low).max(), np.abs(high).max()) > MAX_WHOLE:
+        raise BadInput(f"{called} has an end beyond 2^53; float64 does not have every integer there")
     reversed_ends = low > high
     if reversed_ends.any():
         place = int(np.flatnonzero(reversed_ends)[0])

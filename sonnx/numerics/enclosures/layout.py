@@ -159,6 +159,8 @@ def padding(define: Definition) -> TransferFunction:
         X = inputs[0]
         assert X is not None  # noqa: S101  the count of inputs is checked before
         filling = inputs[2] if len(inputs) > 2 else None
+        if filling is not None and (not filling.is_point or filling.low is not filling.high):
+            raise NotExecutable("Pad has a bound for a constant below 2^53 only")
         value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
         if filling is None and "value" in context.application.attributes:
             value = float(context.application.attributes["value"].value)  # type: ignore[arg-type]

@@ -91,7 +91,7 @@ def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     X, *ends = inputs
     assert X is not None  # noqa: S101  the count of inputs is checked before
     given = [each for each in ends if each is not None]
-    if any(not each.is_point for each in given):
+    if any(not each.is_point or each.low is not each.high for each in given):
         lower, upper = (*ends, None)[:2]
         if lower is not None:
             X = context.step(extremum(1.0)(context, [X, lower])[0])
