@@ -210,7 +210,7 @@ class BoundsDomain:
         significant = marked[width[marked] > 1e-9 * (1e-30 + np.abs(low[marked]) + np.abs(high[marked]))]
         for part in _blocks(significant, value):
             least, most = adjoint.ranges(value, adjoint.one_hot(value.shape, part))
-            low[part], high[part] = np.maximum(low[part], least), np.minimum(high[part], most)
+            low[part], high[part] = np.fmax(low[part], least), np.fmin(high[part], most)  # a NaN shows nothing
             self.rows += 2 * len(part)
         if value.element not in FORMATS:
             low, high = np.ceil(low), np.floor(high)
@@ -222,7 +222,7 @@ class BoundsDomain:
             return value
         error = np.array(value.error).reshape(-1)
         for part in _blocks(marked, value):
-            error[part] = np.minimum(error[part], adjoint.errors(value, adjoint.one_hot(value.shape, part)))
+            error[part] = np.fmin(error[part], adjoint.errors(value, adjoint.one_hot(value.shape, part)))
             self.rows += len(part)
         error = error if value.element in FORMATS else np.floor(error)
         return replace(value, error=error.reshape(value.shape))

@@ -190,6 +190,37 @@ def test_points_and_boxes_hold(case: Case) -> None:
             assert inside(executor, sonnx.run(data, given, unchecked=True)["y"], executor.error)
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.operator}-{case.inputs}")
+def test_errors_of_operands_come_through(case: Case) -> None:
+    """x + 1000 - 1000 is x in real arithmetic and up to 3e-5 off in float: far more than the operator's own error."""
+    model, source = model_of(case), np.random.default_rng(11)
+    node, large = model.graph.node[0], np.float32(1000.0)
+    node.input[:] = [f"{name}_off" if name.startswith("x") else name for name in node.input]
+    first = []
+    for index in range(len(case.inputs)):
+        first += [helper.make_node("Add", [f"x{index}", "large"], [f"x{index}_sum"]),
+                  helper.make_node("Sub", [f"x{index}_sum", "large"], [f"x{index}_off"])]  # fmt: skip
+    del model.graph.node[:]
+    model.graph.node.extend([*first, node])
+    model.graph.initializer.append(numpy_helper.from_array(large, "large"))
+    data = model.SerializeToString()
+    session = ort.InferenceSession(data)
+    for width in (0.0, 0.02):
+        margin = 0.02 * (case.high - case.low)
+        x = {f"x{index}": source.uniform(case.low + margin, case.high - margin, shape).astype(np.float32)
+             for index, shape in enumerate(case.inputs)}  # fmt: skip
+        box: dict[str, Any] = {name: (each, each + np.float32(width)) for name, each in x.items()}
+        found = bound(data, box, "onnxruntime-cpu", unchecked=True)["y"]
+        if found.unbounded:
+            assert case.low <= 1e-3 or case.high > 1e3, found.unbounded
+            continue
+        for _ in range(6):
+            given = {name: _inside(source, *ends) for name, ends in box.items()}
+            ideal = evaluate(model, given)["y"]
+            assert inside(found, ideal)
+            assert inside(found, run(session, given), found.error)
+
+
 def _inside(source: Any, low: Any, high: Any) -> Any:
     """A point of the box: a corner or a place between."""
     how = source.integers(3)

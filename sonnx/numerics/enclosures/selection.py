@@ -376,12 +376,12 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 def _share(low: Array, high: Array) -> tuple[Array, Array]:
     """The range of e^(x_i) / sum of e^(x_j): 1 / (1 + sum over j != i of e^(x_j - x_i))."""
     n = low.shape[-1]
-    off = 1.0 - np.eye(n)
+    other = ~np.eye(n, dtype=np.bool_)
     if n > 2048:
         return np.zeros(low.shape), np.ones(low.shape)
     with np.errstate(over="ignore"):
-        most = np.exp(above(high[..., None, :] - low[..., :, None])) * off
-        least = np.exp(below(low[..., None, :] - high[..., :, None])) * off
+        most = np.where(other, np.exp(above(high[..., None, :] - low[..., :, None])), 0.0)
+        least = np.where(other, np.exp(below(low[..., None, :] - high[..., :, None])), 0.0)
         slack = 2.0**-40 + accumulated(n)
         s_low = 1 / (1 + most.sum(axis=-1)) * (1 - slack)
         s_high = 1 / (1 + least.sum(axis=-1)) * (1 + slack)
