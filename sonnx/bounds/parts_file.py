@@ -79,7 +79,7 @@ def read(path: Path, key: str) -> list[Part]:
 
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+            arrays: dict[str, Any] = {name: file[name] for name in file.files}
         if str(arrays["key"]) != key:
             raise BadInput(f"{quote(str(path))} keeps the parts of another model, box, goal or hypotheses")
         node, element = map(str, arrays["texts"])
@@ -89,10 +89,9 @@ def read(path: Path, key: str) -> list[Part]:
             box = {
                 name: Interval(arrays[f"box.low.{name}"][index], arrays[f"box.high.{name}"][index]) for name in boxes
             }
-            output = Tensor(
-                str(arrays["name"]), node, element, *[arrays[f"output.{name}"][index] for name in OUTPUT], True,
-                str(arrays["unbounded"][index]),
-            )  # fmt: skip
+            parts = {name: arrays[f"output.{name}"][index] for name in OUTPUT}
+            unbounded = str(arrays["unbounded"][index])
+            output = Tensor(str(arrays["name"]), node, element, **parts, is_output=True, unbounded=unbounded)
             rows = zip(arrays["what"][index].tolist(), arrays["decisions"][index].tolist(), strict=True)
             decisions = tuple(Decision(what, low, high, error, bool(same)) for what, (low, high, error, same) in rows)
             weights = {name: arrays[f"weight.{name}"][index] for name in boxes}
