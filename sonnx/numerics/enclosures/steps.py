@@ -8,6 +8,7 @@ has at most floor(e) + 1 of them, so the two values differ by at most that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -81,7 +82,7 @@ def cast(context: Context, X: Value, element: str) -> Transfer:
     ends = f"{X.low.min(initial=inf):.6g} to {X.high.max(initial=-inf):.6g}"
     if not context.require("argument", bool(inside.all()), f"computed values from {ends} are of type {element}"):
         return not_known(X.shape)
-    return stepped(context, X, np.trunc, element)
+    return replace(stepped(context, X, np.trunc, element), saturates=True)
 
 
 def _same(context: Context, X: Value, element: str, introduced: Array) -> Transfer:
