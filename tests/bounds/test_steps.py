@@ -78,6 +78,19 @@ def test_a_rounding_before_a_step_is_within_the_bound(name: str, divisor: int) -
         assert steady.error.max() < 1e-3, "away from the steps nothing is decided otherwise"
 
 
+def test_a_decision_that_may_differ_is_told() -> None:
+    """x * (1/25) for x = 25 and 30: the first product may be on either side of 1."""
+    nodes = [helper.make_node("Mul", ["x", "w"], ["p"]), helper.make_node("Floor", ["p"], ["y"], name="f")]
+    weight = np.float32(1) / np.float32(25)
+    data = graph_model(nodes, {"x": (2,)}, ["y"], {"w": weight}).SerializeToString()
+    found = bound(data, {"x": np.array([25, 30], np.float32)}, "ieee-any", unchecked=True)
+    assert found.holds
+    assert found["y"].error.tolist() == pytest.approx([1.0, 0.0], rel=1e-12)
+    told = "counted: decision at node 'f' (Floor, graph/node[1]): an implementation may decide 1 element otherwise"
+    assert told in found.to_text()
+    assert "counted" not in bound(data, {"x": np.array([30, 30], np.float32)}, "ieee-any", unchecked=True).to_text()
+
+
 def test_some_rounding_does_cross_a_step() -> None:
     """The test above would show nothing if exact and computed values were always the same."""
     crossed = set()

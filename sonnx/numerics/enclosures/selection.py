@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.base.escaping import plural
 from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grown, magnitude
 from sonnx.numerics.enclosures.averages import reduced_axes
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import unbroadcast
-from sonnx.numerics.enclosures.values import Context, Transfer, TransferFunction, Value, nothing, spread
+from sonnx.numerics.enclosures.values import DECISION, Context, Transfer, TransferFunction, Value, nothing, spread
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 
@@ -167,8 +168,10 @@ def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 def decided(context: Context, wavering: Array) -> None:
     """Record how many elements an implementation may decide otherwise; their errors count the difference."""
     number = int(np.count_nonzero(wavering))
-    text = f"{number} elements may be decided otherwise, and their errors count it" if number else "all are decided"
-    context.require("decision", True, text)
+    if number:
+        context.require(
+            DECISION, True, f"an implementation may decide {plural(number, 'element')} otherwise; their errors count it"
+        )
 
 
 Decide = Callable[[Value, Value, Array, Array], tuple[Array, Array]]

@@ -91,6 +91,9 @@ class Condition:
     detail: str
 
 
+DECISION = "decision"
+"""The name of a condition that is counted, not required: an implementation may decide otherwise."""
+
 _serials = count()
 
 
