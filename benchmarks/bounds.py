@@ -7,6 +7,7 @@ python -m benchmarks.bounds boxes MODEL... --radius R
 python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
 python -m benchmarks.bounds decisions MODEL... [--points N]
 python -m benchmarks.bounds faults MODEL... [--points N]
+python -m benchmarks.bounds accumulators MODEL... [--points N]
 python -m benchmarks.bounds functions
 """
 
@@ -24,9 +25,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
+from sonnx.bounds.bound import bound
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
-from sonnx.bounds.split import Goal, bisect
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
@@ -177,6 +178,15 @@ def disturbed(path, box, signs):
     return ReferenceEvaluator(proto).run([final], given)[0]
 
 
+def drawn(source, box, corner):
+    """A corner of the box, or a number between the ends of each element."""
+    return {
+        name: np.where(source.integers(2, size=each.low.shape) > 0, each.low, each.high).astype(np.float32)
+        if corner else source.uniform(each.low, each.high).astype(np.float32)
+        for name, each in box.items()
+    }  # fmt: skip
+
+
 def boxes(options):
     print("model: width and error of the output, by interval and forward; by relaxation and adjoint; over samples; ms")
     for path in options.models:
@@ -190,8 +200,7 @@ def boxes(options):
         start = perf_counter()
         value = tightened(analyser.run(box), output)
         spent = perf_counter() - start
-        seen = [run.run([output], {n: source.uniform(i.low, i.high).astype(np.float32) for n, i in box.items()})[0]
-                for _ in range(1000)]  # fmt: skip
+        seen = [run.run([output], drawn(source, box, number % 2 > 0))[0] for number in range(1000)]
         width = (np.max(seen, axis=0) - np.min(seen, axis=0)).astype(float)
         ratio = np.median((value.high - value.low) / width)
         wide = np.median((plain.high - plain.low) / width)
@@ -208,11 +217,9 @@ def property1(options):
     model = read(path)
     ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
     low, high = (np.array(each).reshape(1, 1, 1, 5) for each in zip(*ends, strict=True))
-    name, made = wanted(model)[0].name, hypotheses_named("ieee-any")
-    box = make_box(model, {name: (low, high)})
-    whole = bound_model(model, box, made, unchecked=True)
-    start = perf_counter()
-    found = bisect(Analyser(model, made), box, whole, Goal(options.error, (), False), options.seconds)
+    box, start = {wanted(model)[0].name: (low, high)}, perf_counter()
+    found = bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
+                  jobs=options.jobs)  # fmt: skip
     print(f"{Path(path).stem}: error at most {found.outputs[0].largest_error:.3g}, "
           f"{found.split['text']}, {perf_counter() - start:.1f} s")  # fmt: skip
 
@@ -262,6 +269,60 @@ def faults(options):
             print(f"{Path(path).stem}: {called}: {shares}")
 
 
+def narrow_sum(a, b):
+    """Matrix product with products and partial sums rounded to float16, one after another."""
+    total = np.zeros((*a.shape[:-1], b.shape[-1]), np.float16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(a.shape[-1]):
+            product = a[..., k, None].astype(np.float32) * b[..., k, :].astype(np.float32)
+            total = (total.astype(np.float32) + product.astype(np.float16)).astype(np.float16)
+    return total.astype(np.float32)
+
+
+def with_narrow_accumulator(node, inputs):
+    """The output of a Conv with one group, Gemm or MatMul, None for another node."""
+    attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    if node.op_type == "MatMul" and all(each.ndim == 2 for each in inputs):
+        return narrow_sum(*inputs)
+    if node.op_type == "Gemm" and attributes.get("alpha", 1) == attributes.get("beta", 1) == 1:
+        a, b, *c = inputs
+        a, b = a.T if attributes.get("transA") else a, b.T if attributes.get("transB") else b
+        return narrow_sum(a, b) + (c[0] if c else 0)
+    if node.op_type == "Conv" and attributes.get("group", 1) == 1 and inputs[0].ndim == 4:
+        x, w, *bias = inputs
+        top, left, bottom, right = attributes.get("pads", [0, 0, 0, 0])
+        x = np.pad(x, [(0, 0), (0, 0), (top, bottom), (left, right)])
+        (down, across), (dy, dx) = attributes.get("strides", [1, 1]), attributes.get("dilations", [1, 1])
+        spans = (w.shape[2] - 1) * dy + 1, (w.shape[3] - 1) * dx + 1
+        seen = np.lib.stride_tricks.sliding_window_view(x, spans, (2, 3))[:, :, ::down, ::across, ::dy, ::dx]
+        rows = seen.transpose(0, 2, 3, 1, 4, 5).reshape(*seen.shape[:1], *seen.shape[2:4], -1)
+        made = narrow_sum(rows, w.reshape(len(w), -1).T).transpose(0, 3, 1, 2)
+        return made + (bias[0].reshape(1, -1, 1, 1) if bias else 0)
+    return None
+
+
+def accumulators(options):
+    """Sums in float16 of the products of float weights: at how many points does the bound of a node catch them?"""
+    for path in options.models:
+        proto, model, source, caught = onnx.load(path), read(path), np.random.default_rng(options.seed), 0
+        run = session(with_every_value(proto), LEVELS[0])
+        names = [each.name for each in run.get_outputs()]
+        constants = {each.name: numpy_helper.to_array(each) for each in proto.graph.initializer}
+        analyser = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent)
+        for _ in range(options.points):
+            x = inputs_of(model, source)
+            values = {**constants, **x, **dict(zip(names, run.run(names, x), strict=True))}
+            alone = analyser.nodes(make_box(model, x), values)
+            found = False
+            for node in proto.graph.node:
+                value = alone.get(node.output[0])
+                made = with_narrow_accumulator(node, [values[name] for name in node.input if name in values])
+                if made is not None and value is not None and made.shape == value.shape:
+                    found = found or excess(value, np.where(np.isfinite(made), made, 1e30).astype(float)) > 1
+            caught += found
+        print(f"{Path(path).stem}: sums in float16: node {caught / options.points:.0%}")
+
+
 def functions(options):
     """The largest errors of onnxruntime's functions: absolute, and in ulp; over what the hypotheses allow."""
     ideal = {
@@ -299,7 +360,7 @@ def functions(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    every = [soundness, points, attained, boxes, property1, decisions, faults, functions]
+    every = [soundness, points, attained, boxes, property1, decisions, faults, accumulators, functions]
     parser.add_argument("what", choices=[each.__name__ for each in every])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--points", type=int, default=20)
@@ -308,6 +369,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--error", type=float, default=1e-5)
     parser.add_argument("--step", type=int, default=1024)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     {each.__name__: each for each in every}[options.what](options)

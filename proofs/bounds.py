@@ -148,6 +148,39 @@ def quotients(sign: int = 1) -> Obligations:
     yield Obligation("identity", (q * b == a, r * (b + f) == a + e), (r - q) * (b + f) == e - sign * q * f)
 
 
+def steps(high: int = 1) -> Obligations:
+    """Whole n and m are within half of x and of x + d, or just below them, and |d| < k + 1 for a whole number k."""
+    x, d = z3.Reals("x d")
+    n, m, k = z3.Ints("n m k")
+    close = size(d) < k + 1, size(d) >= k
+    nearest = (within(2 * (x - n), z3.RealVal(1)), within(2 * (x + d - m), z3.RealVal(1)))
+    yield Obligation("to the nearest", (*close, *nearest), within(m - n, k + high))
+    downwards = (n <= x, x < n + 1, m <= x + d, x + d < m + 1)
+    yield Obligation("downwards", (*close, *downwards), within(m - n, k + high))
+
+
+def branches(apart: int = 1) -> Obligations:
+    """Branches are x and y, w the computed one of them, within e of it; the ideal value is x."""
+    x, y, w, e, f = z3.Reals("x y w e f")
+    known = (e >= 0, within(x - y, f), z3.Or(within(w - x, e), within(w - y, e)))
+    yield Obligation("either branch", known, within(w - x, apart * f + e))
+
+
+def mixtures(most: int = 1) -> Obligations:
+    """(1 - z) h + z g for z between 0 and 1."""
+    z, h, g, low = z3.Reals("z h g low")
+    known = (z >= 0, z <= most, h >= low, g >= low)
+    yield Obligation("above the smaller", known, (1 - z) * (h - low) + z * (g - low) >= 0)
+    yield Obligation("the same number", known, (1 - z) * h + z * g - low == (1 - z) * (h - low) + z * (g - low))
+
+
+def largest_elements(times: int = 1) -> Obligations:
+    """The computed element k is at least the computed element j; l, h are their range ends, e and f their errors."""
+    x, y, v, w, low, high, e, f = z3.Reals("x y v w l h e f")
+    known = (x <= high, low <= y, within(v - x, e), within(w - y, times * f), v >= w)
+    yield Obligation("a candidate", known, high + e >= low - f)
+
+
 def float64_growth(half: int = 2) -> Obligations:
     """1 / (1 - u)^n <= 1 + 2 n u: the step from k to k + 1 roundings, with p = k u."""
     p, u = z3.Reals("p u")
@@ -179,6 +212,14 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      "|max(a, b) - max(c, d)| ≤ max(|a - c|, |b - d|)", maxima, {"one candidate moves more": 0}),
     ("quotient", "The error of a quotient from those of its operands.", "(r - q)(b + f) = e - q f", quotients,
      {"other sign": -1}),
+    ("step", "Whole numbers nearest to, or just below, two numbers differ by at most one more than these do.",
+     "|m - n| ≤ floor(|d|) + 1", steps, {"no more": 0}),
+    ("branch", "A computed branch differs from the ideal one by at most the distance of the branches and its error.",
+     "|w - x| ≤ |x - y| + e", branches, {"without the distance": 0}),
+    ("mixture", "A mixture of two numbers lies between them.", "min(h, g) ≤ (1 - z) h + z g", mixtures,
+     {"beyond 1": 2}),
+    ("largest", "The index that is computed as that of the largest element is one of the candidates.",
+     "h + e ≥ l - f", largest_elements, {"larger errors": 2}),
     ("growth", "A factor of 1 + 2 n u outweighs n roundings of float64.", "1 ≤ (1 + 2 n u)(1 - u)^n", float64_growth,
      {"without a limit of n": 0}),
 ]  # fmt: skip

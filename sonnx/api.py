@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
     from sonnx.bounds.result import Bounds
+    from sonnx.checker.report import Report
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit as QualificationKit
@@ -389,6 +390,8 @@ def bound(
     input_shapes: InputShapes | None = None,
     split: float | None = None,
     progress: Progress | None = None,
+    jobs: int = 1,
+    resume: Path | None = None,
 ) -> Bounds:
     """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
 
@@ -406,6 +409,8 @@ def bound(
         input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         split: seconds for which the box is halved until every part shows what is asked.
         progress: called with a short text while the box is halved.
+        jobs: processes that halve the box.
+        resume: a file that keeps the parts of the box; where it exists, the parts it has are taken.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
@@ -420,9 +425,29 @@ def bound(
         return bound_source(
             encoded(source), box, hypotheses, edition, unchecked=unchecked, differences=differences, argmax=argmax,
             max_error=max_error, bind=bind, input_shapes=input_shapes, split=split, progress=progress,
+            jobs=jobs, kept=resume,
         )  # fmt: skip
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+
+
+def discharged(report: Report, path: str, box: Collection[str], request: CheckRequest) -> Report:
+    """The report on a model file where an assumption that a box of inputs shows passes.
+
+    Args:
+        report: of the check.
+        path: of the model.
+        box: the ranges of its inputs, as texts of `sonnx bound --input`.
+        request: of the check.
+
+    Raises:
+        BadInput: the box does not fit the inputs of the model.
+    """
+    from sonnx.bounds.discharge import discharged as discharged_by_box
+    from sonnx.model.symbols import bind_symbols
+
+    model = bind_symbols(open_model(path, False, request.limits)[0], request.bind, request.input_shapes)
+    return discharged_by_box(report, model, Path(path), box, DEFAULT_HYPOTHESES)
 
 
 def fix(

@@ -174,7 +174,7 @@ def bound_model(
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {each: tightened(run, each) for each in outputs if each in run.values}
-    tensors = [_tensor(final.get(each, value), each in final) for each, value in run.values.items()]
+    tensors = [tensor_of(final.get(each, value), each in final) for each, value in run.values.items()]
     decisions = []
     if outputs and outputs[0] in final and (differences or argmax):
         decisions = decide(final[outputs[0]], differences, argmax=argmax)
@@ -185,7 +185,8 @@ def bound_model(
     )  # fmt: skip
 
 
-def _tensor(value: Value, is_output: bool) -> Tensor:
+def tensor_of(value: Value, is_output: bool) -> Tensor:
+    """What a report keeps of a value."""
     return Tensor(
         value.name, value.node, value.element, value.low, value.high, value.introduced,
         value.error, is_output, value.unbounded,
@@ -248,4 +249,4 @@ def shares(output: Value) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(((node, part / whole) for node, part in parts.items()), key=lambda each: -each[1]))
 
 
-__all__ = ["Analyser", "NotBounded", "Run", "bound_model", "decide", "shares", "tightened"]
+__all__ = ["Analyser", "NotBounded", "Run", "bound_model", "decide", "shares", "tensor_of", "tightened"]

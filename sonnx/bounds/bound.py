@@ -9,10 +9,10 @@ from pathlib import Path
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
-from sonnx.bounds.analysis import Analyser, bound_model
+from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
 from sonnx.bounds.result import Bounds
-from sonnx.bounds.split import Goal, bisect
+from sonnx.bounds.split import Goal, Work, bisect
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
@@ -35,6 +35,8 @@ def bound(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     split: float | None = None,
     progress: Callable[[str], None] | None = None,
+    jobs: int = 1,
+    kept: Path | None = None,
 ) -> Bounds:
     """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
 
@@ -43,19 +45,26 @@ def bound(
     assumed = hypotheses_named(hypotheses) if isinstance(hypotheses, str) else hypotheses
     model = bind_symbols(read(source), bind or {}, input_shapes or {})
     path = None if isinstance(source, bytes) else Path(source)
-    ranges = _box(model, box)
+    ranges = box_of(model, box)
     if split is not None and all(each.is_point for each in ranges.values()):
         raise UsageError("--split halves a box; the inputs are points")
+    if kept is not None and split is None:
+        raise UsageError("--resume keeps the parts of --split")
     found = bound_model(
         model, ranges, assumed, path, edition, unchecked=unchecked, differences=differences, argmax=argmax
     )
     if split is not None:
-        analyser = Analyser(model, assumed, path.parent if path else None, edition)
-        found = bisect(analyser, ranges, found, Goal(max_error, differences, argmax), split, progress)
+        sizes = dict(bind or {}), dict(input_shapes or {})
+        work = Work(
+            source if isinstance(source, bytes) else os.fspath(source), sizes, assumed, edition,
+            Goal(max_error, tuple(differences), argmax),
+        )  # fmt: skip
+        found = bisect(work, ranges, found, split, progress, jobs=jobs, kept=kept)
     return replace(found, max_error=max_error)
 
 
-def _box(model: Model, box: Mapping[str, Array | tuple[Array, Array]] | Collection[str]) -> Box:
+def box_of(model: Model, box: Mapping[str, Array | tuple[Array, Array]] | Collection[str]) -> Box:
+    """A box from arrays, or from texts of the command line."""
     return box_of_arrays(model, box) if isinstance(box, Mapping) else box_of_texts(model, box, _only_array)
 
 

@@ -3,7 +3,7 @@
     NAME=[LOW,HIGH]   NAME=FILE.npy   NAME=LOW.npy:HIGH.npy   NAME=FILE.npy+-RADIUS
 
 The ends are rounded inward to numbers of the input's element type: an implementation is given such numbers, and they
-have no error.
+have no error.  Of a truth value the ends are 0 and 1.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Model, Value
 from sonnx.numerics.enclosures.arithmetic import FORMATS
-from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
 
 ReadArray = Callable[[str], Array]
 """Reads the array in a file of that name."""
+
+MAX_WHOLE = 2.0**53
+"""The largest end of an interval of integers."""
 
 INTERVAL = re.compile(r"\[([^,\]]+),([^,\]]+)\]")
 
@@ -123,8 +126,9 @@ def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]])
 
 def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str, int]) -> Interval:
     called, element = f"the input {quote(value.name)}", value.type.element or ""
-    if value.type.kind != "tensor" or element not in FORMATS:
-        raise BadInput(f"{called} is declared as {element or value.type.kind}; a box has floating-point inputs")
+    whole = element == "bool" or (element in ELEMENTS and is_integer(ELEMENTS[element]))
+    if value.type.kind != "tensor" or not (element in FORMATS or whole):
+        raise BadInput(f"{called} is declared as {element or value.type.kind}; a box has numbers or truth values")
     low, high = ends if isinstance(ends, tuple) else (ends, ends)
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
     if low.shape != high.shape:
@@ -136,6 +140,8 @@ def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str
         raise BadInput(f"{called} has NaN in its box")
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise BadInput(f"{called} has an infinite end in its box")
+    if whole and low.size and max(np.abs(low).max(), np.abs(high).max()) > MAX_WHOLE:
+        raise BadInput(f"{called} has an end beyond 2^53; float64 does not have every integer there")
     reversed_ends = low > high
     if reversed_ends.any():
         place = int(np.flatnonzero(reversed_ends)[0])
@@ -151,6 +157,9 @@ def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str
 def _inward(values: Array, element: str, direction: int) -> Array:
     """The nearest number of the element type in the direction: 1 up, -1 down."""
     kind = ELEMENTS[element]
+    if element not in FORMATS:
+        least, most = (0, 1) if element == "bool" else limits_of(kind)
+        return np.maximum(np.ceil(values), least) if direction > 0 else np.minimum(np.floor(values), most)
     if kind == np.float64:
         return values
     with np.errstate(all="ignore"):

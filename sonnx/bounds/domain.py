@@ -25,10 +25,10 @@ from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.enclosures.arithmetic import FORMATS
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
-from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, is_small_float
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, is_integer, is_small_float, limits_of
 from sonnx.operators import Operator, find_operator
 
 MAX_ROWS = 8192
@@ -128,10 +128,7 @@ class BoundsDomain:
         varying = next((each for each in present if not each.is_point), present[0] if present else None)
         if function is None or varying is None:
             raise NotBounded(f"{node}: the operator {quote(call.operator)} has no bounds yet")
-        element = next((each.element for each in present if not each.is_point and each.element in FORMATS), "")
-        element = element or next((each.element for each in present if each.element in FORMATS), "")
-        if not element:
-            raise NotBounded(f"{node}: elements of type {varying.element} have no bounds yet")
+        element = _computed_in(present)
         held = True
 
         def require(name: str, holds: bool, detail: str) -> bool:
@@ -141,9 +138,9 @@ class BoundsDomain:
             return holds
 
         context = Context(
-            self.hypotheses, application, element, self._refine, require, len(outputs), self.memory.layouts
+            self.hypotheses, application, element, self._refine, require, len(outputs), self.memory.layouts, node
         )
-        transfers = function(context, inputs)
+        transfers = [_whole(context, transfer) for transfer in function(context, inputs)]
         failed = next((each for each in reversed(self.conditions) if not each.holds), None)
         why = "" if held or failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
         return [
@@ -152,9 +149,8 @@ class BoundsDomain:
         ]
 
     def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
-        error = np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50)
-        shape = made.low.shape
-        error = spread(error, shape)
+        element, shape = made.element or element, made.low.shape
+        error = _error(made, element)
         if not why and not (np.isfinite(made.low).all() and np.isfinite(made.high).all() and np.isfinite(error).all()):
             why = f"{node}: the range or the error explodes"
         facts = TensorFacts(element, shape, place.facts.values)
@@ -165,16 +161,13 @@ class BoundsDomain:
 
     def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
         """The parameters of the call on inputs of these shapes and constants."""
-        key = (
-            call,
-            tuple(None if each is None else id(each.exact) if each.is_point else each.shape for each in inputs),
-        )
+        facts = [None if each is None else each.facts for each in inputs]
+        key = call, tuple(facts), outputs
         found = self.memory.applications.get(key)
         if found is not None:
             return found
         operator = find_operator(call.operator)
         attributes = {attribute.name: attribute for attribute in call.attributes}
-        facts = [None if each is None else each.facts for each in inputs]
         version, names, made = call.version or call.operator_set or 0, dict[str, Any](), call.signature
         if made is not None:
             version = made.version
@@ -217,8 +210,10 @@ class BoundsDomain:
         significant = marked[width[marked] > 1e-9 * (1e-30 + np.abs(low[marked]) + np.abs(high[marked]))]
         for part in _blocks(significant, value):
             least, most = adjoint.ranges(value, adjoint.one_hot(value.shape, part))
-            low[part], high[part] = np.maximum(low[part], least), np.minimum(high[part], most)
+            low[part], high[part] = np.fmax(low[part], least), np.fmin(high[part], most)  # a NaN shows nothing
             self.rows += 2 * len(part)
+        if value.element not in FORMATS:
+            low, high = np.ceil(low), np.floor(high)
         return replace(value, low=low.reshape(value.shape), high=high.reshape(value.shape))
 
     def tightened_error(self, value: Value, marked: Array) -> Value:
@@ -227,8 +222,9 @@ class BoundsDomain:
             return value
         error = np.array(value.error).reshape(-1)
         for part in _blocks(marked, value):
-            error[part] = np.minimum(error[part], adjoint.errors(value, adjoint.one_hot(value.shape, part)))
+            error[part] = np.fmin(error[part], adjoint.errors(value, adjoint.one_hot(value.shape, part)))
             self.rows += len(part)
+        error = error if value.element in FORMATS else np.floor(error)
         return replace(value, error=error.reshape(value.shape))
 
     def latest(self, value: Value) -> Value:
@@ -270,6 +266,41 @@ class NodesDomain(BoundsDomain):
         why = "" if np.isfinite(array).all() else f"{value.node}: computed an infinity or NaN"
         zero = nothing(array.shape)
         return replace(value, low=array, high=array, error=zero, introduced=zero, transfer=None, unbounded=why)
+
+
+def _computed_in(inputs: Sequence[Value]) -> str:
+    """The type a call computes in: that of the first input that varies, floating-point numbers before integers."""
+
+    def rank(value: Value) -> tuple[bool, bool, bool]:
+        return value.element not in FORMATS, value.element == "bool", value.is_point
+
+    return min(inputs, key=rank).element
+
+
+def _whole(context: Context, made: Transfer) -> Transfer:
+    """The transfer of integers and truth values: ranges have whole ends, and no value wraps around."""
+    element = made.element or context.element
+    if element in FORMATS:
+        return made
+    kind = ELEMENTS[element]
+    low, high = np.ceil(made.low), np.floor(made.high)
+    if kind == np.bool_:
+        return replace(made, low=np.maximum(low, 0.0), high=np.minimum(high, 1.0))
+    if not is_integer(kind):
+        raise NotExecutable(f"elements of type {element} have no bounds")
+    least, most = limits_of(kind)
+    error = _error(made, element)
+    inside = (below(low - error) > float(least) - 1) & (above(high + error) < float(most) + 1)
+    if not made.saturates and not inside.all():
+        ends = f"{low.min():.6g} to {high.max():.6g}, error {error.max():.3g}"
+        context.require("no wrap-around", False, f"values from {ends}, in the type {element}")
+    return replace(made, low=low, high=high)
+
+
+def _error(made: Transfer, element: str) -> Array:
+    """The error of a value; that of a whole number is one."""
+    error = np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50)
+    return spread(error if element in FORMATS else np.floor(error), made.low.shape)
 
 
 def _stays_exact(operator: Operator, inputs: Sequence[Value]) -> bool:

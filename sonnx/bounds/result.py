@@ -12,7 +12,7 @@ import numpy as np
 
 from sonnx.base.escaping import escape
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.enclosures.values import Condition
+from sonnx.numerics.enclosures.values import DECISION, Condition
 from sonnx.numerics.formats import Array
 
 MAX_ELEMENTS = 64
@@ -235,3 +235,6 @@ def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
     yield f"conditions: {len(bounds.conditions)}, of which {len(bounds.conditions) - len(open_ones)} hold"
     for condition in open_ones:
         yield f"  not shown: {condition.name} at {condition.node}: {condition.detail}"
+    for condition in bounds.conditions:
+        if condition.name == DECISION:
+            yield f"  counted: {condition.name} at {condition.node}: {condition.detail}"

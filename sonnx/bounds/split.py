@@ -7,18 +7,27 @@ What is shown for all parts holds for the whole box: the range is the hull of th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
+from multiprocessing import get_context
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from sonnx.bounds import adjoint
-from sonnx.bounds.analysis import Analyser, Run, decide, tightened
+from sonnx.bounds import adjoint, parts_file
+from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.result import Bounds, Decision
+from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.model.ir import Model
+from sonnx.model.reader import read
+from sonnx.model.symbols import bind_symbols
+from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
 
@@ -33,7 +42,7 @@ class Goal:
     differences: Sequence[tuple[int, int]]
     argmax: bool
 
-    def reached(self, output: Value, decisions: Sequence[Decision]) -> bool:
+    def reached(self, output: Tensor, decisions: Sequence[Decision]) -> bool:
         """Whether a part shows it."""
         if output.unbounded:
             return False
@@ -52,60 +61,169 @@ class Part:
 
     box: Box
     volume: float
-    output: Value
+    output: Tensor
     decisions: tuple[Decision, ...]
     sensitivity: Mapping[str, Array]
 
 
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What analyses parts: a model under hypotheses, and the goal; the same in every process."""
+
+    source: str | bytes
+    sizes: tuple[Mapping[str, int], Mapping[str, Sequence[int]]]
+    hypotheses: Hypotheses
+    edition: str | None
+    goal: Goal
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the model file stands."""
+        return None if isinstance(self.source, bytes) else Path(self.source).parent
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, read where it is first used."""
+        return bind_symbols(read(self.source), *self.sizes)
+
+    @cached_property
+    def analyser(self) -> Analyser:
+        """The analyser, made where it is first used."""
+        return Analyser(self.model, self.hypotheses, self.folder, self.edition)
+
+    def part(self, box: Box, volume: float) -> Part:
+        """What is known of a part."""
+        run = self.analyser.run(box)
+        output = tightened(run, self.model.graph.outputs[0].name)
+        decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax))
+        return Part(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output))
+
+    def halves(self, part: Part) -> list[Part]:
+        """The halves of a part, none where no interval can be halved."""
+        return [self.part(half, part.volume / 2) for half in _halves(part) or ()]
+
+
+_work: list[Work] = []
+"""The work of a child process."""
+
+
+def _begin(work: Work) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _work[:] = [work]
+
+
+def _in_child(part: Part) -> list[Part]:
+    return _work[0].halves(part)
+
+
+class Bisection:
+    """The parts of a box: those that show the goal, and the open ones in the order in which they are halved."""
+
+    def __init__(self, goal: Goal, parts: Iterable[Part]) -> None:
+        self.goal, self.order = goal, count()
+        self.done: list[Part] = []
+        self.stuck: list[Part] = []
+        self.open: list[tuple[float, int, Part]] = []
+        for part in parts:
+            self.add(part)
+
+    @property
+    def parts(self) -> list[Part]:
+        """All parts."""
+        return [*self.done, *self.stuck, *(part for *_, part in self.open)]
+
+    def add(self, part: Part) -> None:
+        """Sort a part in."""
+        if self.goal.is_stated and self.goal.reached(part.output, part.decisions):
+            self.done.append(part)
+        else:
+            heapq.heappush(self.open, (_rank(part, self.goal), next(self.order), part))
+
+    def next(self) -> Part | None:
+        """The part to halve next, taken out."""
+        return heapq.heappop(self.open)[2] if self.open else None
+
+    def halved(self, part: Part, halves: Sequence[Part]) -> None:
+        """Sort in what became of a part."""
+        if not halves:
+            self.stuck.append(part)
+        for half in halves:
+            self.add(half)
+
+    def told(self) -> str:
+        """How far it is."""
+        shown = sum(part.volume for part in self.done)
+        return f"{len(self.parts)} boxes, {shown:.1%} of the volume shown, {len(self.open)} open"
+
+
 def bisect(
-    analyser: Analyser, box: Box, whole: Bounds, goal: Goal, seconds: float, progress: Progress | None = None
+    work: Work,
+    box: Box,
+    whole: Bounds,
+    seconds: float,
+    progress: Progress | None = None,
+    *,
+    jobs: int = 1,
+    kept: Path | None = None,
 ) -> Bounds:
     """The bounds of a model with those of its first output by parts of the box.
 
     Args:
-        analyser: of the model.
+        work: the model, the hypotheses, and what is to be shown.
         box: the whole box.
         whole: its bounds without bisection.
-        goal: what is to be shown.
         seconds: after which no part is halved any more.
         progress: told how far it is.
+        jobs: processes.
+        kept: a file that keeps the parts; where it exists the bisection goes on from them.
+
+    Raises:
+        BadInput: the file is of another bisection.
     """
-    end, order = monotonic() + seconds, count()
-    first = _part(analyser, box, 1.0, goal)
-    open_parts: list[tuple[float, int, Part]] = [(_rank(first, goal), next(order), first)]
-    done: list[Part] = []
-    number, shown = 1, 0.0
-    stuck = False
-    while open_parts and monotonic() < end:
-        *_, part = heapq.heappop(open_parts)
-        if goal.is_stated and goal.reached(part.output, part.decisions):
-            done.append(part)
-            shown += part.volume
-            continue
-        halves = _halves(part)
-        if halves is None:
-            heapq.heappush(open_parts, (0.0, next(order), part))
-            stuck = True
-            break
-        for half in halves:
-            made = _part(analyser, half, part.volume / 2, goal)
-            number += 1
-            heapq.heappush(open_parts, (_rank(made, goal), next(order), made))
-        if progress is not None and number % 32 == 1:
-            progress(f"{number} boxes, {shown:.1%} of the volume shown, {len(open_parts)} open")
-    still_open = [part for *_, part in open_parts if not (goal.is_stated and goal.reached(part.output, part.decisions))]
-    parts = [*done, *(part for *_, part in open_parts)]
-    shown = sum(part.volume for part in parts) - sum(part.volume for part in still_open)
-    finished = not still_open or not goal.is_stated
-    return _joined(whole, parts, number, shown, finished, stuck)
+    key = parts_file.key_of(work, box) if kept is not None else ""
+    found = parts_file.read(kept, key) if kept is not None and kept.exists() else [work.part(box, 1.0)]
+    bisection = Bisection(work.goal, found)
+    end = monotonic() + seconds
+    try:
+        if jobs > 1:
+            _in_processes(work, bisection, end, jobs, progress)
+        else:
+            _in_this_process(work, bisection, end, progress)
+    finally:
+        if kept is not None:
+            parts_file.write(kept, key, bisection.parts)
+    return _joined(whole, bisection)
 
 
-def _part(analyser: Analyser, box: Box, volume: float, goal: Goal) -> Part:
-    run = analyser.run(box)
-    name = analyser.model.graph.outputs[0].name
-    output = tightened(run, name)
-    decisions = tuple(decide(output, goal.differences, argmax=goal.argmax))
-    return Part(box, volume, output, decisions, _sensitivity(run, output))
+def _in_this_process(work: Work, bisection: Bisection, end: float, progress: Progress | None) -> None:
+    number = 0
+    while monotonic() < end and (part := bisection.next()) is not None:
+        bisection.halved(part, work.halves(part))
+        number += 1
+        if progress is not None and number % 16 == 0:
+            progress(bisection.told())
+
+
+def _in_processes(work: Work, bisection: Bisection, end: float, jobs: int, progress: Progress | None) -> None:
+    """Each process halves one part at a time; parts that are being halved at the end, or at an error, stay open."""
+    running: dict[Future[list[Part]], Part] = {}
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (replace(work),)) as pool:
+        try:
+            while True:
+                while len(running) < 2 * jobs and monotonic() < end and (part := bisection.next()) is not None:
+                    running[pool.submit(_in_child, part)] = part
+                if not running:
+                    return
+                ready, _ = wait(running, return_when=FIRST_COMPLETED)
+                for each in ready:
+                    halves = each.result()
+                    bisection.halved(running.pop(each), halves)
+                if progress is not None:
+                    progress(bisection.told())
+        finally:
+            for part in running.values():
+                bisection.add(part)
+            pool.shutdown(cancel_futures=True)
 
 
 def _sensitivity(run: Run, output: Value) -> Mapping[str, Array]:
@@ -149,7 +267,10 @@ def _halves(part: Part) -> tuple[Box, Box] | None:
     return {**part.box, name: Interval(low, below)}, {**part.box, name: Interval(above, high)}
 
 
-def _joined(whole: Bounds, parts: Sequence[Part], number: int, shown: float, finished: bool, stuck: bool) -> Bounds:
+def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
+    goal, parts = bisection.goal, bisection.parts
+    waiting = [*bisection.stuck, *(part for *_, part in bisection.open)]
+    shown = sum(part.volume for part in bisection.done)
     outputs = [part.output for part in parts]
     name = outputs[0].name
     tensors = []
@@ -162,17 +283,16 @@ def _joined(whole: Bounds, parts: Sequence[Part], number: int, shown: float, fin
             tensors.append(replace(tensor, low=low, high=high, error=error, introduced=introduced, unbounded=""))
         else:
             tensors.append(tensor)
-    decisions = [
-        _together([part.decisions[index] for part in parts], shown) for index in range(len(parts[0].decisions))
-    ]
-    text = f"{number} boxes; shown on {shown:.2%} of the volume"
-    if stuck:
+    decisions = [_together([part.decisions[index] for part in parts]) for index in range(len(parts[0].decisions))]
+    text = f"{len(parts)} boxes; shown on {shown:.2%} of the volume"
+    if bisection.stuck:
         text += "; a part cannot be halved any more"
-    split: dict[str, Any] = {"boxes": number, "volume": shown, "finished": finished, "text": text}
+    finished = not waiting or not goal.is_stated
+    split: dict[str, Any] = {"boxes": len(parts), "volume": shown, "finished": finished, "text": text}
     return replace(whole, tensors=tuple(tensors), decisions=tuple(decisions), split=split)
 
 
-def _together(found: Sequence[Decision], shown: float) -> Decision:
+def _together(found: Sequence[Decision]) -> Decision:
     what = found[0].what if all(each.what == found[0].what for each in found) else "argmax, by part"
     return Decision(
         what, min(each.low for each in found), max(each.high for each in found), max(each.error for each in found),

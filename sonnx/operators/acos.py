@@ -11,6 +11,7 @@ import numpy as np
 
 from sonnx.numerics.elementwise import elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import guarded, real_function
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 
@@ -36,4 +37,5 @@ OPERATOR = Operator(
     define=elementwise_definition(acos, require=require_arguments),
     kernel=guarded(require_arguments, real_function(acos, np.arccos)),
     error_conditions=(WITHIN_ONE,),
+    bound=elementwise.transfer(elementwise.ACOS),
 )

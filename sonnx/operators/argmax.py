@@ -18,6 +18,7 @@ import numpy as np
 
 from sonnx.numerics import order
 from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, Format, format_of, patterns
 from sonnx.numerics.numpy_trials import argmax_finds_the_first_nan
 from sonnx.numerics.scratch import Scratch
@@ -240,4 +241,4 @@ def _long(row: Array, last: bool, key: Callable[[Array], Array]) -> int:
     return at
 
 
-OPERATOR = Operator(name="ArgMax", define=define, kernel=kernel)
+OPERATOR = Operator(name="ArgMax", define=define, kernel=kernel, bound=selection.argmax)

@@ -20,8 +20,11 @@ from sonnx.numerics import numerals, small_floats
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import integer_array
 from sonnx.numerics.elementwise_kernels import canonicalize_nans_in_blocks
+from sonnx.numerics.enclosures import steps
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import (
     ELEMENTS,
+    NAMES,
     TEXT,
     WIDER,
     Array,
@@ -160,4 +163,11 @@ def _to_integers(X: Array, out: Array) -> None:
         np.copyto(out, np.trunc(X.astype(np.float64)), casting="unsafe")
 
 
-OPERATOR = Operator(name="Cast", exact=True, define=define, kernel=kernel)
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    return [steps.cast(context, X, NAMES[target_type(context.application)])]
+
+
+OPERATOR = Operator(name="Cast", exact=True, define=define, kernel=kernel, bound=bound)

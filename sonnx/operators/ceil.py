@@ -13,6 +13,7 @@ import numpy as np
 from sonnx.numerics.correctly_rounded import ZERO, is_infinite, is_nan, is_zero
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.numerics.enclosures import steps
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, same_floats
 
@@ -30,4 +31,5 @@ OPERATOR = Operator(
     define=elementwise_definition(ceil),
     kernel=numpy_kernel(np.ceil),
     signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),
+    bound=steps.step(np.ceil),
 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.elementwise_kernels import clip_into
-from sonnx.numerics.enclosures import elementwise
+from sonnx.numerics.enclosures import rectifiers
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 
@@ -82,4 +82,4 @@ def kernel(application: Application) -> Kernel:
     return clip
 
 
-OPERATOR = Operator(name="Clip", define=define, kernel=kernel, bound=elementwise.clip)
+OPERATOR = Operator(name="Clip", define=define, kernel=kernel, bound=rectifiers.clip)

@@ -9,6 +9,7 @@ exact sum with the bias is rounded once (erratum conv-float-accumulation).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     return (Y,)
 
 
-def windows_of(application: Application, X: Array, W: Array) -> Windows:
+def windows_of(application: Application, X: Any, W: Any) -> Windows:
     """The places of the kernels on the spatial axes of X."""
     names = application.names
     return windows(X.shape[2:], W.shape[2:], names["strides"], names["dilations"], names["pads"])

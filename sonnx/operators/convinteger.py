@@ -9,15 +9,20 @@ convinteger-padding-value).  A zero point that is left out is 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.enclosures import products
+from sonnx.numerics.enclosures.values import Context, Transfer, Value, constant
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import Array
 from sonnx.numerics.matrix_products import integer_product_into
 from sonnx.numerics.patches import Patches
-from sonnx.numerics.windows import explicit_padding
+from sonnx.numerics.windows import explicit_padding, windows
 from sonnx.operators.conv import windows_of
 from sonnx.operators.operator import Operator
 
@@ -38,10 +43,10 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     return (Y,)
 
 
-def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, Array, int, Array]:
+def operands(application: Application, inputs: Sequence[Any]) -> tuple[Any, Array, int, Array]:
     """X, W, the zero point of X and one zero point for each kernel of W."""
     X, W, x_zero_point, w_zero_point = [*inputs, None, None][:4]
-    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    assert W is not None  # noqa: S101  the count of inputs is checked before
     off = 0 if w_zero_point is None else w_zero_point
     zero = 0 if x_zero_point is None else int(x_zero_point)
     return X, W, zero, np.broadcast_to(off, W.shape[:1])
@@ -70,9 +75,35 @@ def kernel(application: Application) -> Kernel:
     return conv_integer
 
 
-OPERATOR = Operator(
-    name="ConvInteger",
-    define=define,
-    kernel=kernel,
-    explicit_attributes=explicit_padding,
-)
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors, for constant W and zero points; X is padded before x_zero_point is
+    taken off, as the text says.
+
+    Raises:
+        NotExecutable: a parameter varies.
+    """
+    X, W, *zeros = inputs[:4]
+    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    if W.exact is None or any(each is not None and each.exact is None for each in zeros):
+        raise NotExecutable("ConvInteger has a bound for constant W and zero points only")
+    _, weights, zero, off = operands(context.application, [None, W.exact, *[each and each.exact for each in zeros]])
+    kernels = weights.astype(np.int64) - off.astype(np.int64).reshape(-1, *[1] * (W.exact.ndim - 1))
+    context = context.into("int32")
+    axes = len(X.shape) - 2
+    slid = windows_of(context.application, X, W)
+    widths = [(0, 0), (0, 0), *zip(slid.begins, slid.ends, strict=True)]
+    inside = [slice(b, b + e) for b, e in zip(slid.begins, slid.extents, strict=True)]
+
+    def padded(array: Array) -> Array:
+        return np.pad(array, widths)
+
+    shifted = context.step(
+        Transfer(padded(X.low) - zero, padded(X.high) - zero, padded(np.zeros(X.shape)), (X,),
+                 (lambda rows: rows[(slice(None), slice(None), slice(None), *inside)],), 0, padded(np.array(X.error)))
+    )  # fmt: skip
+    bare = windows(shifted.shape[2:], slid.kernel, slid.strides, slid.dilations, [0] * 2 * axes)
+    made = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group", 1))
+    return [replace(made, element="int32")]
+
+
+OPERATOR = Operator(name="ConvInteger", define=define, kernel=kernel, explicit_attributes=explicit_padding, bound=bound)

@@ -19,11 +19,13 @@ from sonnx.base.errors import NotExecutable
 from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.certified_rounding import DOUBLE, certify
+from sonnx.numerics.enclosures import products
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, store, times, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.rounding import to_nearest
 from sonnx.numerics.single_products import GATHERED_PRODUCTS, bound_factor, exact_row_sums
-from sonnx.numerics.windows import window
+from sonnx.numerics.windows import window, windows
 from sonnx.operators.operator import Operator
 
 EQUATIONS_TURNED = 11
@@ -288,4 +290,21 @@ def _sums(left: Array, right: Array, there: Array, kind: np.dtype[Any]) -> tuple
     return values, count
 
 
-OPERATOR = Operator(name="ConvTranspose", define=define, kernel=kernel)
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors."""
+    X, W, B = (*inputs, None)[:3]
+    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    application, axes = context.application, len(X.shape) - 2
+    extents, begins = places(application, X.shape, W.shape)
+    strides, dilations = (application.attribute(name, [1] * axes) for name in ("strides", "dilations"))
+    spans = [window(size, dilation) for size, dilation in zip(W.shape[2:], dilations, strict=True)]
+    reached = [stride * (count - 1) + span for stride, count, span in zip(strides, X.shape[2:], spans, strict=True)]
+    # the places of X: what a window reaches behind Y is padding, and what is behind the last window is left out
+    ends = [max(0, each - begin - extent) for each, begin, extent in zip(reached, begins, extents, strict=True)]
+    if min(begins, default=0) < 0 or min((*X.shape, *extents)) < 1:
+        raise NotExecutable("ConvTranspose has a bound for pads of at least 0 and elements to add only")
+    slid = windows(extents, W.shape[2:], strides, dilations, [*begins, *ends])
+    return [products.transposed_convolution(context, X, W, B, slid, application.attribute("group", 1))]
+
+
+OPERATOR = Operator(name="ConvTranspose", define=define, kernel=kernel, bound=bound)

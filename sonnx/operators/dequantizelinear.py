@@ -18,8 +18,10 @@ from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
+from sonnx.numerics.enclosures import arithmetic, sums
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.exact_sums import wrapped
-from sonnx.numerics.formats import ELEMENTS, Array, format_of, is_small_float, widened
+from sonnx.numerics.formats import ELEMENTS, NAMES, Array, format_of, is_integer, is_small_float, widened
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
 from sonnx.numerics.rounding import canonicalize_nans
 from sonnx.operators.operator import Operator
@@ -99,6 +101,40 @@ def kernel(application: Application) -> Kernel:
     return dequantize
 
 
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors, of integers with constant scales and zero points.
+
+    Raises:
+        NotExecutable: a parameter varies, X has no integers, or the scale has another type than Y.
+    """
+    X, scale, zero_point = (*inputs, None)[:3]
+    assert X is not None and scale is not None  # noqa: S101  required inputs
+    if scale.exact is None or (zero_point is not None and zero_point.exact is None):
+        raise NotExecutable("DequantizeLinear has a bound for a constant scale and zero point only")
+    kind = result_type(context.application.names)
+    if not is_integer(ELEMENTS[X.element]) or NAMES[scale.exact.dtype] != kind:
+        raise NotExecutable("DequantizeLinear has a bound for integers and scales of the type of the result only")
+    context = context.into(kind)
+    factor = spread_values(context.application, X.shape, scale.exact.astype(np.float64))
+    zero = np.zeros((), np.int64)
+    if zero_point is not None and zero_point.exact is not None:
+        zero = widened(zero_point.exact)
+    shift = spread_values(context.application, X.shape, zero).astype(np.float64)
+    low, high = X.low - shift, X.high - shift
+    size = arithmetic.magnitude(low, high) + X.error
+    if X.element == "int32" and not context.require("no wrap-around", bool((size < 2.0**31).all()), "of differences"):
+        return [sums.not_known(X.shape)]
+    exact = size <= 1 / arithmetic.FORMATS[kind].unit
+    rounded = np.where(exact, 0.0, context.hypotheses.rounding(kind, size))
+    difference = context.step(Transfer(low, high, rounded, (X,), (lambda rows: rows,), 1, X.error))
+    return [sums.scaled(context, difference, factor, factor, roundings=1)]
+
+
 OPERATOR = Operator(
-    name="DequantizeLinear", define=define, kernel=kernel, rounding_points=("difference",), result_type=result_type
+    name="DequantizeLinear",
+    define=define,
+    kernel=kernel,
+    rounding_points=("difference",),
+    result_type=result_type,
+    bound=bound,
 )

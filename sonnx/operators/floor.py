@@ -12,6 +12,7 @@ import numpy as np
 from sonnx.numerics.correctly_rounded import is_infinite, is_nan, is_zero
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.numerics.enclosures import steps
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, same_floats
 
@@ -28,4 +29,5 @@ OPERATOR = Operator(
     define=elementwise_definition(floor),
     kernel=numpy_kernel(np.floor),
     signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),
+    bound=steps.step(np.floor),
 )

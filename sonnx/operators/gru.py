@@ -8,11 +8,14 @@ product r_t * h, or R_h h + Rb_h, and the state are rounded once each.  What is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
+from sonnx.numerics.enclosures.cells import Cell, States
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
@@ -20,8 +23,10 @@ from sonnx.operators.recurrent_cells import (
     Step,
     Steps,
     arranged,
+    constants,
     directions_of,
     fast_steps,
+    initial,
     over_time,
     require_whole_sequences,
 )
@@ -110,4 +115,46 @@ def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple
     return gru(application, inputs, fast_steps(application, X.dtype))
 
 
-OPERATOR = Operator(name="GRU", define=define, fast_path=fast_path)
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors, for constant weights: the steps of `gru` in bounds.
+
+    Raises:
+        NotExecutable: the weights vary, or the attributes are not those of the executor.
+    """
+    X, W, R, B, lengths, h = [*inputs, *[None] * 3][:6]
+    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    application, cell = context.application, Cell(context, context.application.attribute("clip", None))
+    weights = constants("GRU", (W, R, B, lengths))
+    backwards = directions_of(application.attribute("direction", "forward"))
+    activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
+    if application.attribute("layout", 0) != 0 or len(activations) != 2 * len(backwards):
+        raise NotExecutable("GRU has a bound for layout 0 and 2 activations for each direction only")
+    require_whole_sequences("", weights[3], X.shape[0])
+    before = application.attribute("linear_before_reset", 0) != 0
+    outputs, last = list[list[Value]](), list[States]()
+    for d, back in enumerate(backwards):
+        own_W, own_R, own_B = (None if each is None else each[d] for each in weights[:3])
+        assert own_W is not None and own_R is not None  # noqa: S101
+        pairs = zip(np.split(own_W, 3), np.split(own_R, 3), strict=True)
+        matrices = [np.hstack(each) for each in pairs]
+        halves = None if own_B is None else [np.split(each, 3) for each in np.split(own_B, 2)]
+
+        def step(x: Value, states: States, of: Any = (matrices, halves, activations[2 * d : 2 * d + 2])) -> States:
+            (h,), (matrices, halves, (first, second)) = states, of
+            biases = [[each[k] for each in halves or ()] for k in range(3)]
+            z, r = (cell.activate(first, cell.gate(matrices[k], biases[k], [x, h], [])) for k in range(2))
+            if before:
+                inputs = x.shape[1]
+                linear = cell.gate(matrices[2][:, inputs:], biases[2][1:], [h], [], clipped=False)
+                n = cell.gate(matrices[2][:, :inputs], biases[2][:1], [x], [(r, linear)])
+            else:
+                n = cell.gate(matrices[2], biases[2], [x, cell.scale(r, h)], [])
+            return (cell.rest(z, cell.activate(second, n), h),)
+
+        own, end = cell.over_time(X, initial(cell, (h,), d, (X.shape[1], R.shape[2])), step, back)
+        outputs.append(own)
+        last.append(end)
+    return cell.arranged(outputs, last, lambda Y, states: arranged(0, Y, states))[: application.outputs]
+
+
+OPERATOR = Operator(name="GRU", define=define, fast_path=fast_path, bound=bound)

@@ -15,6 +15,7 @@ from sonnx.numerics.certified_rounding import Bound
 from sonnx.numerics.correctly_rounded import ONE, ZERO, is_nan, round_enclosed, to_mpfr
 from sonnx.numerics.elementwise import ElementFunction, each
 from sonnx.numerics.elementwise_kernels import real_function
+from sonnx.numerics.enclosures import rectifiers
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, same_floats
@@ -77,4 +78,5 @@ OPERATOR = Operator(
     define=define,
     kernel=kernel,
     signature=StatedSignature(inputs=(1, 1), attributes={"alpha": "float", "beta": "float"}, output_specs=same_floats),
+    bound=rectifiers.hard_sigmoid,
 )

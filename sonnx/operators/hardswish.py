@@ -14,6 +14,7 @@ from sonnx.numerics.certified_rounding import Bound
 from sonnx.numerics.correctly_rounded import NAN, ZERO, is_infinite, is_zero, round_enclosed
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import real_function
+from sonnx.numerics.enclosures import rectifiers
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 
@@ -47,5 +48,8 @@ def approximate(x: Array, out: Array) -> None:
 
 
 OPERATOR = Operator(
-    name="HardSwish", define=elementwise_definition(hard_swish), kernel=real_function(hard_swish, approximate, BOUND)
+    name="HardSwish",
+    define=elementwise_definition(hard_swish),
+    kernel=real_function(hard_swish, approximate, BOUND),
+    bound=rectifiers.hard_swish,
 )

@@ -17,7 +17,7 @@ from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.certified_rounding import DOUBLE
 from sonnx.numerics.correctly_rounded import to_mpfr
 from sonnx.numerics.elementwise import each
-from sonnx.numerics.enclosures import elementwise
+from sonnx.numerics.enclosures import rectifiers
 from sonnx.numerics.formats import Array
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.rounding import canonicalize_nans, narrow
@@ -66,4 +66,4 @@ def kernel(application: Application) -> Kernel:
     return leaky_relu
 
 
-OPERATOR = Operator(name="LeakyRelu", define=define, kernel=kernel, bound=elementwise.leaky_relu)
+OPERATOR = Operator(name="LeakyRelu", define=define, kernel=kernel, bound=rectifiers.leaky_relu)

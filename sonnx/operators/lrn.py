@@ -28,6 +28,8 @@ from sonnx.numerics.correctly_rounded import (
     to_mpfr,
     to_mpfr_list,
 )
+from sonnx.numerics.enclosures import powers
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, same_as_input
@@ -133,9 +135,22 @@ def _block(X: Array, alpha: float, _: float, bias: float, size: int) -> tuple[Ar
     return Y, np.zeros(X.shape, np.bool_) if undecided is None else undecided.reshape(X.shape)
 
 
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    alpha, beta, bias, size = parameters(context.application, np.empty((0,) * len(X.shape)))
+    count = X.shape[1]
+    around = np.zeros((count, count))
+    for c in range(count):
+        around[c, channels(c, count, size)] = 1.0
+    return [powers.response_normalization(context, X, alpha, beta, bias, around, size)]
+
+
 OPERATOR = Operator(
     name="LRN",
     define=define,
     fast_path=fast_path,
     signature=StatedSignature(inputs=(1, 1), attributes=ATTRIBUTES, output_specs=same_as_input),
+    bound=bound,
 )

@@ -9,11 +9,14 @@ SONNX LSTM of 2026-08 (a draft over the reals); ONNX LSTM-7 to LSTM-22.  With in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
+from sonnx.numerics.enclosures.cells import Cell, States
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
@@ -21,8 +24,10 @@ from sonnx.operators.recurrent_cells import (
     Step,
     Steps,
     arranged,
+    constants,
     directions_of,
     fast_steps,
+    initial,
     over_time,
     require_whole_sequences,
 )
@@ -102,4 +107,51 @@ def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple
     return lstm(application, inputs, fast_steps(application, X.dtype))
 
 
-OPERATOR = Operator(name="LSTM", define=define, fast_path=fast_path, rounding_points=("gates", "activations", "cell"))
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors, for constant weights: the steps of `lstm` in bounds.
+
+    Raises:
+        NotExecutable: the weights vary, or the attributes are not those of the executor.
+    """
+    X, W, R, B, lengths, h, c, P = [*inputs, *[None] * 5][:8]
+    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    application, cell = context.application, Cell(context, context.application.attribute("clip", None))
+    weights = constants("LSTM", (W, R, B, P, lengths))
+    layout, activations = application.names.get("layout", 0), application.names["activations"]
+    backwards, coupled = directions_of(application.names["direction"]), application.names["input_forget"] == 1
+    if layout != 0 or len(activations) != 3 * len(backwards):
+        raise NotExecutable("LSTM has a bound for layout 0 and 3 activations for each direction only")
+    require_whole_sequences("LSTM.full-sequences", weights[4], X.shape[0])
+    outputs, last = list[list[Value]](), list[States]()
+    for d, back in enumerate(backwards):
+        own_W, own_R, own_B, own_P = (None if each is None else each[d] for each in weights[:4])
+        assert own_W is not None and own_R is not None  # noqa: S101
+        matrices = np.split(np.hstack([own_W, own_R]), 4)
+        biases = [[]] * 4 if own_B is None else [list(each) for each in np.split(own_B.reshape(2, -1), 4, axis=1)]
+        peepholes = None if own_P is None else np.split(own_P, 3)
+        first, second, third = activations[3 * d : 3 * d + 3]
+
+        def gate(z: int, x: Value, h: Value, state: Value | None, of: Any = (matrices, biases, peepholes)) -> Value:
+            pairs = [] if of[2] is None or state is None else [(cell.constant(of[2][z]), state)]
+            return cell.gate(of[0][z], of[1][z], [x, h], pairs)
+
+        def step(x: Value, states: States, of: Any = (gate, first, second, third)) -> States:
+            gate, first, second, third = of
+            h, c = states
+            i = cell.activate(first, gate(INPUT, x, h, c))
+            g = cell.activate(second, gate(CELL, x, h, None))
+            f = None if coupled else cell.activate(first, gate(FORGET, x, h, c))
+            c = cell.rest(i, c, g) if f is None else cell.mix(f, c, i, g)
+            o = cell.activate(first, gate(OUTPUT, x, h, c))
+            return cell.scale(o, cell.activate(third, cell.within(c))), c
+
+        states = initial(cell, (h, c), d, (X.shape[1], R.shape[2]))
+        own, end = cell.over_time(X, states, step, back)
+        outputs.append(own)
+        last.append(end)
+    return cell.arranged(outputs, last, lambda Y, states: arranged(0, Y, states))[: application.outputs]
+
+
+OPERATOR = Operator(
+    name="LSTM", define=define, fast_path=fast_path, rounding_points=("gates", "activations", "cell"), bound=bound
+)

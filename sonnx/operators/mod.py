@@ -18,6 +18,7 @@ from sonnx.numerics.application import Application
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.correctly_rounded import ZERO, is_negative
 from sonnx.numerics.elementwise import each
+from sonnx.numerics.enclosures import steps
 from sonnx.numerics.formats import Array, format_of
 from sonnx.operators.operator import Operator
 
@@ -58,4 +59,4 @@ def fmod(a: Any, b: Any, once: Any = None) -> Any:
     return abs(a) % abs(b) * (-1 if a < 0 else 1)
 
 
-OPERATOR = Operator(name="Mod", define=define)
+OPERATOR = Operator(name="Mod", define=define, bound=steps.mod)

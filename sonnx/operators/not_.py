@@ -11,6 +11,7 @@ import numpy as np
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 
@@ -20,4 +21,4 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.logical_not(inputs[0]),)
 
 
-OPERATOR = Operator(name="Not", define=define, kernel=numpy_kernel(np.logical_not))
+OPERATOR = Operator(name="Not", define=define, kernel=numpy_kernel(np.logical_not), bound=selection.negation)

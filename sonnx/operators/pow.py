@@ -19,6 +19,7 @@ from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.correctly_rounded import to_mpfr
 from sonnx.numerics.elementwise import each, elements, integer_array, refuse
 from sonnx.numerics.elementwise_kernels import real_function_of_two
+from sonnx.numerics.enclosures import powers
 from sonnx.numerics.formats import Array, format_of
 from sonnx.operators.operator import Operator
 
@@ -87,4 +88,5 @@ OPERATOR = Operator(
     kernel=kernel,
     error_conditions=(EXPONENT_NOT_NEGATIVE, REPRESENTABLE),
     axis_broadcasting=True,
+    bound=powers.pow_,
 )

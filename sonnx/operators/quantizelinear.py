@@ -10,6 +10,7 @@ an axis, or for each block along it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import copysign, isfinite
 from typing import Any
@@ -22,8 +23,11 @@ from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements, integer_array, refuse
+from sonnx.numerics.enclosures import arithmetic, rectifiers, steps, sums
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import (
     ELEMENTS,
+    NAMES,
     Array,
     bits_of,
     format_of,
@@ -196,6 +200,44 @@ def kernel(application: Application) -> Kernel:
     return quantize
 
 
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors, for constant scales and zero points of integers.
+
+    The quotient may be a product with the rounded inverse of the scale; near the middle of two integers it may be
+    rounded to either.
+
+    Raises:
+        NotExecutable: a parameter varies, or the result has no integers.
+    """
+    X, scale, zero_point = (*inputs, None)[:3]
+    assert X is not None and scale is not None  # noqa: S101  required inputs
+    if scale.exact is None or (zero_point is not None and zero_point.exact is None):
+        raise NotExecutable("QuantizeLinear has a bound for a constant scale and zero point only")
+    application = context.application
+    zero = np.zeros((), ELEMENTS[result_type(application.names)])
+    if zero_point is not None and zero_point.exact is not None:
+        zero = zero_point.exact
+    precision = quotient_type(application, [None if each is None else each.exact for each in inputs])
+    if is_small_float(zero.dtype) or precision is None:
+        raise NotExecutable("QuantizeLinear has a bound for results of integers and floating-point quotients only")
+    divisor = spread_values(application, X.shape, scale.exact.astype(np.float64))
+    shift = spread_values(application, X.shape, widened(zero)).astype(np.float64)
+    inner = context.into(NAMES[precision])
+    if not context.require("divisor", bool((np.abs(divisor) > inner.flushed).all()), "no scale is 0"):
+        return [sums.not_known(X.shape)]
+    inverse = arithmetic.below(1 / divisor), arithmetic.above(1 / divisor)
+    quotient = inner.step(sums.scaled(inner, X, *inverse, roundings=2))
+    whole = context.into(NAMES[zero.dtype])
+    number = inner.step(steps.stepped(inner, quotient, np.rint))
+    least, greatest = limits_of(zero.dtype)
+    return [shifted_by(rectifiers.between(whole, number, least - shift, greatest - shift), shift, NAMES[zero.dtype])]
+
+
+def shifted_by(made: Transfer, shift: Array, element: str) -> Transfer:
+    """The transfer with whole numbers added, which are exact."""
+    return replace(made, low=made.low + shift, high=made.high + shift, relaxed=None, element=element, saturates=True)
+
+
 OPERATOR = Operator(
     name="QuantizeLinear",
     define=define,
@@ -203,4 +245,5 @@ OPERATOR = Operator(
     error_conditions=(SCALE_NOT_ZERO, SCALE_FINITE, INPUT_FINITE),
     rounding_points=("quotient", "integer"),
     result_type=result_type,
+    bound=bound,
 )

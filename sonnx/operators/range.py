@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.certified_rounding import Bound, certify_block
 from sonnx.numerics.correctly_rounded import from_mpfr, is_infinite, is_nan, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements, integer_array
+from sonnx.numerics.enclosures import sums
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.operators.operator import Operator
 
@@ -99,4 +102,16 @@ def _real(S: Any, D: Any, out: Array) -> int:
     return count
 
 
-OPERATOR = Operator(name="Range", exact=True, define=define, kernel=kernel)
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors: of constants, S + i D or S with D added i times.
+
+    Raises:
+        NotExecutable: a number is not constant.
+    """
+    if any(each is None or each.exact is None for each in inputs):
+        raise NotExecutable("Range has a bound for constants only")
+    S, L, D = (float(each.low) for each in inputs if each is not None)
+    return [sums.progression(context, S, D, length(S, L, D))]
+
+
+OPERATOR = Operator(name="Range", define=define, kernel=kernel, bound=bound)

@@ -13,6 +13,7 @@ import numpy as np
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.numerics.enclosures import elementwise
 from sonnx.numerics.formats import Array
 from sonnx.operators.div import div
 from sonnx.operators.operator import Operator
@@ -39,4 +40,5 @@ OPERATOR = Operator(
     define=elementwise_definition(reciprocal),
     kernel=kernel,
     signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),
+    bound=elementwise.reciprocal,
 )

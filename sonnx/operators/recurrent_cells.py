@@ -21,6 +21,8 @@ from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.certified_rounding import DOUBLE, UNIT, certify
 from sonnx.numerics.elementwise_kernels import arithmetic
+from sonnx.numerics.enclosures.cells import Cell
+from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.rounding import grid_of, to_nearest
@@ -204,6 +206,28 @@ def arranged(layout: int, Y: list[Array], last: list[tuple[Array, ...]]) -> tupl
     if layout == 0:
         return (whole, *states)
     return (whole.transpose(2, 0, 1, 3), *[state.transpose(1, 0, 2) for state in states])
+
+
+def constants(operator: str, values: Sequence[Value | None]) -> list[Array | None]:
+    """The elements of constant inputs.
+
+    Raises:
+        NotExecutable: one varies.
+    """
+    if any(each is not None and each.exact is None for each in values):
+        raise NotExecutable(f"{operator} has a bound for constant weights and lengths only")
+    return [None if each is None else each.exact for each in values]
+
+
+def initial(cell: Cell, given: Sequence[Value | None], d: int, shape: tuple[int, int]) -> tuple[Value, ...]:
+    """The initial states of a direction in bounds, of shape (batch, hidden); what is left out is 0."""
+    made = []
+    for each in given:
+        if each is None:
+            made.append(cell.constant(np.zeros(shape)))
+        else:
+            made.append(cell.part(each, np.arange(each.low.size).reshape(each.shape)[d]))
+    return tuple(made)
 
 
 def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:

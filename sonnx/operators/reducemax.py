@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, Format, format_of, larger, lowest, patterns
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.reductions import reduced_axes
@@ -153,4 +154,4 @@ def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, m
         target[some] = rows[np.arange(len(rows)), first]
 
 
-OPERATOR = Operator(name="ReduceMax", define=define, kernel=kernel)
+OPERATOR = Operator(name="ReduceMax", define=define, kernel=kernel, bound=selection.reduce_max)

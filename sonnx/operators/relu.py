@@ -13,7 +13,7 @@ import numpy as np
 
 from sonnx.numerics.application import Application
 from sonnx.numerics.elementwise_kernels import clip_into
-from sonnx.numerics.enclosures import elementwise
+from sonnx.numerics.enclosures import rectifiers
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 
@@ -30,4 +30,4 @@ def relu_into(inputs: Sequence[Any], out: Array) -> Array:
     return out
 
 
-OPERATOR = Operator(name="Relu", define=define, kernel=lambda application: relu_into, bound=elementwise.relu)
+OPERATOR = Operator(name="Relu", define=define, kernel=lambda application: relu_into, bound=rectifiers.relu)

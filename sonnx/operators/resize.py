@@ -19,8 +19,10 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.certified_rounding import UNIT, certify
+from sonnx.numerics.enclosures import arithmetic, layout, sums
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.exact_sums import Number, numbers, rounded, store, times, total
-from sonnx.numerics.formats import NAMES, Array, format_of, patterns
+from sonnx.numerics.formats import ELEMENTS, NAMES, Array, format_of, patterns
 from sonnx.numerics.sampling import COORDINATES, CROPPING, LINEAR, NEAREST, Axis, Filter, Taps, around, cubic, taps
 from sonnx.numerics.summation import round_total, total_of
 from sonnx.operators.operator import Operator
@@ -36,6 +38,12 @@ MIN_WEIGHT = Fraction(1, 2**700)
 
 MAX_EXACT_DIGITS = 53 - 24
 """Digits of a weight whose product with an element of at most 32 bits is exact in float64."""
+
+EXACT_BY_POWERS = ("half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn")
+"""Where the place is a quotient by the scale and a half, exact in float for a scale that is a power of two."""
+
+MAX_EXACT_PLACES = 1 << 20
+"""Places of an axis with a scale that is a power of two up to which float has each of them."""
 
 Sampling = tuple[Taps | None, ...]
 """For each place of an axis the elements that are sampled; None where extrapolation_value stands."""
@@ -304,4 +312,89 @@ def _addends(planes: Array, located: Sequence[Located]) -> Iterator[Array]:
             yield np.where(weight == 0, -0.0, elements.astype(np.float64) * weight)
 
 
-OPERATOR = Operator(name="Resize", define=define, kernel=kernel)
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors: moved elements, or sums with constant weights.
+
+    An implementation computes the place of an output in float, with a few roundings.  For `nearest` each place must be
+    further from where another element becomes nearest, or be a number that float has with its parts; a weighted sum
+    changes by at most the difference of the elements times what the weights change.
+
+    Raises:
+        NotExecutable: a parameter varies, or the weights are those of a cubic filter or of antialiasing.
+    """
+    X = inputs[0]
+    assert X is not None  # noqa: S101  a required input
+    if any(each is not None and each.exact is None for each in inputs[1:]):
+        raise NotExecutable("Resize has a bound for constant parameters only")
+    application = context.application
+    given = [np.empty(X.shape, ELEMENTS[X.element]), *[None if each is None else each.exact for each in inputs[1:]]]
+    sampled = samplings(application, given)
+    if any(each is None for sampling in sampled for each in sampling):
+        raise NotExecutable("Resize has a bound without extrapolation only")
+    if moves_only(sampled):
+        detail = "no place is where float may find another nearest element"
+        if context.hypotheses.rounds_once or context.require("place", steady_places(application, given), detail):
+            return layout.moving(define)(context.into(X.element), inputs)
+        return [sums.not_known(tuple(map(len, sampled)))]
+    if application.names["mode"] != "linear" or application.names.get("antialias", 0):
+        raise NotExecutable("Resize has a bound for nearest, and for linear without antialiasing only")
+    context.require_floats()
+    matrices = [matrix_of(sampling, extent) for sampling, extent in zip(sampled, X.shape, strict=True)]
+    moved_axes = [k for k, sampling in enumerate(sampled) if not _stays(sampling, X.shape[k])]
+
+    def interpolated(weights: Sequence[Array], x: Array) -> Array:
+        for k in moved_axes:
+            x = np.moveaxis(np.tensordot(weights[k], x, (1, k)), 0, k)
+        return x
+
+    def pull(rows: Array) -> Array:
+        for k in moved_axes:
+            rows = np.moveaxis(np.tensordot(matrices[k].T, rows, (1, k + 1)), 0, k + 1)
+        return rows
+
+    terms = 2 ** len(moved_axes)
+    shift = 0.0 if context.hypotheses.rounds_once else place_error(application, given)
+    off = sums.term(X).absolute
+    weights = (1 + 2 * shift) ** len(moved_axes) - 1  # two weights of each axis, which add up to 1
+    changed = arithmetic.grown(1.01 * weights * float(off.max(initial=0.0)) * np.ones(()), 8)
+    return [sums.weighted(context, X, lambda x: interpolated(matrices, x), pull, terms, len(moved_axes) + 1, changed)]
+
+
+def matrix_of(sampling: Sampling, extent: int) -> Array:
+    """The weights of one axis, (places, elements), rounded to float64; none is negative."""
+    made = np.zeros((len(sampling), extent))
+    for x, each in enumerate(sampling):
+        for i, weight in each or ():
+            made[x, i] += float(weight)
+    return made
+
+
+def place_error(application: Application, inputs: Sequence[Any]) -> float:
+    """How far a place computed in float with six roundings of numbers up to twice the axis can be from the exact one.
+
+    Weights are the distances from a place to its neighbours, so they change by as much.
+    """
+    found = axes(application, inputs[0], inputs[1] if len(inputs) > 1 else None)
+    longest = max((float(end) for each in found for end in (each.length_original, each.length_resized, each.count)),
+                  default=0.0)  # fmt: skip
+    return 12 * 2.0**-24 * (longest + 1)
+
+
+def steady_places(application: Application, inputs: Sequence[Any]) -> bool:
+    """Whether float finds the nearest element of each place: it is far from a change, or exact in a few digits."""
+    error = Fraction(place_error(application, inputs))
+    stated = application.version >= STATED_SINCE
+    how = application.names["coordinate_transformation_mode"] if stated else "asymmetric"
+    for axis in axes(application, inputs[0], inputs[1] if len(inputs) > 1 else None):
+        dyadic = how in EXACT_BY_POWERS and all(
+            part & (part - 1) == 0 for part in (axis.scale.numerator, axis.scale.denominator)
+        )
+        for x in range(axis.count):
+            at = COORDINATES[how](x, axis)
+            halves = 2 * at
+            if abs(halves - round(halves)) <= 2 * error and not (dyadic and axis.count < MAX_EXACT_PLACES):
+                return False
+    return True
+
+
+OPERATOR = Operator(name="Resize", define=define, kernel=kernel, bound=bound)

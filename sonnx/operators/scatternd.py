@@ -18,6 +18,8 @@ from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import each
+from sonnx.numerics.enclosures import layout
+from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.max import maximum
 from sonnx.operators.min import define as minimum
@@ -89,4 +91,15 @@ def _is_real(row: Sequence[Any]) -> bool:
     return not isinstance(row[-1], int)
 
 
-OPERATOR = Operator(name="ScatterND", define=define)
+def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The transfer function of ranges and errors, of updates that replace elements at constant places.
+
+    Raises:
+        NotExecutable: the updates are combined with the elements.
+    """
+    if context.parameter("reduction", "none") != "none":
+        raise NotExecutable("ScatterND has a bound without a reduction only")
+    return layout.moving(define, (0, 2))(context, inputs)
+
+
+OPERATOR = Operator(name="ScatterND", define=define, bound=bound)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sonnx.numerics.elementwise import elementwise_definition
 from sonnx.numerics.elementwise_kernels import numpy_kernel
+from sonnx.numerics.enclosures import steps
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, same_numbers
@@ -32,4 +33,5 @@ OPERATOR = Operator(
     define=elementwise_definition(sign),
     kernel=numpy_kernel(numpy_sign),
     signature=StatedSignature(inputs=(1, 1), output_specs=same_numbers),
+    bound=steps.step(np.sign, unit=False),
 )

@@ -86,8 +86,12 @@ def test_inputs_are_given_once_and_all() -> None:
         parsed()
     with pytest.raises(BadInput, match="no shape of numbers"):
         parsed("x=[0,1]", shape=("N", 2))
-    with pytest.raises(BadInput, match="a box has floating-point inputs"):
-        parsed("x=[0,1]", element=TensorProto.INT64)
+    with pytest.raises(BadInput, match="an end beyond 2\\^53"):
+        parsed("x=[0,1e16]", element=TensorProto.INT64)
+    assert parsed("x=[-0.5,2.5]", element=TensorProto.UINT8)["x"].low.min() == 0.0
+    assert parsed("x=[-0.5,2.5]", element=TensorProto.UINT8)["x"].high.max() == 2.0
+    with pytest.raises(BadInput, match="contains no number of type int8"):
+        parsed("x=[0.25,0.5]", element=TensorProto.INT8)
     with pytest.raises(BadInput, match="names 'z', not an input"):
         box_of_arrays(model(), {"x": FILES["a.npy"], "z": FILES["a.npy"]})
 

@@ -72,6 +72,21 @@ def test_all_bounds_as_arrays(model: str, tmp_path: Path) -> None:
         assert (made["s.low"] <= made["s.high"]).all()
 
 
+def test_a_page_has_the_answer_the_picture_and_every_value(model: str, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "bounds.html"
+    command = ["bound", model, "--input", "x=[-1,1]", "--format", "html", "--output", str(path), "--argmax"]
+    assert run(command) == 3
+    page = path.read_text("ascii")
+    assert "Not everything asked is shown." in page
+    assert page.count("<circle") == 4 * 3 - 3, "three curves over four values; the input has no error, Relu adds none"
+    assert all(f"<code>{name}</code>" in page for name in ("x", "p", "s", "y", "ieee-any"))
+    assert "<script" not in page
+    assert run([*command[:-1]]) == 0
+    assert "Everything asked is shown." in path.read_text()
+    assert run(["bound", model, "--input", "x=[-3e38,3e38]", "--format", "html"]) == 3
+    assert "Not bounded: node" in capsys.readouterr().out
+
+
 def test_a_range_that_explodes_is_said_to_with_its_node(model: str, capsys: Any) -> None:
     assert run(["bound", model, "--input", "x=[-3e38,3e38]"]) == 3
     text = capsys.readouterr().out

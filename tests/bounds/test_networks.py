@@ -13,9 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.api import bound
+from sonnx.base.errors import BadInput
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box
-from sonnx.bounds.split import Goal, bisect
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from tests.support.ideal import evaluate
@@ -167,19 +167,44 @@ def test_the_adjoint_pass_and_the_relaxation_never_make_a_bound_larger(name: str
 
 def test_bisection_shows_a_smaller_error_and_keeps_every_value() -> None:
     model = MODELS["dense"]()
-    parsed = read(model.SerializeToString())
-    box = make_box(parsed, {"x": (np.full((1, 5), -0.4), np.full((1, 5), 0.4))})
-    made = hypotheses_named("ieee-any")
-    whole = bound_model(parsed, box, made, unchecked=True)
-    goal = Goal(whole.outputs[0].largest_error / 1.5, (), False)
-    parts = bisect(Analyser(parsed, made), box, whole, goal, seconds=600)
-    assert parts.split is not None and parts.split["finished"]
-    assert parts.outputs[0].largest_error <= whole.outputs[0].largest_error / 1.5
+    data, box = model.SerializeToString(), {"x": (np.full((1, 5), -0.4), np.full((1, 5), 0.4))}
+    whole = sonnx.bound(data, box, unchecked=True)
+    error = whole.outputs[0].largest_error / 1.5
+    parts = sonnx.bound(data, box, unchecked=True, max_error=error, split=600)
+    assert parts.split is not None
+    assert parts.split["finished"]
+    assert parts.outputs[0].largest_error <= error
     for _ in range(100):
         x = np.random.default_rng(_).uniform(-0.4, 0.4, (1, 5)).astype(np.float32)
         ideal = evaluate(model, {"x": x})[parts.outputs[0].name]
         assert (ideal >= parts.outputs[0].low - 1e-18).all()
         assert (ideal <= parts.outputs[0].high + 1e-18).all()
+
+
+def test_a_bisection_that_ended_goes_on_and_processes_find_the_same_parts(tmp_path: Path) -> None:
+    """A part is halved exactly where it does not show the goal, so neither order nor interruptions change the parts."""
+    data, box = MODELS["dense"]().SerializeToString(), {"x": (np.full((1, 5), -0.4), np.full((1, 5), 0.4))}
+    error = sonnx.bound(data, box, unchecked=True).outputs[0].largest_error / 1.5
+    kept = tmp_path / "parts.npz"
+
+    def split(**more: Any) -> Any:
+        return sonnx.bound(data, box, unchecked=True, max_error=error, **more)
+
+    once, first = split(split=600), split(split=1e-9, resume=kept)
+    assert (first.split["boxes"], first.split["finished"]) == (1, False)
+    resumed = split(split=600, resume=kept)
+    both = split(split=600, jobs=2)
+    again = split(split=1e-9, resume=kept)
+    for found in (resumed, both, again):
+        assert found.split == once.split
+        assert (found.outputs[0].error == once.outputs[0].error).all()
+        assert (found.outputs[0].low == once.outputs[0].low).all()
+    assert once.split["boxes"] > 4
+    with pytest.raises(BadInput, match="keeps the parts of another model, box, goal or hypotheses"):
+        sonnx.bound(data, box, "executor", unchecked=True, max_error=error, split=1, resume=kept)
+    kept.write_bytes(kept.read_bytes()[:99])
+    with pytest.raises(BadInput, match="is not a file of parts"):
+        split(split=1, resume=kept)
 
 
 def test_decisions_are_shown_where_they_hold_and_not_where_they_do_not() -> None:

@@ -16,7 +16,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine, clock
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_size_arguments, sizes_of
+from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
 from sonnx.report.formats import render
 
 HELP = "bound the ranges of values and the errors of implementations"
@@ -42,7 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--split", type=_positive, default=None, metavar="SECONDS", help="halve the box for so long, until all is shown"
     )
-    add("--format", choices=("text", "json", "npz"), default="text", help="the format of the report (npz: all bounds)")
+    add("--jobs", type=amount("processes"), default=1, metavar="N", help="processes that halve the box (default 1)")
+    add("--resume", type=Path, default=None, metavar="FILE",
+        help="keep the parts of the box in FILE, and go on from those it has")  # fmt: skip
+    add(
+        "--format",
+        choices=("text", "json", "html", "npz"),
+        default="text",
+        help="the format of the report (npz: all bounds)",
+    )
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="bound a model that does not conform")
@@ -77,18 +85,24 @@ def bound_command(options: argparse.Namespace) -> int:
                 options.model, options.input, options.hypotheses, options.edition, unchecked=options.unchecked,
                 differences=[_pair(text) for text in options.difference], argmax=options.argmax,
                 max_error=options.max_error, split=options.split, progress=line if line.enabled else None,
+                jobs=options.jobs, resume=options.resume,
                 **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:
         sys.stdout.write(render("text", [stop.report], {}, stop.exit_code))
         print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
         return stop.exit_code
+    code = found.exit_code(every_node=options.every_node)
     if options.format == "npz":
         found.write_arrays(options.output)
+    elif options.format == "html":
+        from sonnx.report.bounds import render as render_page
+
+        deliver(render_page(found, code, every_node=options.every_node), options.output)
     else:
         made = found.to_json if options.format == "json" else found.to_text
         deliver(made(every_node=options.every_node), options.output)
-    return found.exit_code(every_node=options.every_node)
+    return code
 
 
 def _pair(text: str) -> tuple[int, int]:

@@ -33,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option, what in (("--select", "only"), ("--ignore", "all but")):
         add(option, action="append", default=[], metavar="RULE",
             help=f"check {what} the rules with these slugs, tags or operators, comma-separated")  # fmt: skip
+    add("--box", action="append", default=[], metavar="NAME=BOX",
+        help="the range of an input, as for sonnx bound --input: assumptions that it shows pass")  # fmt: skip
     add("--format", choices=FORMATS, default="text", help="the format of the report")
     add(
         "--fix",
@@ -73,6 +75,8 @@ def check_command(options: argparse.Namespace) -> int:
         raise UsageError(WHOLE_MODEL)
     if options.fix:
         return _fix(options)
+    if options.box and (len(options.models) != 1 or not is_one(options.models[0]) or options.models[0] == "-"):
+        raise UsageError("--box is about one model file")
     request, justified = check_request(options, select, ignore), deviations_of(options)
     if options.pages is not None:
         options.format = "html"
@@ -83,6 +87,10 @@ def check_command(options: argparse.Namespace) -> int:
         results = _in_child_processes(models, options, request, hashed, drawn)
     else:
         results = _in_this_process(models, request, hashed, drawn)
+    if options.box and results.reports:
+        from sonnx.api import discharged  # most checks have no box
+
+        results.reports = [discharged(report, models[0], options.box, request) for report in results.reports]
     if options.format == "text":
         for sentence in results.sentences():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
@@ -104,8 +112,8 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 NOT_WITH_FIX = (
-    "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "resume", "cluster", "jobs", "timeout",
-    "memory", "limit", "statistics", "quiet", "full",
+    "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "resume", "cluster", "jobs",
+    "timeout", "memory", "limit", "statistics", "quiet", "full",
 )  # fmt: skip
 BREVITY = ("full", "quiet", "statistics")
 """Options that shape the text for a terminal."""

@@ -73,6 +73,7 @@ def global_average_pool(context: Context, inputs: Sequence[Value | None]) -> lis
 
 def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transfer:
     """The sums under the kernel over the numbers of their terms."""
+    context.require_floats()
     lead, n = X.shape[:2], patches.size
     out = (*lead, *patches.places)
 
@@ -103,20 +104,30 @@ def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transf
     return finished(context, made)
 
 
+def reduced_axes(context: Context) -> tuple[int, ...]:
+    """The axes that are reduced, ascending, as the data file of the operator names them.
+
+    Raises:
+        NotExecutable: they are not known.
+    """
+    gone = context.parameter("gone")
+    if not isinstance(gone, list | tuple):
+        raise NotExecutable(f"{context.application.operator} has a bound for constant axes only")
+    return tuple(sorted(gone))
+
+
 def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
     """ReduceMean and ReduceSum: sums along axes."""
 
     def reduce(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         X = inputs[0]
         assert X is not None  # noqa: S101  the count of inputs is checked before
-        named = context.parameter("axes")
-        axes = tuple(range(len(X.shape))) if not isinstance(named, list | tuple) or not named else tuple(named)
-        if not named and context.parameter("noop_with_empty_axes", 0):
-            axes = ()
-        axes = tuple(axis % len(X.shape) for axis in axes)
+        axes = reduced_axes(context)
         keep = bool(context.parameter("keepdims", 1))
         n = max(1, prod(X.shape[axis] for axis in axes))
         share = float(n) if mean else 1.0
+        if mean:
+            context.require_floats()
         kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(X.shape))
 
         def sums(x: Array) -> Array:

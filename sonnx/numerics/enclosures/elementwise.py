@@ -13,7 +13,6 @@ from math import erf, inf, pi
 
 import numpy as np
 
-from sonnx.base.errors import NotExecutable
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     FUNCTION,
@@ -39,7 +38,8 @@ class Function:
 
     `image` gives the range over ranges, `slopes` the range of the slope over ranges; both rounded outward.  `exact`
     says that an implementation introduces no error.  `domain` is the least argument, not included; with a `modulus`
-    included.
+    included; `most` the largest, included.  `introduced` bounds what an implementation adds where it is known by its
+    steps, by the call, the largest computed argument and value.
     """
 
     name: str
@@ -47,9 +47,11 @@ class Function:
     slopes: Callable[[Context, Array, Array], Bounds]
     exact: bool = False
     domain: float = -inf
+    most: float = inf
     piecewise: bool = False
     modulus: Callable[[Array], Array] | None = None
     """A bound of |f(x + d) - f(x)| for any arguments, by |d|; where slopes are not bounded."""
+    introduced: Callable[[Context, Array, Array], Array] | None = None
 
 
 def transfer(function: Function) -> TransferFunction:
@@ -58,10 +60,14 @@ def transfer(function: Function) -> TransferFunction:
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         X = inputs[0]
         assert X is not None  # noqa: S101  the count of inputs is checked before
+        if not function.exact:
+            context.require_floats()
         X = context.refine(X, lambda value: _matters(context, function, value))
         if function.domain > -inf:
             least = float(below(below(X.low - X.error) - context.flushed).min(initial=inf))
-            inside = least > function.domain or (function.modulus is not None and bool((X.low >= X.error).all()))
+            reached = X.low - X.error >= function.domain
+            inside = least > function.domain or (function.modulus is not None and bool(reached.all()))
+            inside = inside and bool((X.high + X.error <= function.most).all())
             if not context.require("argument", inside, f"computed arguments are at least {least:.3g}"):
                 wide = np.full(X.shape, inf)
                 return [Transfer(-wide, wide, wide)]
@@ -71,7 +77,7 @@ def transfer(function: Function) -> TransferFunction:
         c, r = centre(s_low, s_high)
         if function.modulus is not None:
             limit = function.modulus(X.error)
-            steep = ~(s_high * X.error < limit)
+            steep = ~(np.maximum(np.abs(s_low), np.abs(s_high)) * X.error < limit)
             c, r = np.where(steep, 0.0, c), np.where(steep, 0.0, r)
             residual = np.where(steep, limit, times(r, X.error))
         else:
@@ -84,12 +90,11 @@ def transfer(function: Function) -> TransferFunction:
             residual = residual + change
         propagated = times(np.abs(c), X.error)
         value = grown(magnitude(low, high) + propagated + residual, 2)
-        introduced = context.moved(X.shape) if function.exact else context.hypotheses.function(
-            function.name, context.element, value
-        )  # fmt: skip
-        largest = FORMATS[context.element].largest
-        top = float((value + introduced).max(initial=0.0))
-        context.require("finite", top < largest, f"values up to {top:.3g}, the format ends at {largest:.3g}")
+        introduced = _introduced(context, function, X, value)
+        if not context.is_integer:
+            largest = FORMATS[context.element].largest
+            top = float((value + introduced).max(initial=0.0))
+            context.require("finite", top < largest, f"values up to {top:.3g}, the format ends at {largest:.3g}")
 
         def pull(rows: Array) -> Array:
             return rows * c
@@ -98,6 +103,14 @@ def transfer(function: Function) -> TransferFunction:
         return [Transfer(low, high, introduced, (X,), (pull,), 1, propagated, residual, lines)]
 
     return apply
+
+
+def _introduced(context: Context, function: Function, X: Value, value: Array) -> Array:
+    if function.exact:
+        return context.moved(X.shape)
+    if function.introduced is not None and not context.hypotheses.rounds_once:
+        return function.introduced(context, X.computed, value)
+    return context.hypotheses.function(function.name, context.element, value)
 
 
 def _matters(context: Context, function: Function, value: Value) -> Array:
@@ -239,116 +252,50 @@ ABS = Function(
 )
 
 
-# ------------------------------------------------------------------ rectifiers and clips
+def _arc(x: Array) -> Array:
+    return np.asarray(np.arccos(np.clip(x, -1.0, 1.0)))
 
 
-def relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-    """Y = max(X, 0)."""
-    return [_rectified(context, inputs[0], 0.0, exact=True)]
+def _arc_slope(x: Array) -> Array:
+    """1 / sqrt(1 - x^2); 1 - x^2 as (1 - x) (1 + x) has three roundings."""
+    return np.asarray(1 / np.sqrt(np.maximum((1 - x) * (1 + x), TINY)))
 
 
-def leaky_relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-    """Y = X where X >= 0, else alpha X."""
-    alpha = float(np.float32(context.parameter("alpha", 0.01)))
-    return [_rectified(context, inputs[0], alpha, exact=alpha in (0.0, 1.0))]
+def _arc_slopes(_: Context, low: Array, high: Array) -> Bounds:
+    far, near = np.minimum(magnitude(low, high), 1.0), np.minimum(np.abs(low), np.abs(high))
+    near = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(near, 1.0))
+    return -function_above(_arc_slope(far)), -function_below(_arc_slope(near))
 
 
-def _rectified(context: Context, X: Value | None, alpha: float, *, exact: bool) -> Transfer:
+ACOS = Function(
+    "Acos",
+    lambda _, low, high: (np.maximum(function_below(_arc(high)), 0.0), np.minimum(function_above(_arc(low)), 3.1416)),
+    _arc_slopes,
+    domain=-1.0,
+    most=1.0,
+    modulus=lambda error: grown(3.1416 * np.sqrt(0.5 * error), 3),
+)
+"""|acos a - acos b| <= acos(1 - |a - b|) = 2 asin(sqrt(|a - b| / 2)) <= pi sqrt(|a - b| / 2)."""
+
+INVERSE = Function(
+    "Reciprocal",
+    lambda _, low, high: (below(1 / high), above(1 / low)),
+    lambda _, low, high: (
+        -function_above(1 / np.minimum(low * low, high * high)), -function_below(1 / np.maximum(low * low, high * high))
+    ),
+    introduced=lambda context, _, value: context.hypotheses.rounding(context.element, value),
+)  # fmt: skip
+"""1 / x, of numbers of one sign; see `reciprocal`."""
+
+
+def reciprocal(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = 1 / X, where 0 is outside the range of X and of its computed values."""
+    X = inputs[0]
     assert X is not None  # noqa: S101  the count of inputs is checked before
-    if abs(alpha) > 1:
-        raise NotExecutable("LeakyRelu has a bound for alpha between -1 and 1 only")
-    X = context.refine(X, lambda value: (value.low < value.error) & (value.high > -value.error))
-    low, high, error = X.low, X.high, X.error
-    image = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    if alpha:
-        ends = low * alpha, high * alpha
-        least = np.where(low >= 0, low, below(ends[0] if alpha > 0 else ends[1]))
-        most = np.where(low >= 0, high, above(ends[1] if alpha > 0 else ends[0]))
-        crossing = (low < 0) & (high > 0)
-        image = (
-            np.where(crossing & (alpha < 0), 0.0, least),
-            np.where(crossing, np.maximum(high, most if alpha < 0 else high), most),
-        )
-    positive, negative = low >= error, high <= -error
-    c = np.where(positive, 1.0, np.where(negative, alpha, 0.5 + 0.5 * alpha))
-    r = np.where(positive | negative, 0.0, 0.5 - 0.5 * alpha + 2.0**-50)
-    propagated, residual = times(np.abs(c), error), times(r, error)
-    introduced = np.zeros(X.shape)
-    if not exact:
-        size = np.where(positive, 0.0, abs(alpha) * np.maximum(np.abs(low) + error, 0.0))
-        introduced = np.where(positive, 0.0, context.hypotheses.rounding(context.element, grown(size, 2)))
-    if context.hypotheses.flush:
-        introduced = introduced + context.flushed
-
-    def pull(rows: Array) -> Array:
-        return rows * c
-
-    return Transfer(*image, introduced, (X,), (pull,), 1, propagated, residual, _rectifier_lines(X, alpha))
-
-
-def _rectifier_lines(X: Value, alpha: float) -> Lines:
-    """The chord above; below, the slope alpha or 1 of the longer side, which costs the least area."""
-    low, high = X.low, X.high
-    crossing = (low < 0) & (high > 0)
-    with np.errstate(all="ignore"):
-        chord = np.where(crossing, (high - alpha * low) / (high - low), np.where(low >= 0, 1.0, alpha))
-    chord = np.clip(np.where(np.isfinite(chord), chord, 1.0), min(alpha, 1.0), 1.0)
-    # convex for alpha <= 1: the largest distance above a line is at an end
-    at_low = np.where(low >= 0, low, alpha * low)
-    at_high = np.where(high >= 0, high, alpha * high)
-    offset = np.where(
-        crossing,
-        above(np.maximum(above(above(at_low) - below(chord * low)), above(above(at_high) - below(chord * high)))),
-        0.0,
-    )
-    slope = np.where(crossing, np.where(high > -low, 1.0, alpha), np.where(low >= 0, 1.0, alpha))
-    return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset)
-
-
-def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-    """Y = X between constant bounds."""
-    X, *ends = inputs
-    assert X is not None  # noqa: S101  the count of inputs is checked before
-    least, most = -inf, inf
-    for index, name in enumerate(("min", "max")):
-        given = ends[index] if index < len(ends) else None
-        written = context.application.attributes.get(name)
-        if given is not None and not given.is_point:
-            raise NotExecutable("Clip has a bound for constant min and max only")
-        if given is None and written is None:
-            continue
-        number = float(given.low.reshape(-1)[0]) if given is not None else float(written.value)  # type: ignore[union-attr, arg-type]
-        least, most = (number, most) if name == "min" else (least, number)
-    if least > most:
-        raise NotExecutable("Clip has no bound where min is above max")
-    return _between(context, X, least, most)
-
-
-def _between(context: Context, X: Value, least: float, most: float) -> list[Transfer]:
-    X = context.refine(
-        X,
-        lambda v: (
-            ((v.low <= least + v.error) & (v.high >= least - v.error))
-            | ((v.low <= most + v.error) & (v.high >= most - v.error))
-        ),
-    )
-    low, high, error = X.low, X.high, X.error
-    image = np.clip(low, least, most), np.clip(high, least, most)
-    inside = (below(low - error) >= least) & (above(high + error) <= most)
-    outside = (above(high + error) <= least) | (below(low - error) >= most)
-    c = np.where(inside, 1.0, np.where(outside, 0.0, 0.5))
-    r = np.where(inside | outside, 0.0, 0.5)
-    slope = np.where((low >= least) & (high <= most), 1.0, 0.0)
-    lines = Lines(slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1]))
-    return [
-        Transfer(
-            *image,
-            context.moved(X.shape),
-            (X,),
-            (lambda rows: rows * c,),
-            1,
-            times(np.abs(c), error),
-            times(r, error),
-            lines,
-        )
-    ]
+    X = context.refine(X, lambda value: (value.low <= value.error) & (value.high >= -value.error))
+    off = X.error + context.flushed
+    away = (below(X.low - off) > 0) | (above(X.high + off) < 0)
+    if not context.require("divisor", bool(away.all()), "no divisor is 0"):
+        wide = np.full(X.shape, inf)
+        return [Transfer(-wide, wide, wide)]
+    return transfer(INVERSE)(context, [X])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
@@ -16,6 +18,10 @@ from sonnx.numerics.enclosures.arithmetic import FORMATS, Format, SumOrder, roun
 from sonnx.numerics.formats import Array
 
 ORDERS = ("any", "pairwise", "lanes", "once")
+
+EXACT = "exact"
+"""The order of a sum that is not rounded; no file states it."""
+
 FIELDS = ("statement", "order", "lanes", "fused", "flush", "accumulator", "functions", "excludes")
 
 
@@ -45,6 +51,19 @@ class Hypotheses:
         """Every operator is rounded once, from its exact value."""
         return self.order.kind == "once"
 
+    @property
+    def rounds_once(self) -> bool:
+        """The exact value of a step is known, and rounded at most once."""
+        return self.order.kind in ("once", EXACT)
+
+    def unrounded(self) -> Hypotheses:
+        """For what is not rounded: integers, and steps of an operator before its one rounding."""
+        return replace(self, order=SumOrder(EXACT), fused=False, flush=False)
+
+    def inner(self) -> Hypotheses:
+        """For the steps of an operator before its last one: not rounded where each operator is rounded once."""
+        return self.unrounded() if self.once else self
+
     def least(self, made: Format) -> float:
         """The absolute error of a rounding that underflows."""
         return made.normal if self.flush else made.tiny
@@ -55,10 +74,14 @@ class Hypotheses:
 
     def rounding(self, element: str, values: Array) -> Array:
         """The error of one rounding to the element type of numbers of at most these absolute values."""
+        if self.order.kind == EXACT:
+            return np.zeros(np.shape(values))
         return rounding_error(FORMATS[element], values, self.least(FORMATS[element]))
 
     def function(self, name: str, element: str, values: Array) -> Array:
         """The error of a function whose value has at most these absolute values."""
+        if self.order.kind == EXACT:
+            return np.zeros(np.shape(values))
         made = FORMATS[element]
         accuracy = self.functions.get(name, self.functions["default"])
         return steps_error(made, values, accuracy.ulp, accuracy.absolute, self.least(made))
@@ -87,7 +110,7 @@ class Hypotheses:
             operands: a bound of the sum of the absolute values of the factors of any term, what flushing one may cost.
             depth: additions that a term passes at most.
         """
-        if self.once:
+        if self.rounds_once:
             return self.rounding(element, result)
         made = self.accumulator(element)
         error = sum_error(made, self.order, terms, scalings, absolute, result, self.least(made) * factor, depth)

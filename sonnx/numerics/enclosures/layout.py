@@ -7,6 +7,7 @@ of the output which element of which input it is.  No rounding is introduced.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -58,12 +59,15 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
                 given[index] = np.arange(start, start + prod(each.shape), dtype=np.int64).reshape(each.shape)
                 start += prod(each.shape)
             found = context.cache[key] = [np.ascontiguousarray(each) for each in define(context.application, given)]
-        return [_taken(source, [each for _, each in held], one_to_one) for source in found]
+        return [
+            replace(taken(source, [each for _, each in held], one_to_one), element=held[0][1].element)
+            for source in found
+        ]
 
     return apply
 
 
-def _taken(source: Array, values: Sequence[Value], one_to_one: bool) -> Transfer:
+def taken(source: Array, values: Sequence[Value], one_to_one: bool = False) -> Transfer:
     """The elements of values by their numbers."""
     if len(values) == 1 and one_to_one and source.size and _in_order(source):
         return _reshaped(values[0], source.shape)
@@ -155,6 +159,8 @@ def padding(define: Definition) -> TransferFunction:
         X = inputs[0]
         assert X is not None  # noqa: S101  the count of inputs is checked before
         filling = inputs[2] if len(inputs) > 2 else None
+        if filling is not None and (not filling.is_point or filling.low is not filling.high):
+            raise NotExecutable("Pad has a bound for a constant below 2^53 only")
         value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
         if filling is None and "value" in context.application.attributes:
             value = float(context.application.attributes["value"].value)  # type: ignore[arg-type]

@@ -21,6 +21,8 @@ class Patches:
     """Where a kernel lies over the spatial axes of a tensor."""
 
     slid: Windows
+    first: tuple[int, ...] = ()
+    """How many of the places on each axis count, from the first; () for all."""
 
     @property
     def size(self) -> int:
@@ -30,7 +32,7 @@ class Patches:
     @property
     def places(self) -> tuple[int, ...]:
         """The extents of the output."""
-        return self.slid.places
+        return self.first or self.slid.places
 
     def columns(self, X: Array, padding: float = 0.0) -> Array:
         """(N, C, spatial axes) to (N, C, kernel elements, places)."""
@@ -41,21 +43,21 @@ class Patches:
         steps = X.strides[2:]
         kernel = tuple(s * d for s, d in zip(steps, slid.dilations, strict=True))
         moves = tuple(s * d for s, d in zip(steps, slid.strides, strict=True))
-        shape = (*X.shape[:2], *slid.kernel, *slid.places)
+        shape = (*X.shape[:2], *slid.kernel, *self.places)
         view = np.lib.stride_tricks.as_strided(X, shape, (*X.strides[:2], *kernel, *moves), writeable=False)
-        return view.reshape(*X.shape[:2], self.size, prod(slid.places))
+        return view.reshape(*X.shape[:2], self.size, prod(self.places))
 
     def scattered(self, columns: Array) -> Array:
         """The transposed map: (..., kernel elements, places) to (..., spatial axes), summed over an element."""
         slid, lead = self.slid, columns.shape[:-2]
         padded = tuple(e + b + a for e, b, a in zip(slid.extents, slid.begins, slid.ends, strict=True))
         made = np.zeros((*lead, *padded))
-        parts = columns.reshape(*lead, self.size, *slid.places)
+        parts = columns.reshape(*lead, self.size, *self.places)
         front: tuple[Any, ...] = (slice(None),) * len(lead)
         for number, offsets in enumerate(product(*[range(size) for size in slid.kernel])):
             at = tuple(
                 slice(j * d, j * d + (count - 1) * s + 1, s)
-                for j, d, s, count in zip(offsets, slid.dilations, slid.strides, slid.places, strict=True)
+                for j, d, s, count in zip(offsets, slid.dilations, slid.strides, self.places, strict=True)
             )
             made[front + at] += parts[(*front, number)]
         inside = tuple(slice(b, b + e) for b, e in zip(slid.begins, slid.extents, strict=True))

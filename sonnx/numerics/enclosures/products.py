@@ -24,7 +24,7 @@ from sonnx.numerics.enclosures.sums import (
 )
 from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
 from sonnx.numerics.formats import Array
-from sonnx.numerics.windows import windows
+from sonnx.numerics.windows import Windows, windows
 
 
 class Product(NamedTuple):
@@ -62,11 +62,11 @@ def multiplied(
     """
     n, multiply = how.terms, how.multiply
     (ca, ra), (cb, rb) = centred(A), centred(B)
-    size_a, size_b = np.abs(ca), B.magnitude if B.is_point else np.abs(cb)
+    size_a, size_b = np.abs(ca), B.magnitude if B.low is B.high else np.abs(cb)
     middle = multiply(ca, cb)
     exact = multiply(size_a, size_b)
     radius, linear, residual = nothing(middle.shape), nothing(middle.shape), nothing(middle.shape)
-    wide_a, wide_b = not A.is_point, not B.is_point
+    wide_a, wide_b = A.low is not A.high or not A.is_point, B.low is not B.high or not B.is_point
     err_a, err_b = A.has_error, B.has_error
     if wide_a:
         radius = radius + multiply(ra, size_b + rb) if wide_b or ra.any() else radius
@@ -186,6 +186,8 @@ def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
     trans_a, trans_b = bool(context.parameter("transA", 0)), bool(context.parameter("transB", 0))
     alpha, beta = (float(np.float32(context.parameter(name, 1.0))) for name in ("alpha", "beta"))
+    if (alpha, beta) != (1.0, 1.0):
+        context.require_floats()
 
     def turned(array: Array, whether: bool) -> Array:
         return array.swapaxes(-1, -2) if whether else array
@@ -212,16 +214,20 @@ def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     X, W = inputs[:2]
     B = inputs[2] if len(inputs) > 2 else None
     assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
-    patches = Patches(
-        windows(
-            X.shape[2:],
-            W.shape[2:],
-            context.parameter("strides", [1] * (len(X.shape) - 2)),
-            context.parameter("dilations", [1] * (len(X.shape) - 2)),
-            context.parameter("pads", [0] * 2 * (len(X.shape) - 2)),
-        )
+    axes = len(X.shape) - 2
+    slid = windows(
+        X.shape[2:],
+        W.shape[2:],
+        context.parameter("strides", [1] * axes),
+        context.parameter("dilations", [1] * axes),
+        context.parameter("pads", [0] * 2 * axes),
     )
-    group = context.parameter("group", 1)
+    return [convolved(context, X, W, B, slid, context.parameter("group", 1))]
+
+
+def convolved(context: Context, X: Value, W: Value, B: Value | None, slid: Windows, group: int) -> Transfer:
+    """See `conv`, for windows over the spatial axes of X."""
+    patches = Patches(slid)
     N, M, each = X.shape[0], W.shape[0], W.shape[1]
     rows_of, places, height = M // group, prod(patches.places), each * patches.size
     out = (N, M, *patches.places)
@@ -241,7 +247,38 @@ def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
     how = Product(multiply, max(1, height), pull_x, None, rows_of * patches.size)
     bias_shape = () if B is None else (M, *[1] * len(patches.places))
-    return [multiplied(context, X, W, how, added=B, added_shape=bias_shape)]
+    return multiplied(context, X, W, how, added=B, added_shape=bias_shape)
+
+
+def transposed_convolution(
+    context: Context, X: Value, W: Value, B: Value | None, slid: Windows, group: int
+) -> Transfer:
+    """The transposed map of a convolution: Y[b, c, o] = B[c] + Σ X[b, i, m] W[i, c, k], o the element of the window of
+    place m under the element k of the kernel.
+
+    `slid` are the windows over the spatial axes of Y, of which the first ones are the places of X.
+    """
+    patches = Patches(slid, X.shape[2:])
+    N, C, M = X.shape[0], X.shape[1], W.shape[1]
+    inputs, places, height = C // group, prod(X.shape[2:]), M * patches.size
+
+    def scatter(x: Array, w: Array) -> Array:
+        columns = np.matmul(w.reshape(group, inputs, height).swapaxes(-1, -2), x.reshape(N, group, inputs, places))
+        return np.asarray(patches.scattered(columns.reshape(N, group * M, patches.size, places)))
+
+    def pull_x(w: Array) -> Pull:
+        kernels = w.reshape(group, inputs, height)
+
+        def pull(rows: Array) -> Array:
+            columns = patches.columns(rows.reshape(len(rows) * N, group * M, *slid.extents))
+            made = np.matmul(kernels, columns.reshape(len(rows) * N, group, height, places))
+            return np.asarray(made.reshape(len(rows), *X.shape))
+
+        return pull
+
+    how = Product(scatter, max(1, inputs * patches.size), pull_x, None, height)
+    bias_shape = () if B is None else (M * group, *[1] * len(slid.extents))
+    return multiplied(context, X, W, how, added=B, added_shape=bias_shape)
 
 
 def multiply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -250,11 +287,36 @@ def multiply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
     assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
     if A.is_point != B.is_point:
         varying, factor = (B, A) if A.is_point else (A, B)
-        return [scaled(context, varying, factor.low, factor.low, roundings=1)]
+        return [scaled(context, varying, factor.low, factor.high, roundings=1)]
     shape = np.broadcast_shapes(A.shape, B.shape)
     count = max(repeats(A.shape, shape), repeats(B.shape, shape)) + 1
     how = Product(np.multiply, 1, lambda b: unbroadcast(A.shape, b), lambda a: unbroadcast(B.shape, a), count)
     return [multiplied(context, A, B, how)]
+
+
+def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
+    """A / B without the fractional part; quotients of numbers that float64 has are taken in 64 bits.
+
+    It is monotone in A, and in B where 0 is outside its range.  Computed operands give one within the range of the
+    operands widened by their errors.
+    """
+    away = ((B.low - B.error > 0) | (B.high + B.error < 0)).all()
+    exact = max(A.largest, B.largest) < 2.0**53
+    if not context.require("divisor", bool(away), "no divisor is 0") or not context.require(
+        "divisor", exact, "dividend and divisor are below 2^53"
+    ):
+        return not_known(np.broadcast_shapes(A.shape, B.shape))
+
+    def ends(more_a: Array | float, more_b: Array | float) -> tuple[Array, Array]:
+        a = [(each).astype(np.int64) for each in (A.low - more_a, A.high + more_a)]
+        b = [(each).astype(np.int64) for each in (B.low - more_b, B.high + more_b)]
+        corners = [(np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))).astype(np.float64) for x in a for y in b]
+        return np.minimum.reduce(corners), np.maximum.reduce(corners)
+
+    low, high = ends(0.0, 0.0)
+    wide_low, wide_high = ends(A.error, B.error)
+    inexact = (A.error > 0) | (B.error > 0)
+    return Transfer(low, high, np.where(inexact, wide_high - wide_low, 0.0))
 
 
 def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -262,6 +324,8 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     A, B = inputs
     assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
     B = context.refine(B, lambda value: (value.low <= value.error) & (value.high >= -value.error))
+    if context.is_integer:
+        return [_whole_quotient(context, A, B)]
     away = np.where((B.low > 0) | (B.high < 0), np.minimum(np.abs(B.low), np.abs(B.high)), 0.0)
     error_b = B.error + context.flushed
     least = below(away - error_b)

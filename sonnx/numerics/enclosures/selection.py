@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.base.escaping import plural
 from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grown, magnitude
+from sonnx.numerics.enclosures.averages import reduced_axes
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import unbroadcast
-from sonnx.numerics.enclosures.values import Context, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.enclosures.values import DECISION, Context, Transfer, TransferFunction, Value, nothing, spread
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 
@@ -138,61 +140,175 @@ def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]
 
 
 def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-    """Y = X where the condition holds, else Y; the condition is known, or both are possible."""
+    """Y = X where the condition holds, else Y.
+
+    An element whose condition is known is that of its branch.  Of another one the range is that of both branches; where
+    an implementation may decide otherwise, the computed value is off by at most the distance of the branches.
+    """
     condition, X, Y = inputs
     assert condition is not None and X is not None and Y is not None  # noqa: S101  the count of inputs is checked before
     shape = np.broadcast_shapes(condition.shape, X.shape, Y.shape)
     sure, never = condition.low > 0, condition.high <= 0
-    steady = (sure | never) & (condition.error == 0)
-    holds = bool(steady.all())
-    if not context.require("condition", holds, "the condition is the same in every implementation"):
-        wide = np.full(shape, inf)
-        return [Transfer(-wide, wide, wide)]
-    first = np.broadcast_to(sure, shape)
-    low, high = np.where(first, X.low, Y.low), np.where(first, X.high, Y.high)
-    used = [(each, mask) for each, mask in ((X, first), (Y, ~first)) if not each.is_point]
+    wavering = np.broadcast_to(condition.error > 0, shape)
+    decided(context, wavering)
+    first, second = np.broadcast_to(sure & ~wavering, shape), np.broadcast_to(never & ~wavering, shape)
+    low = np.where(sure, X.low, np.where(never, Y.low, np.minimum(X.low, Y.low)))
+    high = np.where(sure, X.high, np.where(never, Y.high, np.maximum(X.high, Y.high)))
+    used = [(each, mask) for each, mask in ((X, first), (Y, second)) if not each.is_point]
     pulls = tuple(unbroadcast(each.shape, mask.astype(np.float64)) for each, mask in used)
     terms = max([prod(shape) // max(1, prod(each.shape)) for each, _ in used], default=1) + 1
+    apart = above(np.maximum(np.maximum(X.high - Y.low, Y.high - X.low), 0.0))
+    jump = grown(np.maximum(X.error, Y.error) + np.where(wavering, apart, 0.0), 2)
     return [
-        Transfer(low, high, nothing(shape), tuple(each for each, _ in used), pulls, terms,
-                 np.where(first, X.error, Y.error))
+        Transfer(low, high, context.moved(shape), tuple(each for each, _ in used), pulls, terms,
+                 np.where(first, X.error, np.where(second, Y.error, 0.0)), np.where(first | second, 0.0, jump))
     ]  # fmt: skip
 
 
-def comparison(decides: Callable[[Value, Value], tuple[Array, Array]]) -> TransferFunction:
-    """Less, Greater and Equal: 1 where the comparison surely holds, 0 where it surely does not, else open."""
+def decided(context: Context, wavering: Array) -> None:
+    """Record how many elements an implementation may decide otherwise; their errors count the difference."""
+    number = int(np.count_nonzero(wavering))
+    if number:
+        context.require(
+            DECISION, True, f"an implementation may decide {plural(number, 'element')} otherwise; their errors count it"
+        )
+
+
+Decide = Callable[[Value, Value, Array, Array], tuple[Array, Array]]
+"""Of A, B and what their computed values may be off: where a comparison surely holds, and surely does not."""
+
+
+def comparison(decides: Decide) -> TransferFunction:
+    """Less, Greater and Equal: 1 where the comparison surely holds, 0 where it surely does not, else open.
+
+    The ideal outcome is decided by the ranges, the computed one by the ranges widened by the errors.
+    """
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         A, B = inputs
         assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
-        sure, never = decides(A, B)
-        low, high = sure.astype(np.float64), (~never).astype(np.float64)
-        return [Transfer(low, high, high - low)]
+        sure, never = decides(A, B, nothing(A.shape), nothing(B.shape))
+        off_a, off_b = context.off(A), context.off(B)
+        steady_sure, steady_never = decides(A, B, off_a, off_b)
+        wavering = ~(steady_sure | steady_never) & ((off_a > 0) | (off_b > 0))
+        decided(context, wavering)
+        return [truth(sure, never, wavering)]
 
     return apply
 
 
-def less(A: Value, B: Value) -> tuple[Array, Array]:
-    """Whether A < B surely holds, and surely does not hold, for ideal and computed values."""
-    return (
-        np.asarray(above(A.high + A.error) < below(B.low - B.error)) | np.asarray((A.high < B.low) & _exact(A, B)),
-        np.asarray(below(A.low - A.error) >= above(B.high + B.error)) | np.asarray((A.low >= B.high) & _exact(A, B)),
-    )
+def truth(sure: Array, never: Array, wavering: Array) -> Transfer:
+    """A truth value: 1, 0 or open, and where an implementation may find another one."""
+    low, high = sure.astype(np.float64), (~never).astype(np.float64)
+    return Transfer(low, high, wavering.astype(np.float64), element="bool")
 
 
-def greater(A: Value, B: Value) -> tuple[Array, Array]:
+def less(A: Value, B: Value, off_a: Array, off_b: Array) -> tuple[Array, Array]:
+    """Whether A < B surely holds, and surely does not hold, of values that may be off."""
+    sure = above(A.high + off_a) < below(B.low - off_b)
+    never = below(A.low - off_a) >= above(B.high + off_b)
+    plain = (off_a == 0) & (off_b == 0)
+    return np.asarray(sure | (plain & (A.high < B.low))), np.asarray(never | (plain & (A.low >= B.high)))
+
+
+def greater(A: Value, B: Value, off_a: Array, off_b: Array) -> tuple[Array, Array]:
     """As `less`, for A > B."""
-    return less(B, A)
+    return less(B, A, off_b, off_a)
 
 
-def equal(A: Value, B: Value) -> tuple[Array, Array]:
+def equal(A: Value, B: Value, off_a: Array, off_b: Array) -> tuple[Array, Array]:
     """As `less`, for A = B."""
-    same = (A.low == A.high) & (B.low == B.high) & (A.low == B.low) & _exact(A, B)
-    return np.asarray(same), np.asarray(less(A, B)[0] | less(B, A)[0])
+    same = (A.low == A.high) & (B.low == B.high) & (A.low == B.low) & (off_a == 0) & (off_b == 0)
+    return np.asarray(same), np.asarray(less(A, B, off_a, off_b)[0] | less(B, A, off_b, off_a)[0])
 
 
-def _exact(A: Value, B: Value) -> Array:
-    return np.asarray((A.error == 0) & (B.error == 0))
+def negation(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Not: 1 - X of truth values."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    return [Transfer(1 - X.high, 1 - X.low, nothing(X.shape), (X,), (lambda rows: -rows,), 0, X.error, element="bool")]
+
+
+# ------------------------------------------------------------------ the largest along axes
+
+
+def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The largest element along axes."""
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    axes = reduced_axes(context)
+    kept = [axis for axis in range(len(X.shape)) if axis not in axes]
+    shape, count = tuple(X.shape[axis] for axis in kept), prod(X.shape[axis] for axis in axes)
+    if not count:
+        raise NotExecutable("ReduceMax of no element has no bound")
+    order = (*axes, *kept)
+    back = tuple(int(each) + 1 for each in np.argsort(order))
+
+    def slices(array: Array) -> Array:
+        return np.asarray(np.transpose(array, order).reshape(count, *shape))
+
+    def candidates(value: Value) -> tuple[Array, Array, Array, Array]:
+        return _largest(*[slices(spread(each, value.shape)) for each in (value.low, value.high, value.error)])
+
+    def unsure(value: Value) -> Array:
+        open_ = np.broadcast_to(candidates(value)[2] < 0, (count, *shape))
+        marks = open_.reshape(*[value.shape[axis] for axis in order]).transpose([each - 1 for each in back])
+        return np.asarray(marks & (value.error > 0))
+
+    X = context.refine(X, unsure)
+    low, high, chosen, noise = candidates(X)
+    marks = np.arange(count).reshape(-1, *[1] * len(shape)) == chosen
+    errors = (slices(spread(X.error, X.shape)) * marks).sum(axis=0)
+    out = tuple(1 if axis in axes else X.shape[axis] for axis in range(len(X.shape)))
+    out = out if context.parameter("keepdims", 1) else shape
+
+    def pull(rows: Array) -> Array:
+        wide = rows.reshape(len(rows), 1, *shape) * marks
+        wide = wide.reshape(len(rows), *[X.shape[axis] for axis in order])
+        return np.asarray(wide.transpose(0, *back))
+
+    return [
+        Transfer(low.reshape(out), high.reshape(out), context.moved(out), (X,), (pull,), 1,
+                 errors.reshape(out), noise.reshape(out))
+    ]  # fmt: skip
+
+
+def argmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """The index of the largest element along an axis.
+
+    The ideal index is one of those whose range reaches the largest lower end, the computed index one of those whose
+    range does so after it is widened by the errors.  Where the elements have no error the two are the same, except
+    among zeros, whose signs real numbers do not have.
+    """
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    axis = int(context.parameter("axis", 0)) % max(1, len(X.shape))
+    count = X.shape[axis]
+    if not count:
+        raise NotExecutable("ArgMax of no element has no bound")
+
+    def wanted(value: Value) -> Array:
+        sure = below(value.low - value.error).max(axis=axis, keepdims=True)
+        possible = above(value.high + value.error) >= sure
+        return np.asarray(possible & (possible.sum(axis=axis, keepdims=True) > 1))
+
+    X = context.refine(X, wanted)
+    low, high = (np.moveaxis(spread(each, X.shape), axis, 0) for each in (X.low, X.high))
+    off = np.moveaxis(spread(context.off(X), X.shape), axis, 0)
+    numbers = np.arange(count, dtype=np.float64).reshape(-1, *[1] * (low.ndim - 1))
+
+    def indices(possible: Array) -> tuple[Array, Array]:
+        return np.where(possible, numbers, inf).min(axis=0), np.where(possible, numbers, -inf).max(axis=0)
+
+    least, most = indices(high >= low.max(axis=0))
+    first, last = indices(above(high + off) >= below(low - off).max(axis=0))
+    zeros = (low.max(axis=0) <= 0) & (high.max(axis=0) >= 0)
+    moving = (off > 0).any(axis=0) | zeros
+    error = np.where(moving, last - first, 0.0)
+    decided(context, error > 0)
+    keep = bool(context.parameter("keepdims", 1))
+    least, most, error = (np.expand_dims(each, axis) if keep else each for each in (least, most, error))
+    return [Transfer(least, most, error, element="int64", saturates=True)]
 
 
 # ------------------------------------------------------------------ Softmax
@@ -202,13 +318,14 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y_i = e^(X_i) / sum over j of e^(X_j), along an axis.
 
     Y_i is least where X_i is least and all others are largest.  Its slopes are Y_i (1 - Y_i) for X_i and - Y_i Y_j.  An
-    implementation computes e_i = exp(X_i - m) for some m within the computed values (their largest), adds the e_j in
+    implementation computes e_i = exp(X_i - m), m the largest of the computed values, adds the e_j in
     any order and divides: with t the relative error of the e_j, the quotient has (1 + t) (1 + g) (1 + u) / (1 - t)
     of its value, and an absolute error of the function counts once, and once for each term of the sum, which is at
     least 1 - t.
     """
     X = inputs[0]
     assert X is not None  # noqa: S101  the count of inputs is checked before
+    context.require_floats()
     rank = len(X.shape)
     axis = int(context.parameter("axis", -1 if context.application.version >= 13 else 1))
     before = context.application.version < 13
@@ -239,6 +356,9 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         radius * error + radius * (s_high * error).sum(axis=-1, keepdims=True)
         + centre * (radius * error).sum(axis=-1, keepdims=True), n + 4,
     )  # fmt: skip
+    steep = ~(linear + rest <= 1)  # both values lie in [0, 1]
+    kept = np.where(steep, 0.0, 1.0)
+    linear, rest = np.where(steep, 0.0, linear), np.where(steep, 1.0, rest)
     largest = grown(magnitude(wide_low, wide_high), 1)
     spread = above(wide_high.max(axis=-1, keepdims=True) - wide_low)
     top = grown(s_high, 1)
@@ -250,7 +370,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     )
 
     def pull(rows_in: Array) -> Array:
-        slices = there(rows_in, 1) * centre
+        slices = there(rows_in, 1) * (centre * kept)
         return back(slices - centre * slices.sum(axis=-1, keepdims=True), 1)
 
     return [Transfer(back(y_low), back(y_high), back(introduced), (X,), (pull,), n + 4, back(linear), back(rest))]
@@ -259,12 +379,12 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 def _share(low: Array, high: Array) -> tuple[Array, Array]:
     """The range of e^(x_i) / sum of e^(x_j): 1 / (1 + sum over j != i of e^(x_j - x_i))."""
     n = low.shape[-1]
-    off = 1.0 - np.eye(n)
+    other = ~np.eye(n, dtype=np.bool_)
     if n > 2048:
         return np.zeros(low.shape), np.ones(low.shape)
     with np.errstate(over="ignore"):
-        most = np.exp(above(high[..., None, :] - low[..., :, None])) * off
-        least = np.exp(below(low[..., None, :] - high[..., :, None])) * off
+        most = np.where(other, np.exp(above(high[..., None, :] - low[..., :, None])), 0.0)
+        least = np.where(other, np.exp(below(low[..., None, :] - high[..., :, None])), 0.0)
         slack = 2.0**-40 + accumulated(n)
         s_low = 1 / (1 + most.sum(axis=-1)) * (1 - slack)
         s_high = 1 / (1 + least.sum(axis=-1)) * (1 + slack)
@@ -290,5 +410,8 @@ def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
         bound = y * ratio + absolute * (1 + 3 * u) / below_one + hypotheses.least(made) * 2
         # the sum is at least its largest term, which is at least 1 - worst - absolute of what it should be
         bound = np.where(below_one > 0.01, bound, inf)
+        # one e_j is exp(0), none is above it but for the function's error, and each is a term of the sum
+        small = g + n * absolute + 2 * accuracy.ulp * u < 2.0**-8
+        bound = np.minimum(bound, 1 + 2.0**-4) if small else bound
     bound = grown(np.broadcast_to(bound, y.shape), 20)
     return bound if made.name == element else bound + hypotheses.rounding(element, y + bound)

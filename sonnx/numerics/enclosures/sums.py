@@ -8,13 +8,14 @@ one (theorem bounds.fused-sums).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
 
-from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, centre, grown, magnitude
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, accumulated, below, centre, grown, magnitude
 from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
 from sonnx.numerics.formats import Array
 
@@ -74,6 +75,8 @@ def finished(context: Context, made: Sum) -> Transfer:
 
 def finite(context: Context, absolute: Array, result: Array, error: Array, roundings: int) -> bool:
     """Whether every partial sum is below the largest number of the format, in any order."""
+    if context.is_integer:
+        return True  # modulo 2^n partial sums do not matter
     made = context.hypotheses.accumulator(context.element)
     largest = min(made.largest, FORMATS[context.element].largest)
     g = 2 * roundings * made.unit
@@ -85,7 +88,7 @@ def finite(context: Context, absolute: Array, result: Array, error: Array, round
 
 def centred(value: Value) -> tuple[Array, Array]:
     """The centre and radius of the range."""
-    return (value.low, nothing(value.shape)) if value.is_point else centre(value.low, value.high)
+    return (value.low, nothing(value.shape)) if value.low is value.high else centre(value.low, value.high)
 
 
 def total(arrays: Sequence[Array], shape: Sequence[int]) -> Array:
@@ -226,6 +229,51 @@ def scaled(
         (unbroadcast(X.shape, ck),), repeats(X.shape, shape) + 1, propagated, residual, relaxed,
     )  # fmt: skip
     return finished(context, made)
+
+
+def weighted(
+    context: Context, X: Value, weigh: Callable[[Array], Array], pull: Pull, terms: int, scalings: int, changed: Array
+) -> Transfer:
+    """Sums of the elements of X with constant weights of at least 0, rounded to float64.
+
+    Args:
+        context: of the call.
+        X: what is weighted.
+        weigh: the sums for an array.
+        pull: its transpose.
+        terms: of a sum.
+        scalings: roundings of a weight and of its product.
+        changed: a bound of what other weights of an implementation change in an element.
+    """
+    middle, radius = centre(X.low, X.high)
+    roundings = terms + scalings + 4
+    wide = grown(weigh(radius), roundings)
+    wide = grown(wide + accumulated(roundings) * (weigh(np.abs(middle)) + wide), 4)
+    mean = weigh(middle)
+    low, high = below(mean - wide), above(mean + wide)
+    error = grown(weigh(X.error), roundings)
+    absolute = grown(weigh(X.computed), roundings)
+    zero = nothing(low.shape)
+    part = SumRecord(
+        absolute, terms, scalings, context.hypotheses.order.depth(terms), 1.0, X.largest + 1.0, error, zero
+    )
+    slack = grown(accumulated(roundings) * absolute, 4)
+    fixed = Linear(-slack, slack)
+    made = Sum(low, high, [part], terms, scalings, part.depth, (X,), (pull,), roundings, error, 0.0, fixed)
+    done = finished(context, made)
+    residual = grown(np.asarray(done.residual) + changed, 1)
+    return done if not changed.any() else replace(done, residual=residual, sum=None)
+
+
+def progression(context: Context, start: float, step: float, count: int) -> Transfer:
+    """Elements start + i step of constants: a sum of i + 1 terms in any order, or of a product and a term."""
+    i = np.arange(count)
+    product = i * step
+    low, high = below(below(product) + start), above(above(product) + start)
+    size = grown(abs(start) + np.abs(product), 3)
+    introduced = context.hypotheses.sum(context.element, count + 1, 1, size, size)
+    finite(context, size, size, introduced, count + 1)
+    return Transfer(low, high, introduced)
 
 
 def not_known(shape: Sequence[int]) -> Transfer:

@@ -16,7 +16,7 @@ lines enclose it, the relaxation follows the same maps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from math import inf
@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from sonnx.base.errors import Stop
+from sonnx.base.errors import NotExecutable, Stop
 from sonnx.graph.environment import MAX_PARAMETER_ELEMENTS, RUN_TIME
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.numerics.application import Application
@@ -90,6 +90,9 @@ class Condition:
     holds: bool
     detail: str
 
+
+DECISION = "decision"
+"""The name of a condition that is counted, not required: an implementation may decide otherwise."""
 
 _serials = count()
 
@@ -176,6 +179,10 @@ class Transfer:
     sum: SumRecord | None = None
     absolute: Array | None = None
     """Of a linear operator a bound of Σ |C_k| |x_k| and its constants; None where elements are moved only."""
+    element: str = ""
+    """The element type of the value, "" where it is that of the call."""
+    saturates: bool = False
+    """Whether computed values are within the element type whatever the operands are."""
 
     @cached_property
     def noise(self) -> Array:
@@ -206,22 +213,70 @@ class Refine(Protocol):
 class Context:
     """What a transfer function is given beside its inputs.
 
-    `application` has the parameters of the call, `element` the element type of its first output, `refine` gives better
-    bounds of an input, `require` records a condition and says whether it holds.
+    `application` has the parameters of the call, `element` is the type it computes in, `refine` gives better bounds of
+    an input, `require` records a condition and says whether it holds.  `stated` are the hypotheses about floating-point
+    arithmetic.
     """
 
-    hypotheses: Hypotheses
+    stated: Hypotheses
     application: Application
     element: str
     refine: Refine
     require: Callable[[str, bool, str], bool]
     outputs: int = 1
     cache: dict[Any, Any] = field(default_factory=dict)
+    node: str = ""
+
+    @cached_property
+    def hypotheses(self) -> Hypotheses:
+        """About the arithmetic of the call: integers are not rounded."""
+        return self.stated if self.element in FORMATS else self.stated.unrounded()
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the call computes with integers or truth values."""
+        return self.element not in FORMATS
+
+    def require_floats(self) -> None:
+        """Raises:
+        NotExecutable: the call computes with integers.
+        """
+        if self.is_integer:
+            raise NotExecutable(f"{self.application.operator} of elements of type {self.element} has no bounds")
+
+    def into(self, element: str) -> Context:
+        """The same call, computing in another type."""
+        return replace(self, element=element)
+
+    def inner(self) -> Context:
+        """For the steps of the call before its last one."""
+        return replace(self, stated=self.stated.inner())
+
+    def unrounded(self) -> Context:
+        """For steps that are not rounded."""
+        return replace(self, stated=self.stated.unrounded())
+
+    def step(self, made: Transfer, readers: int = 2) -> Value:
+        """What a step makes, as a value that the next steps read; `readers` as in `Value`."""
+        element = made.element or self.element
+        facts = TensorFacts(element, made.low.shape, RUN_TIME)
+        shape = made.low.shape
+        error = spread(np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50), shape)
+        return Value("", facts, made.low, made.high, error, spread(made.introduced, shape), transfer=made,
+                     node=self.node, readers=readers)  # fmt: skip
 
     @property
     def flushed(self) -> float:
         """What taking a subnormal number for zero changes at most; 0 where the hypotheses exclude that."""
         return FORMATS[self.element].normal if self.hypotheses.flush else 0.0
+
+    def off(self, value: Value) -> Array:
+        """How far an operand can be from the ideal one where an implementation reads it: 0 stays 0."""
+        if not self.flushed:
+            return value.error
+        near = (value.low - value.error < self.flushed) & (value.high + value.error > -self.flushed)
+        zero = (value.low == 0) & (value.high == 0) & (value.error == 0)
+        return value.error + np.where(near & ~zero, self.flushed, 0.0)
 
     def moved(self, shape: Sequence[int]) -> Array:
         """The introduced error of an operator that chooses elements: a subnormal one may become zero."""

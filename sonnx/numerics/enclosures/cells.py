@@ -1,0 +1,130 @@
+"""Transfer functions of recurrent cells: LSTM and GRU as the products, sums and functions of their steps.
+
+Each step is a value of its own, which the adjoint pass follows through all steps.  The sum that goes into an activation
+function is one sum of all its products and biases, in any order: W x + R h, the biases added before or after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.enclosures.elementwise import SIGMOID, TANH, transfer
+from sonnx.numerics.enclosures.layout import taken
+from sonnx.numerics.enclosures.products import matmul, multiply
+from sonnx.numerics.enclosures.rectifiers import between, relu
+from sonnx.numerics.enclosures.sums import add, subtract
+from sonnx.numerics.enclosures.values import Context, Transfer, TransferFunction, Value, constant
+from sonnx.numerics.formats import ELEMENTS, Array
+
+FUNCTIONS: Mapping[str, TransferFunction] = {"Sigmoid": transfer(SIGMOID), "Tanh": transfer(TANH), "Relu": relu}
+"""The activation functions."""
+
+States = tuple[Value, ...]
+
+Arrange = Callable[[list[Array], list[tuple[Array, ...]]], tuple[Array, ...]]
+"""The outputs of an operator from those of all directions, (steps, batch, hidden), and the last states."""
+
+
+class Cell:
+    """The steps of a cell in bounds; `context` is that of the operator."""
+
+    def __init__(self, context: Context, clip: float | None) -> None:
+        context.require_floats()
+        self.context, self.clip = context, clip
+        self.inner = context.inner()
+
+    def part(self, X: Value, index: Array) -> Value:
+        """The elements of X with these numbers."""
+        return self.context.step(taken(index, [X]))
+
+    def constant(self, array: Array) -> Value:
+        """A constant of the element type."""
+        return constant("", np.ascontiguousarray(array.astype(ELEMENTS[self.context.element])))
+
+    def gate(
+        self,
+        weights: Array,
+        biases: Sequence[Array],
+        parts: Sequence[Value],
+        pairs: Sequence[tuple[Value, Value]],
+        *,
+        clipped: bool = True,
+    ) -> Value:
+        """Weights times the parts side by side, plus biases, plus products of values."""
+        batch = parts[0].shape[0]
+        ones = [self.constant(np.ones((batch, 1)))] * len(biases)
+        columns = [*parts, *ones]
+        index = np.hstack(_numbered(columns))
+        joined = self.context.step(taken(index, columns))
+        matrix = self.constant(np.hstack([weights, *[each[:, None] for each in biases]]).T)
+        if not pairs:
+            made = self.context.step(matmul(self.context, [joined, matrix])[0], readers=1)
+        else:
+            terms = [self.inner.step(matmul(self.inner, [joined, matrix])[0], readers=1)]
+            for left, right in pairs:
+                terms.append(self.inner.step(multiply(self.inner, [left, right])[0], readers=1))
+            made = self.context.step(add(self.context, terms)[0])
+        return self.within(made) if clipped else made
+
+    def within(self, X: Value) -> Value:
+        """X within the bound of the attribute clip."""
+        return X if self.clip is None else self.context.step(between(self.context, X, -self.clip, self.clip))
+
+    def activate(self, name: str, X: Value) -> Value:
+        """An activation function."""
+        if name not in FUNCTIONS:
+            raise NotExecutable(f"the activation {name!r} has no bounds")
+        return self.context.step(FUNCTIONS[name](self.context, [X])[0])
+
+    def scale(self, X: Value, Y: Value) -> Value:
+        """The product."""
+        return self.context.step(multiply(self.context, [X, Y])[0])
+
+    def mix(self, f: Value, c: Value, i: Value, g: Value) -> Value:
+        """F c + i g."""
+        return self.context.step(self._mixed(f, c, i, g))
+
+    def rest(self, z: Value, h: Value, g: Value) -> Value:
+        """(1 - z) h + z g; where z is between 0 and 1, a number between h and g."""
+        one = self.constant(np.ones(z.shape))
+        left = self.inner.step(subtract(self.inner, [one, z])[0])
+        made = self._mixed(left, h, z, g)
+        if (z.low >= 0).all() and (z.high <= 1).all():
+            low, high = np.minimum(h.low, g.low), np.maximum(h.high, g.high)
+            made = replace(made, low=np.maximum(made.low, low), high=np.minimum(made.high, high))
+        return self.context.step(made)
+
+    def _mixed(self, f: Value, c: Value, i: Value, g: Value) -> Transfer:
+        terms = [self.inner.step(multiply(self.inner, each)[0], readers=1) for each in ([f, c], [i, g])]
+        return add(self.context, terms)[0]
+
+    def over_time(
+        self, X: Value, states: States, step: Callable[[Value, States], States], backwards: bool
+    ) -> tuple[list[Value], States]:
+        """The outputs of all steps, in the order of X of shape (steps, batch, inputs), and the last states."""
+        numbers = np.arange(prod(X.shape)).reshape(X.shape)
+        order = list(range(X.shape[0]))
+        made: dict[int, Value] = {}
+        for t in reversed(order) if backwards else order:
+            states = step(self.part(X, numbers[t]), states)
+            made[t] = states[0]
+        return [made[t] for t in order], states
+
+    def arranged(self, outputs: list[list[Value]], last: list[States], arrange: Arrange) -> list[Transfer]:
+        """The outputs of the operator: the elements of the steps' outputs and last states."""
+        values = [*[each for own in outputs for each in own], *[each for own in last for each in own]]
+        own = iter(_numbered(values))
+        Y = [np.stack([next(own) for _ in each]) for each in outputs]
+        states = [tuple(next(own) for _ in each) for each in last]
+        return [taken(np.ascontiguousarray(each), values) for each in arrange(Y, states)]
+
+
+def _numbered(values: Sequence[Value]) -> list[Array]:
+    """The numbers of the elements of values, counted through, in the shape of each."""
+    starts = np.cumsum([0, *[prod(each.shape) for each in values]])
+    return [s + np.arange(prod(each.shape)).reshape(each.shape) for s, each in zip(starts, values, strict=False)]

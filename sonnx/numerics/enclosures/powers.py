@@ -1,0 +1,149 @@
+"""Transfer functions of powers: Pow, squares, and the response normalization that is made of them.
+
+x^p of a constant p is monotone in x on each side of 0; where p is not a whole number, x is above 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.enclosures.arithmetic import above, below, function_above, function_below, grown
+from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, Function, transfer
+from sonnx.numerics.enclosures.products import Product, multiplied, multiply
+from sonnx.numerics.enclosures.sums import not_known, scaled, unbroadcast
+from sonnx.numerics.enclosures.values import Context, Linear, Pull, Transfer, Value, constant, nothing, spread
+from sonnx.numerics.formats import Array
+
+
+def power_range(low: Array, high: Array, p: Array) -> Bounds:
+    """The range of x^p, for numbers x above 0, or for a whole number p."""
+    ends = np.power(low, p), np.power(high, p)
+    least, most = np.minimum(*ends), np.maximum(*ends)
+    even = np.equal(np.mod(p, 2), 0)
+    least = np.where(even & (p > 0) & (low <= 0) & (high >= 0), 0.0, least)
+    made = function_below(least), function_above(most)
+    known = (p == 0) | (p == 1)
+    fixed = np.where(p == 0, 1.0, low), np.where(p == 0, 1.0, high)
+    least, most = np.where(known, fixed[0], made[0]), np.where(known, fixed[1], made[1])
+    least = np.where((even & (p > 0)) | (low >= 0), np.maximum(least, 0.0), least)
+    return least, most
+
+
+def power(p: Array) -> Function:
+    """The function x^p of a constant p, of the shape of x."""
+
+    def slopes(_: Context, low: Array, high: Array) -> Bounds:
+        least, most = power_range(low, high, p - 1)
+        ends = p * least, p * most
+        made = below(np.minimum(*ends)), above(np.maximum(*ends))
+        return np.where(p == 0, 0.0, made[0]), np.where(p == 0, 0.0, made[1])
+
+    return Function("Pow", lambda _, low, high: power_range(low, high, p), slopes)
+
+
+def pow_(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """C = A^B; a varying exponent as e^(B log A), of a base above 0."""
+    A, B = inputs
+    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    context = context.into(A.element)
+    shape = np.broadcast_shapes(A.shape, B.shape)
+    A = A if A.shape == shape else context.step(repeated(A, shape))
+    if not B.is_point:
+        return [_exponential(context, A, B)]
+    p = np.array(spread(B.low, shape))
+    if B.low is not B.high:
+        raise NotExecutable("Pow has a bound for exponents below 2^53 only")
+    whole = np.floor(p) == p
+    off = A.error + context.flushed
+    if context.is_integer:
+        if not context.require("exponent", bool((whole & (p >= 0)).all()), "exponents are whole and not negative"):
+            return [not_known(shape)]
+        made = _of_integers(context, A, p)
+        return [made]
+    inside = (whole & (p >= 0)) | (below(A.low - off) > 0) | (whole & (above(A.high + off) < 0))
+    if not context.require("argument", bool(inside.all()), "a base is above 0 where its exponent is not whole, and "
+                           "not 0 where its exponent is negative"):  # fmt: skip
+        return [not_known(shape)]
+    return transfer(power(p))(context, [A])
+
+
+def _of_integers(context: Context, A: Value, p: Array) -> Transfer:
+    function = power(p)
+    low, high = function.image(context, A.low, A.high)
+    wide = function.image(context, A.low - A.error, A.high + A.error)
+    noise = np.where(A.error > 0, above(np.ceil(wide[1]) - np.floor(wide[0])), 0.0)
+    return Transfer(np.floor(low) + (low > np.floor(low)) * 1.0, np.floor(high), noise, element=A.element)
+
+
+def repeated(X: Value, shape: tuple[int, ...]) -> Transfer:
+    """X broadcast to a shape."""
+    fixed = (X.low, X.high) if X.is_point else (nothing(X.shape), nothing(X.shape))
+    count = int(np.prod(shape)) // max(1, X.low.size) + 1
+    return Transfer(
+        spread(X.low, shape), spread(X.high, shape), nothing(shape), (X,), (unbroadcast(X.shape),), count,
+        spread(X.error, shape), 0.0, Linear(spread(fixed[0], shape), spread(fixed[1], shape)),
+    )  # fmt: skip
+
+
+def _exponential(context: Context, A: Value, B: Value) -> Transfer:
+    inner = context.unrounded()
+    off = A.error + context.flushed
+    if not context.require("argument", bool((below(A.low - off) > 0).all()), "a base of a varying exponent is above 0"):
+        return not_known(np.broadcast_shapes(A.shape, B.shape))
+    logarithm = inner.step(transfer(LOG)(inner, [A])[0])
+    argument = inner.step(multiply(inner, [logarithm, B])[0])
+    return transfer(Function("Pow", EXP.image, EXP.slopes))(context, [argument])[0]
+
+
+SQUARE = Function(
+    "Mul",
+    lambda _, low, high: (
+        np.where((low <= 0) & (high >= 0), 0.0, np.maximum(below(np.minimum(low * low, high * high)), 0.0)),
+        above(np.maximum(low * low, high * high)),
+    ),
+    lambda _, low, high: (2 * low, 2 * high),
+    introduced=lambda context, _, value: context.hypotheses.rounding(context.element, value),
+)
+
+
+def response_normalization(
+    context: Context, X: Value, alpha: float, beta: float, bias: float, around: Array, size: int
+) -> Transfer:
+    """LRN: X / (bias + alpha / size Σ X^2)^beta, with bias above 0 and beta at least 0.
+
+    `around` is a matrix (channels, channels) of zeros and ones: which squares are added up for a channel.  An
+    implementation divides by the power, or multiplies by that of -beta; the introduced error covers both.
+    """
+    shape = X.shape
+    inner = context.inner()
+    squares = inner.step(transfer(SQUARE)(inner, [X])[0], readers=1)
+    flat = (shape[0], shape[1], int(np.prod(shape[2:])))
+
+    def combined(weights: Array, x: Array) -> Array:
+        return np.asarray(np.matmul(weights, x.reshape(flat)).reshape(shape))
+
+    def pull(weights: Array) -> Pull:
+        return lambda rows: np.matmul(weights.T, rows.reshape(len(rows), *flat)).reshape(len(rows), *shape)
+
+    how = Product(combined, size, lambda _: pull(around), pull, size)
+    sums = inner.step(multiplied(inner, constant("", around), squares, how), readers=1)
+    factor, start = alpha / size, np.full((1,) * len(shape), bias)
+    divisor = inner.step(
+        scaled(inner, sums, np.array(below(factor)), np.array(above(factor)), roundings=3, added=(start, start),
+               added_terms=1, added_size=start * (1 + 2.0**-7))
+    )  # fmt: skip
+    least = below(np.maximum(divisor.low, below(bias)) - divisor.error)
+    if not context.require("divisor", bool((least > context.flushed).all()), "the divisor is above 0"):
+        return not_known(shape)
+    inverse = transfer(power(np.full(shape, -beta)))(inner, [divisor])[0]
+    if not context.hypotheses.rounds_once:
+        lowest, highest = power_range(least, above(divisor.computed), np.full(shape, beta))
+        own = context.hypotheses.function("Pow", context.element, highest)
+        divided = np.where(lowest > 2 * own, grown(own / (lowest * (lowest - own)), 4), inf)
+        inverse = replace(inverse, introduced=inverse.introduced + divided)
+    return multiply(context, [X, context.step(inverse)])[0]

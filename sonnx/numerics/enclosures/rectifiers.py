@@ -1,0 +1,195 @@
+"""Transfer functions of rectifiers and clips: Relu, LeakyRelu, Clip, HardSigmoid, HardSwish.
+
+Each is made of straight lines, or of a parabola between two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, times
+from sonnx.numerics.enclosures.elementwise import Bounds, Function
+from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
+from sonnx.numerics.enclosures.selection import extremum
+from sonnx.numerics.enclosures.sums import scaled
+from sonnx.numerics.enclosures.values import Context, Lines, Transfer, Value
+from sonnx.numerics.formats import Array
+
+
+def relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = max(X, 0)."""
+    return [_rectified(context, inputs[0], 0.0, exact=True)]
+
+
+def leaky_relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = X where X >= 0, else alpha X."""
+    alpha = float(np.float32(context.parameter("alpha", 0.01)))
+    return [_rectified(context, inputs[0], alpha, exact=alpha in (0.0, 1.0))]
+
+
+def _rectified(context: Context, X: Value | None, alpha: float, *, exact: bool) -> Transfer:
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    if not exact:
+        context.require_floats()
+    if abs(alpha) > 1:
+        raise NotExecutable("LeakyRelu has a bound for alpha between -1 and 1 only")
+    X = context.refine(X, lambda value: (value.low < value.error) & (value.high > -value.error))
+    low, high, error = X.low, X.high, X.error
+    image = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    if alpha:
+        ends = low * alpha, high * alpha
+        least = np.where(low >= 0, low, below(ends[0] if alpha > 0 else ends[1]))
+        most = np.where(low >= 0, high, above(ends[1] if alpha > 0 else ends[0]))
+        crossing = (low < 0) & (high > 0)
+        image = (
+            np.where(crossing & (alpha < 0), 0.0, least),
+            np.where(crossing, np.maximum(high, most if alpha < 0 else high), most),
+        )
+    positive, negative = low >= error, high <= -error
+    c = np.where(positive, 1.0, np.where(negative, alpha, 0.5 + 0.5 * alpha))
+    r = np.where(positive | negative, 0.0, 0.5 - 0.5 * alpha + 2.0**-50)
+    propagated, residual = times(np.abs(c), error), times(r, error)
+    introduced = np.zeros(X.shape)
+    if not exact:
+        size = np.where(positive, 0.0, abs(alpha) * np.maximum(np.abs(low) + error, 0.0))
+        introduced = np.where(positive, 0.0, context.hypotheses.rounding(context.element, grown(size, 2)))
+    if context.hypotheses.flush:
+        introduced = introduced + context.flushed
+
+    def pull(rows: Array) -> Array:
+        return rows * c
+
+    return Transfer(*image, introduced, (X,), (pull,), 1, propagated, residual, _rectifier_lines(X, alpha))
+
+
+def _rectifier_lines(X: Value, alpha: float) -> Lines:
+    """The chord above; below, the slope alpha or 1 of the longer side, which costs the least area."""
+    low, high = X.low, X.high
+    crossing = (low < 0) & (high > 0)
+    with np.errstate(all="ignore"):
+        chord = np.where(crossing, (high - alpha * low) / (high - low), np.where(low >= 0, 1.0, alpha))
+    chord = np.clip(np.where(np.isfinite(chord), chord, 1.0), min(alpha, 1.0), 1.0)
+    # convex for alpha <= 1: the largest distance above a line is at an end
+    at_low = np.where(low >= 0, low, alpha * low)
+    at_high = np.where(high >= 0, high, alpha * high)
+    offset = np.where(
+        crossing,
+        above(np.maximum(above(above(at_low) - below(chord * low)), above(above(at_high) - below(chord * high)))),
+        0.0,
+    )
+    slope = np.where(crossing, np.where(high > -low, 1.0, alpha), np.where(low >= 0, 1.0, alpha))
+    return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset)
+
+
+def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = X between bounds; the smaller of the upper bound and the larger of X and the lower one."""
+    X, *ends = inputs
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    given = [each for each in ends if each is not None]
+    if any(not each.is_point or each.low is not each.high for each in given):
+        lower, upper = (*ends, None)[:2]
+        if lower is not None:
+            X = context.step(extremum(1.0)(context, [X, lower])[0])
+        return extremum(-1.0)(context, [X, upper]) if upper is not None else [between(context, X, -inf, inf)]
+    least, most = -inf, inf
+    for index, name in enumerate(("min", "max")):
+        end = ends[index] if index < len(ends) else None
+        written = context.application.attributes.get(name)
+        if end is None and written is None:
+            continue
+        number = float(end.low.reshape(-1)[0]) if end is not None else float(written.value)  # type: ignore[union-attr, arg-type]
+        least, most = (number, most) if name == "min" else (least, number)
+    if least > most:
+        raise NotExecutable("Clip has no bound where min is above max")
+    return [between(context, X, least, most)]
+
+
+def between(context: Context, X: Value, least: Array | float, most: Array | float) -> Transfer:
+    """X between two bounds, numbers or arrays of its shape."""
+    X = context.refine(
+        X,
+        lambda v: (
+            ((v.low <= least + v.error) & (v.high >= least - v.error))
+            | ((v.low <= most + v.error) & (v.high >= most - v.error))
+        ),
+    )
+    low, high, error = X.low, X.high, X.error
+    image = np.clip(low, least, most), np.clip(high, least, most)
+    inside = (below(low - error) >= least) & (above(high + error) <= most)
+    outside = (above(high + error) <= least) | (below(low - error) >= most)
+    c = np.where(inside, 1.0, np.where(outside, 0.0, 0.5))
+    r = np.where(inside | outside, 0.0, 0.5)
+    slope = np.where((low >= least) & (high <= most), 1.0, 0.0)
+    lines = Lines(slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1]))
+    return Transfer(*image, context.moved(X.shape), (X,), (lambda rows: rows * c,), 1,
+                    times(np.abs(c), error), times(r, error), lines)  # fmt: skip
+
+
+def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+    """Y = alpha X + beta, between 0 and 1.
+
+    The line is a sum of two terms, of which one has the roundings of alpha and of the product.
+    """
+    X = inputs[0]
+    assert X is not None  # noqa: S101  the count of inputs is checked before
+    context.require_floats()
+    alpha, beta = (
+        np.array(float(np.float32(context.parameter(name, absent)))) for name, absent in (("alpha", 0.2), ("beta", 0.5))
+    )
+    inner = context.inner()
+    line = scaled(
+        inner, X, alpha, alpha, roundings=2, added=(beta, beta), added_terms=1, added_size=np.abs(beta) * (1 + 2.0**-7)
+    )
+    made = between(inner, inner.step(line, readers=1), 0.0, 1.0)
+    return [rounded_at_end(context, made)]
+
+
+def rounded_at_end(context: Context, made: Transfer) -> Transfer:
+    """The transfer of the last step, with the one rounding of an operator that is rounded once."""
+    if not context.hypotheses.once:
+        return made
+    value = grown(magnitude(made.low, made.high) + made.propagated + made.residual, 2)
+    return replace(made, introduced=made.introduced + context.hypotheses.rounding(context.element, value))
+
+
+def _swish(x: Array) -> Array:
+    return np.asarray(x * np.clip((x + 3) / 6, 0.0, 1.0))
+
+
+def _swish_image(_: Context, low: Array, high: Array) -> Bounds:
+    """Least at -3/2, with the value -3/8; 0 up to -3."""
+    ends = _swish(low), _swish(high)
+    least = np.where((low <= -1.5) & (high >= -1.5), -0.375, np.minimum(*ends))
+    error = 2.0**-50 * (magnitude(low, high) + 1)
+    return np.maximum(least - error, -0.375), np.maximum(*ends) + error
+
+
+def _swish_slopes(_: Context, low: Array, high: Array) -> Bounds:
+    """0 up to -3, (2 x + 3) / 6 up to 3, then 1; at -3 and 3 from -1/2 and to 3/2."""
+    inner_low, inner_high = np.clip(low, -3.0, 3.0), np.clip(high, -3.0, 3.0)
+    line_low, line_high = (2 * inner_low + 3) / 6 - 2.0**-50, (2 * inner_high + 3) / 6 + 2.0**-50
+    least, most = line_low, line_high
+    outside_low, outside_high = high < -3, low > 3
+    least = np.where(outside_low, 0.0, np.where(outside_high, 1.0, least))
+    most = np.where(outside_low, 0.0, np.where(outside_high, 1.0, most))
+    left, right = low <= -3, high >= 3
+    least = np.where(left, np.minimum(least, 0.0), np.where(right, np.minimum(least, 1.0), least))
+    most = np.where(left, np.maximum(most, 0.0), np.where(right, np.maximum(most, 1.0), most))
+    return least, most
+
+
+def _swish_steps(context: Context, argument: Array, value: Array) -> Array:
+    """X times a factor in [0, 1] of at most |x| / 6 + 1/2, which has five roundings: 1/6, product, sum and clip."""
+    made, least = FORMATS[context.element], context.hypotheses.least(FORMATS[context.element])
+    factor = np.minimum(argument / 6 + 0.5, 1.0)
+    return grown(6 * made.unit * argument * factor + made.unit * value + least * (8 + argument), 8)
+
+
+HARD_SWISH = Function("HardSwish", _swish_image, _swish_slopes, introduced=_swish_steps)
+
+hard_swish = function_transfer(HARD_SWISH)
