@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -233,15 +232,15 @@ def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tenso
 def test_both_sides_of_the_size_of_a_project_file(
     file_format: toml_files.FileFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = dataclasses.replace(file_format, max_bytes=100)
+    small = file_format._replace(max_bytes=100)
     path = tmp_path / "file"
     for size in (100, 101):
         path.write_text(("" if file_format is toml_files.TOML else "{}").ljust(size))
         if size <= small.max_bytes:
-            assert toml_files.read_file(path, lambda *_: True, small)
+            assert toml_files.read_file(path, dict, lambda *_: True, small)
         else:
             with pytest.raises(sonnx.UsageError, match=f"is not a {file_format.name} file"):
-                toml_files.read_file(path, lambda *_: True, small)
+                toml_files.read_file(path, dict, lambda *_: True, small)
 
 
 def test_the_documentation_has_the_table() -> None:
