@@ -17,7 +17,7 @@ LARGEST_TEXT = 100_000
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
     files = family.doubling(1500)
-    found, _ = growth(files)
+    found, _ = growth(files, family.steps)
     assert found < LARGEST_EXPONENT
     assert check(files[-1]) < LARGEST_TEXT
 
