@@ -19,6 +19,8 @@ def main() -> int:
         from sonnx.cli.main import run
 
         gc.enable()
+        if sys.stdout is None:  # closed by the shell: nobody reads, as with a closed pipe
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
         for stream in (sys.stdout, sys.stderr):  # an encoding such as cp1252 lacks characters of the formulas
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")

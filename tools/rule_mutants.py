@@ -24,8 +24,9 @@ from sonnx.checker import rules
 from sonnx.evidence.mutation import MutationRecord, Survivor, mutation_record
 from sonnx.evidence.verification import model_bytes
 from sonnx.language.domain import Expression, RuleError
-from sonnx.language.evaluator import Evaluator, OutOfFuel, Unknown, UnknownCause
+from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause
 from sonnx.language.parser import parse
+from sonnx.language.steps import OutOfFuel
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Rule
 

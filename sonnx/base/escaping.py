@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+
+MAX_LISTED = 100
+"""Texts that a message lists."""
+
+MAX_MESSAGE = 2000
+"""Characters of what a finding says."""
 
 
 def escape(text: str) -> str:
@@ -33,8 +40,18 @@ def _escaped(character: str) -> str:
 
 def quote(text: str, longest: int = 120) -> str:
     """A name of the model, escaped, in single quotes, and shortened in the middle to `longest` characters."""
-    shown = text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
-    return "'" + escape(shown).replace("'", r"\'") + "'"
+    return "'" + escape(shortened(text, longest)).replace("'", r"\'") + "'"
+
+
+def shortened(text: str, longest: int = MAX_MESSAGE) -> str:
+    """The text, without its middle where it is longer than `longest` characters."""
+    return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
+
+
+def listed(texts: Sequence[str], most: int = MAX_LISTED, between: str = ", ") -> str:
+    """Texts in a row; of more than `most` the first, and how many there are."""
+    more = f"{between}… ({len(texts)} in all)" if len(texts) > most else ""
+    return between.join(texts[:most]) + more
 
 
 def number_text(value: float | Fraction) -> str:

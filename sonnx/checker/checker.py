@@ -20,6 +20,7 @@ from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
 from sonnx.language.evaluator import TensorFacts
+from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
 from sonnx.model.scopes import Scope, nested_scopes
 from sonnx.profile import catalogue
@@ -66,7 +67,8 @@ def evaluate_model(
 
         outline = outline_of(model)
     about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model))
-    return check_facts(stated_facts(model, rules), rules, about)
+    with steps_of_model(model.limits["steps"]):
+        return check_facts(stated_facts(model, rules), rules, about)
 
 
 def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -93,7 +95,7 @@ class _Check:
 
     def __init__(self, facts: Facts, rules: ActiveRules) -> None:
         self.facts, self.model, self.rules = facts, facts.model, rules
-        self.builder = ReportBuilder(rules)
+        self.builder = ReportBuilder(rules, self.model.limits["findings"])
         self.domain = FactsDomain(rules)
         self.of_values: dict[TensorFacts, SubjectResults] = {}
         self.of_numbers: dict[int, SubjectResults] = {}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sonnx.base.escaping import quote
+from sonnx.base.escaping import quote, shortened
 from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
-from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults, subject_results
+from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import imports_of, scopes
@@ -42,12 +42,16 @@ class Subject(Struct, frozen=True):
 class ReportBuilder:
     """The results of one check so far."""
 
-    def __init__(self, active: ActiveRules) -> None:
-        self.active = active
+    def __init__(self, active: ActiveRules, most: int) -> None:
+        """Lists at most `most` findings of a rule with one verdict; more are counted, and a note says so."""
+        self.active, self.most = active, most
         self.uses: Counter[SubjectResults] = Counter()  # the number of subjects with the same results
         self.findings: list[Finding] = []
+        self.listed: Counter[tuple[str, Verdict]] = Counter()
+        self.tags: dict[int, tuple[Rule, tuple[Tag, ...]]] = {}  # by id of the rule, which the entry keeps alive
         self.notes: dict[str, None] = {}
-        self.passing: dict[str, SubjectResults] = {}
+        self.decided: Counter[tuple[str, Verdict]] = Counter()  # the number of results of rules decided by functions
+        self.rules: dict[str, Rule] = {}
 
     def add(
         self, results: SubjectResults, where: Where, node: Node | None = None, signature: Signature | None = None
@@ -55,17 +59,29 @@ class ReportBuilder:
         """Add the results for one subject; of a node with its signature, findings name its operands."""
         self.uses[results] += 1
         for result in results.reported:
-            self.findings.append(self._finding(result, where, _operands(result.names, node, signature)))
+            if self._is_listed(result.rule.slug, result.verdict):
+                self.findings.append(self._finding(result, where, _operands(result.names, node, signature)))
+
+    def _is_listed(self, slug: str, verdict: Verdict) -> bool:
+        """Whether one more finding of a rule is listed, or only counted."""
+        self.listed[slug, verdict] += 1
+        return self.listed[slug, verdict] <= self.most
 
     def add_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
         """Add a failure of a rule that a function decides, or why it has no answer."""
-        breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-        result = RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)
-        self.add(subject_results([result]), where)
+        self._count(rule, verdict)
+        if self._is_listed(rule.slug, verdict):
+            breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
+            result = RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)
+            self.findings.append(self._finding(result, where, ()))
 
     def add_pass(self, rule: Rule) -> None:
         """Add a pass of a rule that a function decides."""
-        self.uses[self.passing.setdefault(rule.slug, subject_results([RuleResult(rule, Verdict.PASS)]))] += 1
+        self._count(rule, Verdict.PASS)
+
+    def _count(self, rule: Rule, verdict: Verdict) -> None:
+        self.decided[rule.slug, verdict] += 1
+        self.rules.setdefault(rule.slug, rule)
 
     def add_note(self, text: str) -> None:
         """Add a note, unless it is there already."""
@@ -74,11 +90,17 @@ class ReportBuilder:
     def _finding(self, result: RuleResult, where: Where, operands: tuple[tuple[str, str], ...]) -> Finding:
         cause = result.cause if result.cause in self.active.slugs or "." in result.cause else ""
         return Finding(
-            result.rule.slug, result.verdict, where, result.actual, result.requires, result.breaks_onnx,
+            result.rule.slug, result.verdict, where, shortened(result.actual), result.requires, result.breaks_onnx,
             self._tags(result.rule), cause, operands,
         )  # fmt: skip
 
     def _tags(self, rule: Rule) -> tuple[Tag, ...]:
+        found = self.tags.get(id(rule))
+        if found is None:
+            found = self.tags[id(rule)] = rule, self._latest_tags(rule)
+        return found[1]
+
+    def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:
         """The tags of the text that applies, or of the latest one before it that gives the rule any."""
         edition, texts = self.active.edition, list(self.active.editions.texts)
         operator = rule.slug.partition(".")[0]
@@ -87,10 +109,17 @@ class ReportBuilder:
         latest = max(candidates, key=texts.index, default="")
         return tuple(tag for tag in rule.tags if tag.text == latest)
 
+    def _unlisted(self) -> Iterator[str]:
+        """A note on each rule with more findings than are listed."""
+        for (slug, verdict), number in self.listed.items():
+            if number > self.most:
+                more = f"--limit findings={number} lists all"
+                yield f"of {number} results {verdict} of {slug} the first {self.most} are listed; {more}"
+
     def report(self, about: Subject, nodes: int, signatures: Iterable[Signature]) -> Report:
         """The report on a model with this number of nodes, calling operators with these signatures."""
-        numbers: Counter[tuple[str, Verdict, str]] = Counter()
-        rules: dict[str, Rule] = {}
+        numbers = Counter({(*key, ""): number for key, number in self.decided.items()})
+        rules = dict(self.rules)
         for results, uses in self.uses.items():
             for result in (*results.counted, *results.reported):
                 reason = result.actual if result.verdict is Verdict.NOT_APPLICABLE else ""
@@ -108,7 +137,7 @@ class ReportBuilder:
             findings=tuple(self.findings),
             counts=counts,
             coverage=_coverage(counts, len(known), nodes),
-            notes=tuple(self.notes),
+            notes=(*self.notes, *self._unlisted()),
             rules=dict(sorted(rules.items())),
             bound=about.bound,
             input_shapes=about.input_shapes,

@@ -17,8 +17,9 @@ from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.domain import Expression
-from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
 from sonnx.language.explainer import explain
+from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import fields
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule
@@ -63,6 +64,10 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return frozenset({rule.slug for rule, _ in self.general} | {rule.slug for rule in self.graph})
 
     @cached_property
+    def _graph_by_subject(self) -> dict[str, tuple[Rule, ...]]:
+        return {}
+
+    @cached_property
     def _by_subject(self) -> dict[str, tuple[Any, ...]]:
         return {}
 
@@ -75,7 +80,10 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
 
     def graph_rules_about(self, subject: str) -> tuple[Rule, ...]:
         """The active rules about a subject that a function decides."""
-        return tuple(rule for rule in self.graph if rule.subject == subject)
+        found = self._graph_by_subject.get(subject)
+        if found is None:
+            found = self._graph_by_subject[subject] = tuple(rule for rule in self.graph if rule.subject == subject)
+        return found
 
     def decide(self, rule: Rule) -> Decision:
         """The function that decides a rule."""
@@ -150,7 +158,6 @@ _SHARED_FIELDS = frozenset({"type", "kind", "holds_sparse"})
 
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _NAME = re.compile(r"\b[A-Za-z_]\w*(?:\[\d+\])?")
-_TOO_LONG = Unknown(UnknownCause.NOT_STATED, TOO_LONG)
 
 
 def subject_results(results: Iterable[RuleResult]) -> SubjectResults:
@@ -201,7 +208,10 @@ def evaluate_rule(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> R
     if isinstance(value, Unknown):
         return _unknown(rule, demand, value, names)
     if value:
-        return over_nothing(rule, demand) if demand.over_nothing(Evaluator(), names) else passing(rule)
+        try:
+            return over_nothing(rule, demand) if demand.over_nothing(Evaluator(), names) else passing(rule)
+        except OutOfFuel as error:
+            return _unknown(rule, demand, Unknown(UnknownCause.NOT_STATED, str(error)), names)
     return _failed(rule, demand, names)
 
 
@@ -242,8 +252,8 @@ def _of_unknown(value: Unknown) -> Verdict:
 def _value(expression: Expression, names: Mapping[str, Any]) -> Any:
     try:
         return expression.evaluate(Evaluator(), names)
-    except OutOfFuel:
-        return _TOO_LONG
+    except OutOfFuel as error:
+        return Unknown(UnknownCause.NOT_STATED, str(error))
 
 
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> RuleResult:

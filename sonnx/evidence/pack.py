@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import write_folder
+from sonnx.base.files import json_value, write_folder
 from sonnx.checker import deviation_records, deviations, tailoring
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
@@ -302,7 +302,7 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
         Unreadable, UsageError: as `pack`; the pack does not state its options.
     """
     try:
-        document = json.loads((folder / AUDIT).read_bytes())
+        document = json_value((folder / AUDIT).read_bytes())
         options, name = document["options"], document["model"]["file"]
         paths = {
             kind: folder / "configuration" / kind / options[kind] if options[kind] else None
@@ -361,7 +361,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _manifest(folder: Path) -> dict[str, str]:
     try:
-        files = json.loads((folder / MANIFEST).read_bytes())["files"]
+        files = json_value((folder / MANIFEST).read_bytes())["files"]
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{folder / MANIFEST} is not the manifest of an evidence pack") from None
@@ -379,7 +379,7 @@ def _against_manifest(found: Mapping[str, bytes], listed: Mapping[str, str]) -> 
 
 def _model(found: Mapping[str, bytes]) -> Path:
     try:
-        return Path(json.loads(found[RUN])["model"])
+        return Path(json_value(found[RUN])["model"])
     except (KeyError, ValueError, TypeError):
         raise UsageError(f"{RUN} does not name the model file: give it after the folder") from None
 
@@ -398,7 +398,7 @@ def _against_rebuilt(found: Mapping[str, bytes], expected: Mapping[str, bytes]) 
 def _causes(found: bytes, expected: bytes) -> Iterator[str]:
     """The differences between the two versions of audit.json, by its keys."""
     try:
-        was, now = json.loads(found), json.loads(expected)
+        was, now = json_value(found), json_value(expected)
     except ValueError:
         return
     for key in now:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.base.files import sha256
+from sonnx.base.files import json_value, sha256
 from sonnx.prover.certificates import FORMAT, MANIFEST, as_text
 
 FOLDER = "certificates"
@@ -34,7 +33,7 @@ def certified(folder: Path, questions: Collection[str]) -> tuple[dict[str, bytes
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
-        document: dict[str, Any] = json.loads(path.read_bytes())
+        document: dict[str, Any] = json_value(path.read_bytes())
         rows = document["questions"]
         if document["format"] == FORMAT and all(isinstance(row["question_sha256"], str) for row in rows):
             return document

@@ -8,7 +8,9 @@ from typing import Any
 
 from sonnx.base.escaping import quote
 from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
-from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.known_numbers import KnownNumbers, known_numbers
+from sonnx.language.steps import OutOfFuel
 from sonnx.model.ir import Attribute, Dimension, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Formal, Parameter
 from sonnx.profile.signature import Signature
@@ -45,14 +47,18 @@ def declared_facts(type_: Type) -> TensorFacts:
     if type_.kind not in ("tensor", "sparse tensor", "not stated"):
         return TensorFacts(NO_TENSOR, NO_TENSOR, RUN_TIME, type_.kind, type_.holds_sparse)
     element = NO_TYPE if type_.element is None else type_.element
-    shape = NO_SHAPE if type_.shape is None else tuple([dimension(d, i) for i, d in enumerate(type_.shape)])
+    shape = NO_SHAPE if type_.shape is None else _extents(type_.shape)
     return TensorFacts(element, shape, RUN_TIME, type_.kind, type_.holds_sparse)
 
 
 def constant_facts(tensor: Tensor) -> TensorFacts:
     """The facts of a constant: its type, its shape and its values."""
     element = NO_TYPE if tensor.element is None else tensor.element
-    return TensorFacts(element, tuple([dimension(d, i) for i, d in enumerate(tensor.dims)]), _values(tensor))
+    return TensorFacts(element, _extents(tensor.dims), _values(tensor))
+
+
+def _extents(shape: Sequence[Dimension]) -> Any:
+    return known_numbers(tuple([dimension(each, index) for index, each in enumerate(shape)]))
 
 
 def replaceable_facts(tensor: Tensor) -> TensorFacts:
@@ -63,8 +69,7 @@ def replaceable_facts(tensor: Tensor) -> TensorFacts:
 def sparse_facts(tensor: SparseTensor) -> TensorFacts:
     """The facts of a sparse constant: its type and its shape."""
     element = NO_TYPE if tensor.element is None else tensor.element
-    dims = tuple([dimension(each, index) for index, each in enumerate(tensor.dims)])
-    return TensorFacts(element, dims, SPARSE, "sparse tensor", True)
+    return TensorFacts(element, _extents(tensor.dims), SPARSE, "sparse tensor", True)
 
 
 def _values(tensor: Tensor) -> Any:
@@ -91,17 +96,20 @@ _FLOATS = {"float": "f", "double": "d", "float16": "e"}
 class Stored:
     """The numbers of a constant, read when a rule needs them; objects of equal constants are not equal."""
 
-    __slots__ = ("tensor",)
+    __slots__ = ("_numbers", "tensor")
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
+        self._numbers: KnownNumbers | Unknown | None = None
 
-    def read(self) -> tuple[int | float, ...] | Unknown:
+    def read(self) -> KnownNumbers | Unknown:
         """The numbers in row-major order; unknown where they are external data, too many, or of another type."""
-        return numbers(self.tensor)
+        if self._numbers is None:
+            self._numbers = numbers(self.tensor)
+        return self._numbers
 
 
-def numbers(tensor: Tensor) -> tuple[int | float, ...] | Unknown:
+def numbers(tensor: Tensor) -> KnownNumbers | Unknown:
     """The values of a constant of integers, or of floating-point numbers that Python represents exactly."""
     if tensor.element == "bool":
         return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
@@ -113,21 +121,23 @@ def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
     return _unpacked(tensor, _CODES, MAX_PARAMETER_ELEMENTS)
 
 
-def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> tuple[Any, ...] | Unknown:
+def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> Any:
     code = codes.get(tensor.element or "")
     if tensor.external is not None:
         return Unknown(UnknownCause.NOT_STATED, "the value is in another file, which is not read")
     if code is None or tensor.data is None:
         empty = code is not None and 0 in tensor.dims
         return (
-            () if empty else Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers that rules can read")
+            KnownNumbers()
+            if empty
+            else Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers that rules can read")
         )
     count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
     if rest or count > most:
         return Unknown(
             UnknownCause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read"
         )
-    return struct.unpack(f"<{count}{code}", tensor.data)
+    return KnownNumbers(struct.unpack(f"<{count}{code}", tensor.data))
 
 
 def attribute_fact(attribute: Attribute) -> Any:
@@ -209,8 +219,8 @@ def evaluate(expression: Any, facts: Evaluator, names: Mapping[str, Any]) -> Any
     """The value of an expression, unknown where the evaluator runs out of fuel."""
     try:
         return expression.evaluate(facts, names)
-    except OutOfFuel:
-        return Unknown(UnknownCause.NOT_STATED, TOO_LONG)
+    except OutOfFuel as error:
+        return Unknown(UnknownCause.NOT_STATED, str(error))
 
 
 def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequence[Attribute]) -> None:
@@ -253,7 +263,7 @@ def _of_kind(attribute: Attribute, kind: str) -> Any:
 def _read_value(tensor: TensorFacts, kind: str) -> Any:
     """The value of a parameter that is an input: a list for kinds such as ints, else the only element."""
     values = tensor.values.read() if isinstance(tensor.values, Stored) else tensor.values
-    if kind in ("int", "ints") and not isinstance(values, Unknown) and not all(type(each) is int for each in values):
+    if kind in ("int", "ints") and not isinstance(values, Unknown) and not KnownNumbers.are_whole(values):
         return NO_WHOLE_NUMBERS
     if kind.endswith("s"):
         known_length = isinstance(tensor.shape, tuple) and len(tensor.shape) == 1 and isinstance(tensor.shape[0], int)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sonnx.graph.call import Call, Calls
+from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import NOT_STATED, Model, Node, SparseTensor, Tensor, Type
 from sonnx.model.scopes import Scope, scopes
 
@@ -179,8 +180,9 @@ def interpret(
     run = _Run(model, domain, calls, transformer)
     every = scopes(model)
     listed = [next(iter(every))] if main_only else list(every)
-    for index, scope in enumerate(listed):
-        run.scope(scope, given if index == 0 and given else {})
+    with steps_of_model(model.limits["steps"]):
+        for index, scope in enumerate(listed):
+            run.scope(scope, given if index == 0 and given else {})
     return Interpretation(model, tuple(run.results.values()), run.values, calls)
 
 

@@ -29,26 +29,27 @@ def complete_types(made: Signature, names: dict[str, Any]) -> None:
     """Give each output without a declared element type the one its operator gives it."""
     for output in made.outputs:
         facts = names[output.name]
-        if isinstance(facts, TensorFacts):
-            names[output.name] = _typed(made, output, facts, names)
-        else:
-            names[output.name] = tuple([_typed(made, output, each, names) for each in facts])
+        listed = (facts,) if isinstance(facts, TensorFacts) else facts
+        if not any(isinstance(each.type, Unknown) for each in listed):
+            continue
+        element = _element(made, output, names)
+        if not isinstance(element, Unknown):
+            listed = tuple([each._replace(type=element) if isinstance(each.type, Unknown) else each for each in listed])
+            names[output.name] = listed[0] if isinstance(facts, TensorFacts) else listed
 
 
-def _typed(made: Signature, output: Output, tensor: TensorFacts, names: Mapping[str, Any]) -> TensorFacts:
-    if not isinstance(tensor.type, Unknown):
-        return tensor
+def _element(made: Signature, output: Output, names: Mapping[str, Any]) -> str | Unknown:
+    """The element type that the operator gives an output."""
     if output.constant and isinstance(names[output.constant], TensorFacts):
-        return tensor._replace(type=names[output.constant].type)
+        return names[output.constant].type  # type: ignore[no-any-return]
     chosen = at(output.element, made.version)
     if chosen is not None:
-        element = evaluate(chosen, Evaluator(), names)
-        return tensor if isinstance(element, Unknown) else tensor._replace(type=element)
+        return evaluate(chosen, Evaluator(), names)  # type: ignore[no-any-return]
     if output.type not in made.groups:
-        return tensor._replace(type=output.type) if output.type else tensor
+        return output.type or NOTHING_STATED.type
     known = [each.type for each in members(made.groups[output.type], names).values()]
-    single = made.single.get(output.type, tensor.type)
-    return tensor._replace(type=next((each for each in known if not isinstance(each, Unknown)), single))
+    single = made.single.get(output.type, NOTHING_STATED.type)
+    return next((each for each in known if not isinstance(each, Unknown)), single)
 
 
 def output_facts(

@@ -19,6 +19,29 @@ class RuleError(ValueError):
     """A text is not an expression of the rule language; the message names the construct and quotes the text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a loop evaluates for each item of its list.
+
+    `compared` gives the values that the item is compared with, and is there only where the body does nothing else with
+    the item: items that compare alike with these have one result.
+    """
+
+    run: Run
+    domain: Domain
+    environment: Environment
+    variable: str
+    compared: Sequence[Run] | None = None
+
+    def __call__(self, item: Value) -> Value:
+        """The value of the body for an item."""
+        return self.run(self.domain, {**self.environment, self.variable: item})
+
+    def edges(self) -> list[Value] | None:
+        """The values that the item is compared with, None where it is used otherwise."""
+        return None if self.compared is None else [each(self.domain, self.environment) for each in self.compared]
+
+
 class Domain(Protocol):
     """One interpretation of the language: what each construct means for the values of the domain.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import isfinite, prod
 from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 from typing import Any, NamedTuple
@@ -19,7 +19,9 @@ from msgspec import Struct
 
 from sonnx.base.escaping import number_text
 from sonnx.language.builtins import Undefined
-from sonnx.language.domain import BuiltIn, Thunk
+from sonnx.language.domain import Body, BuiltIn, Thunk
+from sonnx.language.known_numbers import KnownNumbers
+from sonnx.language.steps import TOO_LONG, OutOfFuel, current_steps
 
 
 class UnknownCause(IntEnum):
@@ -58,18 +60,13 @@ FUEL = 400_000
 """Element visits allowed for one evaluation: a second on usual facts, under ten on the worst."""
 
 
-TOO_LONG = "the lists are too long to be evaluated"
-"""The reason of a value whose evaluation ran out of fuel."""
-
-
-class OutOfFuel(Exception):
-    """One evaluation visits more elements than allowed."""
-
-
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _PLAIN = frozenset({int, str, bool, float})
 """Types whose values Python compares as the language does."""
+_NUMBERS = frozenset({int, float, Fraction})
+_FEW = 16
+"""Lists of fewer numbers are visited number by number."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
 
 
@@ -97,7 +94,7 @@ def undefined(reason: str) -> Unknown:
 
 def first_unknown(value: Any) -> Unknown | None:
     """The strongest unknown anywhere inside a value."""
-    if type(value) is tuple:
+    if type(value) is tuple:  # of KnownNumbers every item is known
         inner = [found for item in value if type(item) is not int and (found := first_unknown(item)) is not None]
         return reduce(stronger, inner) if inner else None
     return value if isinstance(value, Unknown) else None
@@ -107,7 +104,7 @@ class Evaluator:
     """The domain of facts in Kleene's three-valued logic; one object for each evaluation, because it counts fuel."""
 
     def __init__(self, fuel: int = FUEL) -> None:
-        self.fuel = fuel
+        self.fuel, self.of_model = fuel, current_steps()
 
     def spend(self, amount: int) -> None:
         """Count element visits.
@@ -117,7 +114,9 @@ class Evaluator:
         """
         self.fuel -= amount
         if self.fuel < 0:
-            raise OutOfFuel
+            raise OutOfFuel(TOO_LONG)
+        if self.of_model is not None:
+            self.of_model.spend(amount)
 
     def constant(self, value: int | float | str) -> int | float | str:
         return value
@@ -185,7 +184,10 @@ class Evaluator:
             if isinstance(left, Unknown) and isinstance(right, Unknown) and left.symbol and left.symbol == right.symbol:
                 return True
             return strongest((left, right)) or left
-        if type(left) is tuple and type(right) is tuple:
+        if type(left) is type(right) is KnownNumbers and left.whole and right.whole:
+            self.spend(1 + len(left) // 64)  # at the speed of memory
+            return left is right or left == right
+        if isinstance(left, tuple) and isinstance(right, tuple):
             if len(left) != len(right):
                 return False
             self.spend(len(left))
@@ -238,8 +240,23 @@ class Evaluator:
     def quantify(self, name: str, variable: str, sequence: Any, body: Callable[[Any], Any]) -> Any:
         if isinstance(sequence, Unknown):
             return sequence
-        self.spend(len(sequence))
-        return self._until(name == "any", [_call(body, item) for item in sequence])
+        edges = body.edges() if isinstance(body, Body) and self.has_classes(sequence) else None
+        chosen = range(len(sequence)) if edges is None else self.representatives(sequence, edges)
+        self.spend(len(chosen))
+        return self._until(name == "any", [_call(body, sequence[index]) for index in chosen])
+
+    def has_classes(self, sequence: Any) -> bool:
+        """Whether `representatives` may be fewer than the items."""
+        return type(sequence) is KnownNumbers and len(sequence) >= _FEW
+
+    def representatives(self, sequence: KnownNumbers, edges: Sequence[Any]) -> Sequence[int]:
+        """The indices that a loop must visit whose body compares each item with `edges` and does nothing else."""
+        known = [edge for edge in edges if not isinstance(edge, Unknown)]
+        if not all(type(edge) in _NUMBERS and edge == edge for edge in known):
+            return range(len(sequence))
+        chosen, looked_at = sequence.representatives(known)
+        self.spend(looked_at // 16)
+        return chosen
 
     def collect(
         self, variable: str, sequence: Any, body: Callable[[Any], Any], where: Callable[[Any], Any] | None
@@ -257,7 +274,10 @@ class Evaluator:
 
     def flatten(self, lists: Any) -> Any:
         unknown = lists if isinstance(lists, Unknown) else strongest(lists)
-        return unknown if unknown is not None else tuple([item for part in lists for item in part])
+        if unknown is not None:
+            return unknown
+        self.spend(sum(map(len, lists)))
+        return tuple([item for part in lists for item in part])
 
     def function(self, name: str, arguments: Sequence[Any]) -> Any:
         if name == "stated":
@@ -312,13 +332,14 @@ class Evaluator:
 
     def built_in(self, function: BuiltIn, arguments: Sequence[Any]) -> Any:
         """Call the function where all arguments are known; else interpret its source, which may not need them all."""
+        if function.name in OF_DIFFERENT_SHAPES and type(arguments[0]) is tuple:
+            arguments = (_different(arguments[0]),)
         self.spend(1 + _size(arguments) // 16)  # a Python loop: an item costs a fraction of an interpreted visit
         if first_unknown(tuple(arguments)) is not None:
             return function.interpret(self, arguments)
-        try:
-            return as_fact(function.function(*arguments))
-        except _UNDEFINED as reason:
-            return undefined(str(reason))
+        if function.name in OF_DIFFERENT_SHAPES and {KnownNumbers}.issuperset(map(type, arguments[0])):
+            return _of_shapes(function.function, arguments[0])
+        return _applied(function.function, *arguments)
 
     def reduce(self, function: BuiltIn, sequence: Any, start: Any) -> Any:
         if isinstance(sequence, Unknown):
@@ -351,8 +372,31 @@ def as_fact(value: Any) -> Any:
     return tuple([as_fact(item) for item in value]) if isinstance(value, list) else value
 
 
+OF_DIFFERENT_SHAPES = frozenset({"broadcastable", "onnx_broadcastable", "broadcast", "widest"})
+"""Built-in functions of one list of shapes that give the same for the different shapes in it, in the order of their
+first place."""
+
+
+def _applied(function: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return as_fact(function(*arguments))
+    except _UNDEFINED as reason:
+        return undefined(str(reason))
+
+
+@lru_cache(maxsize=256)
+def _of_shapes(function: Callable[..., Any], shapes: tuple[KnownNumbers, ...]) -> Any:
+    """The value for shapes of known extents: most nodes of a model have one of few."""
+    return _applied(function, shapes)
+
+
+def _different(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The different shapes; most are one object."""
+    return tuple(dict.fromkeys({id(shape): shape for shape in shapes}.values()))
+
+
 def _size(arguments: Sequence[Any]) -> int:
     """A bound on the work of a built-in function: each item of a list of lists, once for each place of the longest."""
-    lists = [argument for argument in arguments if type(argument) is tuple]
-    inner = [max([len(item) for item in each if type(item) is tuple], default=1) for each in lists]
+    lists = [argument for argument in arguments if isinstance(argument, tuple)]
+    inner = [max([len(item) for item in each if isinstance(item, tuple)], default=1) for each in lists]
     return 1 + sum(len(each) * (1 + longest) for each, longest in zip(lists, inner, strict=True))

@@ -6,13 +6,14 @@ It interprets the same expression on the same facts and keeps with every value i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from sonnx.base.escaping import escape, number_text, quote
-from sonnx.language.domain import BuiltIn, Expression, Thunk
-from sonnx.language.evaluator import TOO_LONG, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause
+from sonnx.base.escaping import escape, listed, number_text, quote
+from sonnx.language.domain import Body, BuiltIn, Expression, Thunk
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
+from sonnx.language.steps import OutOfFuel
 
 MAX_SHOWN_ITEMS = 8
 """Items of a list shown in a message."""
@@ -44,7 +45,7 @@ def explain(expression: Expression, environment: Mapping[str, Any]) -> str:
     try:
         found: Explained = expression.evaluate(Explainer(), explained)
     except OutOfFuel:
-        return TOO_LONG
+        return ""
     if isinstance(found.value, Unknown):
         return found.value.reason
     return found.why
@@ -77,8 +78,12 @@ def _alternatives(failed: Sequence[Explained]) -> str:
     """Why none of several conditions holds, one of which would suffice."""
     subjects = {each.comparison[0] for each in failed}
     if len(subjects) == 1 and "" not in subjects:
-        return f"{subjects.pop()}, needs {' or '.join(dict.fromkeys(each.comparison[1] for each in failed))}"
-    return ", or else ".join(dict.fromkeys(each.why for each in failed if each.why))
+        return f"{subjects.pop()}, needs {_different(' or ', (each.comparison[1] for each in failed))}"
+    return _different(", or else ", (each.why for each in failed if each.why))
+
+
+def _different(between: str, texts: Iterable[str]) -> str:
+    return listed(list(dict.fromkeys(texts)), MAX_SHOWN_ITEMS, between)
 
 
 class Explainer:
@@ -156,8 +161,20 @@ class Explainer:
     ) -> Explained:
         if isinstance(sequence.value, Unknown):
             return sequence
-        parts: list[Thunk] = [_apply(body, item) for item in _items(sequence)]
+        edges = body.edges() if isinstance(body, Body) and self.evaluator.has_classes(sequence.value) else None
+        if name == "all" and edges is not None:
+            chosen = self.evaluator.representatives(sequence.value, [edge.value for edge in edges])
+        else:
+            chosen = range(len(sequence.value))
+        parts: list[Thunk] = [self._visit(body, sequence, index) for index in chosen]
         return self.conjunction(parts) if name == "all" else self.disjunction(parts)
+
+    def _visit(self, body: Callable[[Explained], Explained], sequence: Explained, index: int) -> Thunk:
+        def visit() -> Explained:
+            self.evaluator.spend(1)
+            return body(_item(sequence, index))
+
+        return visit
 
     def collect(
         self,
@@ -202,15 +219,10 @@ class Explainer:
         return Explained(self.evaluator.undefined(reason), "undefined")
 
 
-def _apply(body: Callable[[Explained], Explained], item: Explained) -> Thunk:
-    return lambda: body(item)
-
-
-def _items(sequence: Explained) -> list[Explained]:
-    """Each item with the text `sequence[i]`; an item of a range with its number."""
+def _item(sequence: Explained, index: int) -> Explained:
+    """An item with the text `sequence[i]`; an item of a range with its number."""
     if sequence.text.startswith("range("):
-        return [Explained(item, show(item)) for item in sequence.value]
+        return Explained(sequence.value[index], show(sequence.value[index]))
     if sequence.items is not None:
-        return list(sequence.items)
-    name = _within(sequence, ATOM)
-    return [Explained(item, f"{name}[{index}]") for index, item in enumerate(sequence.value)]
+        return sequence.items[index]
+    return Explained(sequence.value[index], f"{_within(sequence, ATOM)}[{index}]")

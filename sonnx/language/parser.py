@@ -15,7 +15,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from sonnx.language import builtins
-from sonnx.language.domain import BuiltIn, Domain, Environment, Expression, RuleError, Run, Thunk, Value
+from sonnx.language.domain import Body, BuiltIn, Domain, Environment, Expression, RuleError, Run, Thunk, Value
 
 FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "all": 1, "any": 1, "distinct": 1,
              "stated": 1}  # fmt: skip
@@ -187,9 +187,9 @@ class _Parser:
         body = self._loop(clauses[1:], element, inner_names) if deeper else self.expression(element, inner_names)
 
         def loop(domain: Domain, environment: Environment) -> Value:
-            condition = where and _bind(where, domain, environment, variable)
+            condition = where and Body(where, domain, environment, variable)
             result = domain.collect(
-                variable, sequence(domain, environment), _bind(body, domain, environment, variable), condition
+                variable, sequence(domain, environment), Body(body, domain, environment, variable), condition
             )
             return domain.flatten(result) if deeper else result
 
@@ -207,8 +207,10 @@ class _Parser:
         )
         if where is not None:
             body = _guarded(name, where, body)
+        edges = None if deeper or where is not None else _compared(element, variable)
+        compared = None if edges is None else [self.expression(each, bound) for each in edges]
         return lambda domain, environment: domain.quantify(
-            name, variable, sequence(domain, environment), _bind(body, domain, environment, variable)
+            name, variable, sequence(domain, environment), Body(body, domain, environment, variable, compared)
         )
 
     def _clause(self, clause: ast.comprehension, bound: frozenset[str]) -> tuple[str, Run, frozenset[str]]:
@@ -296,8 +298,23 @@ def _later(function: Callable[..., Value], *arguments: Any) -> Thunk:
     return lambda: function(*arguments)
 
 
-def _bind(body: Run, domain: Domain, environment: Environment, variable: str) -> Callable[[Value], Value]:
-    return lambda item: body(domain, {**environment, variable: item})
+def _compared(tree: ast.expr, variable: str) -> list[ast.expr] | None:
+    """What a condition compares a variable with by order or equality; None where it does anything else with it."""
+    match tree:
+        case ast.UnaryOp(op=ast.Not()):
+            return _compared(tree.operand, variable)
+        case ast.BoolOp():
+            listed = [_compared(part, variable) for part in tree.values]
+            return None if None in listed else [each for some in listed if some is not None for each in some]
+        case ast.Compare(ops=signs) if not any(isinstance(sign, ast.In | ast.NotIn) for sign in signs):
+            sides = (tree.left, *tree.comparators)
+            others = [side for side in sides if not (isinstance(side, ast.Name) and side.id == variable)]
+            return others if not any(_mentions(side, variable) for side in others) else None
+    return None
+
+
+def _mentions(tree: ast.expr, variable: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == variable for each in ast.walk(tree))
 
 
 def _guarded(name: str, where: Run, body: Run) -> Run:

@@ -101,6 +101,7 @@ class Builder:
             configurations=len(message.configuration) + self.sizes.configurations,
             producer=decoded(message.producer_name),
             metadata=tuple((decoded(entry.key), decoded(entry.value)) for entry in message.metadata_props),
+            limits=self.limits,
         )
 
     def imports(self, messages: Sequence[Message]) -> tuple[Import, ...]:
@@ -211,6 +212,8 @@ class Builder:
             return number
         if kind in ("ints", "floats"):
             return tuple(stated[:])
+        if kind in ("tensors", "sparse_tensors", "type_protos"):
+            self._count("values", stated)
         return tuple(self.item(kind[:-1], one) for one in stated) if kind.endswith("s") else self.item(kind, stated)
 
     def item(self, kind: str, stated: Message) -> Item:
@@ -223,6 +226,8 @@ class Builder:
             case "sparse_tensor":
                 return self.sparse(stated)
             case "graph":
+                self.sizes.numbers["graphs"] += 1
+                enforce(self.limits, "graphs", self.sizes.numbers["graphs"])
                 return self.graph(stated)
             case _:
                 return self.types.type(stated)

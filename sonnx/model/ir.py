@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 from sonnx.base.escaping import escape
+from sonnx.model.limits import DEFAULT_LIMITS, Limits
 
 Dimension = int | str | None
 """A number, a symbol, or None where nothing is stated."""
@@ -244,6 +245,8 @@ class Model:
     """The number of device configurations of the model and of its nodes."""
     producer: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
+    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS, compare=False, repr=False)
+    """The limits with which the file was read; some bound its evaluation and its report."""
 
 
 def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:

@@ -21,6 +21,8 @@ class Limit:
     largest: int
     what: str
     protects: str
+    beyond: str = "the file is unreadable"
+    """What happens to what exceeds the limit."""
 
 
 _ANY = 2**31 - 1
@@ -33,7 +35,9 @@ LIMITS = (
           "the length of what is printed"),
     Limit("nodes", 200_000, _ANY, "nodes in all its graphs and functions",
           "time: every active rule is evaluated for each node"),
-    Limit("values", 250_000, _ANY, "inputs, outputs, value infos and initializers in all its graphs and functions",
+    Limit("graphs", 20_000, _ANY, "graphs in attributes",
+          "time: every rule about graphs is evaluated for each"),
+    Limit("values", 250_000, _ANY, "inputs, outputs, value infos, initializers and constants of lists in attributes",
           "time, and memory for the findings"),
     Limit("attributes", 1000, _ANY, "attributes of one node",
           "the length of what is printed of a node"),
@@ -43,6 +47,10 @@ LIMITS = (
           "time, and memory for the findings"),
     Limit("external", 10_000, _ANY, "files of external data",
           "open files: a run maps each of them"),
+    Limit("steps", 1_000_000, _ANY, "steps of evaluation: elements of lists that rules visit",
+          "time: many nodes may read one long list", "the rules that would visit more are undecided"),
+    Limit("findings", 10_000, _ANY, "findings of one rule with one result",
+          "the length of the report", "the findings are counted and not listed"),
 )  # fmt: skip
 
 Limits = Mapping[str, int]
@@ -74,6 +82,19 @@ def exceeded(allowed: Limits, name: str, number: int) -> str:
     limit = BY_NAME[name]
     more = f"; --limit {name}={number} allows them" if number <= limit.largest else ""
     return f"has {number} {limit.what}, more than the {allowed[name]} allowed{more}"
+
+
+COUNTED: Mapping[str, str] = MappingProxyType({
+    "onnx.GraphProto.node": "nodes", "onnx.FunctionProto.node": "nodes",
+    "onnx.AttributeProto.g": "graphs", "onnx.AttributeProto.graphs": "graphs",
+    "onnx.GraphProto.input": "values", "onnx.GraphProto.output": "values", "onnx.GraphProto.value_info": "values",
+    "onnx.GraphProto.initializer": "values", "onnx.GraphProto.sparse_initializer": "values",
+    "onnx.AttributeProto.tensors": "values", "onnx.AttributeProto.sparse_tensors": "values",
+    "onnx.AttributeProto.type_protos": "values", "onnx.FunctionProto.value_info": "values",
+    "onnx.ModelProto.functions": "entries", "onnx.ModelProto.training_info": "entries",
+    "onnx.ModelProto.metadata_props": "entries", "onnx.ModelProto.opset_import": "entries",
+})  # fmt: skip
+"""The limit that the entries of a field count for, by the full name of the field; counted before protobuf reads."""
 
 
 def parse_limits(texts: Sequence[str]) -> Limits:

@@ -192,7 +192,14 @@ def _parsed(short: bytes, source: memoryview, name: str) -> Message:
     try:
         return message_classes().ModelProto.FromString(short)
     except DecodeError as error:
+        if _out_of_memory(error):
+            raise MemoryError(str(error)) from None
         raise Unreadable(f"{name} {_described(source) or _reason(source, error)}") from None
+
+
+def _out_of_memory(error: DecodeError) -> bool:
+    """Whether protobuf refused bytes because it got no memory for them, which says nothing of the bytes."""
+    return "alloc" in str(error)
 
 
 def _reason(source: memoryview, error: DecodeError) -> str:
@@ -216,7 +223,9 @@ def _reads_as(source: memoryview, kind: str) -> bool:
     message_class = getattr(message_classes(), kind)
     try:
         message = message_class.FromString(wire_format.cut(source, wire_format.layout(message_class.DESCRIPTOR)))
-    except (wire_format.Malformed, DecodeError):
+    except (wire_format.Malformed, DecodeError) as error:
+        if isinstance(error, DecodeError) and _out_of_memory(error):
+            raise MemoryError(str(error)) from None
         return False
     return len(message.ListFields()) > 1 and not _has_unknown(message)
 

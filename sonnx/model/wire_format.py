@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from sonnx.model.limits import Exceeded, Limits, enforce, exceeded
+from sonnx.model.limits import COUNTED, Exceeded, Limits, enforce, exceeded
 
 Message: TypeAlias = Any
 """A protobuf message or descriptor; their classes are made at run time, so type checkers do not know them."""
@@ -30,6 +31,10 @@ MAX_DEPTH = 100
 
 MAX_MESSAGE_BYTES = 2**31
 """Bytes of the smallest message that protobuf refuses."""
+
+MAX_BYTES_COUNTED_LATER = 1 << 22
+"""Bytes of a structure up to which the parts of short submessages are counted after protobuf has read them: few enough
+for the memory that they take."""
 
 MIN_RELEASED_BYTES = 1 << 18
 """Bytes of a payload whose pages are given back to the system, so that weights take no memory while a file is read."""
@@ -56,13 +61,17 @@ class Layout:
     fields: dict[int, Layout | None] = field(default_factory=dict, repr=False)
     names: set[int] = field(default_factory=set, repr=False)
     """The tags of string fields that are limited in length."""
+    counted: dict[int, str] = field(default_factory=dict)
+    """The limits that fields count for, by tag."""
 
 
 class Bounds(NamedTuple):
     """Submessages shorter than `least` are copied without being read; a name longer than `name` is refused."""
 
-    least: int = TOKEN_LENGTH
-    name: int = MAX_MESSAGE_BYTES
+    least: int
+    name: int
+    numbers: Counter[str]
+    """The entries so far of fields that limits count, in messages that are not copied unread."""
 
 
 def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layout:
@@ -71,6 +80,8 @@ def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layou
     if descriptor.full_name not in known:
         found = known[descriptor.full_name] = Layout(descriptor.name)
         for one in descriptor.fields:
+            if one.full_name in COUNTED:
+                found.counted[one.number << 3 | _BYTES] = COUNTED[one.full_name]
             if one.message_type is not None:
                 found.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
             elif one.full_name == "onnx.TensorProto.raw_data":
@@ -87,14 +98,25 @@ def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> b
         Malformed: the bytes are not a message, or the copy is longer than protobuf parses.
         Exceeded: the copy, or a name in it, is longer than allowed.
     """
-    bounds = Bounds(name=allowed["name"]) if allowed else Bounds()
+    bounds = Bounds(TOKEN_LENGTH, allowed["name"] if allowed else MAX_MESSAGE_BYTES, Counter())
     pieces = _guarded(buffer, message, bounds) or [buffer]
     size = _size(pieces)
     if allowed:
+        _enforce(allowed, bounds.numbers)
         enforce(allowed, "structure", size)
     if size >= MAX_MESSAGE_BYTES:
         raise Malformed(f"has {size} bytes without its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0)
-    return b"".join(pieces)
+    short = b"".join(pieces)
+    if allowed and size > MAX_BYTES_COUNTED_LATER:
+        everywhere = Bounds(0, MAX_MESSAGE_BYTES, Counter())
+        _guarded(memoryview(short), message, everywhere)
+        _enforce(allowed, everywhere.numbers)
+    return short
+
+
+def _enforce(allowed: Limits, numbers: Counter[str]) -> None:
+    for name, number in numbers.items():
+        enforce(allowed, name, number)
 
 
 def check(buffer: memoryview, message: Layout) -> None:
@@ -103,7 +125,7 @@ def check(buffer: memoryview, message: Layout) -> None:
     Raises:
         Malformed: at the first byte that is wrong.
     """
-    _guarded(buffer, message, Bounds(least=0))
+    _guarded(buffer, message, Bounds(0, MAX_MESSAGE_BYTES, Counter()))
 
 
 def resolve(payload: bytes, source: memoryview) -> memoryview:
@@ -143,7 +165,7 @@ def _rewritten(
     if depth > MAX_DEPTH:
         raise Malformed(f"is nested deeper than {MAX_DEPTH} levels", position)
     pieces: list[memoryview | bytes] = []
-    kept, fields, least = position, message.fields, bounds.least
+    kept, fields, least, counted = position, message.fields, bounds.least, message.counted
     while position < end:
         start = position
         tag = buffer[position]
@@ -161,6 +183,8 @@ def _rewritten(
         after = position + size
         if after > end:
             raise Malformed(_beyond(message, size, after - end), start)
+        if tag in counted:
+            bounds.numbers[counted[tag]] += 1
         if size >= least:
             if tag in fields:
                 inner = fields[tag]

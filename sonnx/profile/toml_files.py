@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import DecodeError, ValidationError, convert, json
 
 from sonnx.base.errors import UsageError
+from sonnx.base.files import regular_bytes
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 
@@ -162,11 +163,15 @@ def read_file(
     """
     source, base = os.fspath(path), PurePath(path).name
     try:
-        data = Path(path).read_bytes() if Path(path).stat().st_size <= file_format.max_bytes else b"\xff"
+        data = regular_bytes(Path(path), file_format.max_bytes + 1)
+        if len(data) > file_format.max_bytes:
+            raise UsageError(f"{source} is not a {file_format.name} file of at most {file_format.max_bytes} bytes")
         found = structure(file_format.loads(data.decode("utf-8")), kind, base)
         return make(found, base, hashlib.sha256(data).hexdigest())
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}") from None
+    except UsageError:
+        raise
     except UnicodeDecodeError:
         raise UsageError(f"{source} is not a {file_format.name} file") from None
     except CatalogueError as error:

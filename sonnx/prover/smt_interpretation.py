@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sonnx.language.domain import BuiltIn, Expression, Thunk
 from sonnx.language.evaluator import Unknown, UnknownCause
+from sonnx.language.steps import OutOfFuel, current_steps
 from sonnx.prover import smt_values as values
 from sonnx.prover.smt_functions import FactNotStated, Functions
 from sonnx.prover.smt_lists import concatenate, filtered, item_at, length, listing, merge, pack
@@ -51,6 +52,24 @@ class SmtCondition:
     def fails(self) -> Truth:
         """It is defined and false."""
         return all_of([self.defined, negate(self.value)])
+
+
+STEPS_OF_A_TERM = 16
+"""Steps of a model that a visit of an item takes where its value becomes a term."""
+
+
+def _visit(known: SymbolicList) -> None:
+    """Count the items of a list that a loop visits.
+
+    Raises:
+        FactNotStated: the model takes more steps than allowed.
+    """
+    steps = current_steps()
+    try:
+        if steps is not None:
+            steps.spend(STEPS_OF_A_TERM * len(known.items))
+    except OutOfFuel as error:
+        raise FactNotStated(str(error)) from None
 
 
 class SmtInterpretation(Functions):
@@ -213,6 +232,7 @@ class SmtInterpretation(Functions):
         known = self.use(sequence)
         if isinstance(known, UndefinedValue):
             return False
+        _visit(known)
         found = [self._item_condition(present, body, item) for present, item in known.items]
         if name == "all":
             return all_of([implies(present, truth) for present, truth in found])
@@ -228,6 +248,7 @@ class SmtInterpretation(Functions):
         known = self.use(sequence)
         if isinstance(known, UndefinedValue):
             return known
+        _visit(known)
         made: list[tuple[Truth, Value]] = []
         for present, item in known.items:
             taken = present if where is None else all_of([present, *self._item_condition(present, where, item)[1:]])

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import UsageError
+from sonnx.base.files import json_value, regular_bytes
 from sonnx.base.resources import own_hash
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.tasks import Answer, Task, Work
@@ -36,6 +37,8 @@ def file_identity(task: Task) -> Identity:
 
 
 _ENTRY = {"task", "identity", "answer"}
+MAX_BYTES = 1 << 30
+"""Bytes of the longest file of answers that is read."""
 
 
 class Journal:
@@ -60,14 +63,16 @@ class Journal:
         self.identities: dict[str, Identity] = {}
         rests_on = json.dumps([work.module, options, identity(work.packages)], sort_keys=True)
         first = {"sonnx": "answers", "for": hashlib.sha256(rests_on.encode()).hexdigest()}
-        content = path.read_bytes() if path.exists() else b""
+        content = regular_bytes(path, MAX_BYTES) if path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+        if len(content) == MAX_BYTES:
+            raise UsageError(f"{str(path)!r} has {MAX_BYTES} bytes or more; name another file")
         head = _read(whole[0]) if whole else None
         if content and head != first:
             ours = isinstance(head, dict) and "sonnx" in head
             what = "was written for another version or other options" if ours else "is not a --resume journal"
             raise UsageError(f"{str(path)!r} {what}; name another file")
-        self.kept = [entry for entry in map(_read, whole[1:]) if isinstance(entry, dict) and entry.keys() >= _ENTRY]
+        self.kept = [entry for entry in map(_read, whole[1:]) if _is_entry(entry)]
         if not content:
             self._write([first], "w")
         else:  # remove an incomplete last line
@@ -94,6 +99,16 @@ class Journal:
             file.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
+def _is_entry(entry: Any) -> bool:
+    """Whether a line has the form of an entry; a damaged line has none, and its task is done again."""
+    return (
+        isinstance(entry, dict)
+        and entry.keys() >= _ENTRY
+        and isinstance(entry["task"], str)
+        and isinstance(entry["answer"], dict)
+    )
+
+
 def _is_final(answer: Answer) -> bool:
     if answer.get("other_files"):  # their identity is not kept
         return False
@@ -102,7 +117,7 @@ def _is_final(answer: Answer) -> bool:
 
 def _read(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return json_value(line)
     except ValueError:
         return None
 

@@ -208,7 +208,7 @@ def check_tasks(
         UsageError: options that cannot be met.
     """
     kept = {} if journal is None else journal.answers(tasks)
-    results = {task.name: _result(task, kept[task.name], tailoring) for task in tasks if task.name in kept}
+    results = dict(_kept_results([task for task in tasks if task.name in kept], kept, tailoring))
     verdicts = Counter(map(_word, results.values()))
     open_tasks = [task for task in tasks if task.name not in results]
     interrupted = False
@@ -225,6 +225,17 @@ def check_tasks(
             interrupted = True
     rest = {task.name: _result(task, pool.work.interrupted, None) for task in tasks if task.name not in results}
     return _in_order(tasks, results | rest, interrupted)
+
+
+def _kept_results(
+    tasks: Iterable[Task], kept: Mapping[str, Answer], tailoring: Tailoring | None
+) -> Iterator[tuple[str, ModelResult]]:
+    """The results in a journal; an answer of another form is damaged, and its task is done again."""
+    for task in tasks:
+        try:
+            yield task.name, _result(task, kept[task.name], tailoring)
+        except (ValueError, KeyError, TypeError):
+            continue
 
 
 def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> ModelResult:

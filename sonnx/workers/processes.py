@@ -14,8 +14,10 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
+from sonnx.base.resources import PACKAGE
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.tasks import Answer, Task, Work
 
@@ -114,9 +116,14 @@ def _end(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
     process.kill()
 
 
+def _is_working_folder(folder: str) -> bool:
+    """Whether a folder of the path is the working folder, which `python -m` adds; not where the program is there."""
+    return Path(folder).resolve() == Path.cwd() != PACKAGE.parent.resolve()
+
+
 def _start(work: Work) -> subprocess.Popen[bytes]:
     # The child loads the same modules as this process, and none from the working folder.
-    path = os.pathsep.join(filter(None, sys.path))
+    path = os.pathsep.join(each for each in sys.path if each and not _is_working_folder(each))
     details = None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL
     bounds = [str(work.bounds.timeout or 0), str(work.bounds.memory or 0)]
     return subprocess.Popen(  # noqa: S603  (the interpreter that runs this, a constant, and a module of the program)

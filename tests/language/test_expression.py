@@ -17,8 +17,9 @@ from sonnx.checker.rules import evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_broadcastable
 from sonnx.language.domain import RuleError
-from sonnx.language.evaluator import Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
 from sonnx.language.parser import built_ins, parse
+from sonnx.language.steps import OutOfFuel
 from sonnx.language.type_checker import ListType, built_in_types
 from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule

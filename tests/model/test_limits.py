@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -19,7 +18,8 @@ import sonnx
 from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
 from sonnx.graph.environment import MAX_PARAMETER_ELEMENTS, numbers, whole_numbers
-from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, Unknown
+from sonnx.language.evaluator import FUEL, Evaluator, Unknown
+from sonnx.language.steps import OutOfFuel
 from sonnx.model import limits, reader, wire_format
 from sonnx.model.ir import Tensor
 from sonnx.model.limits import BY_NAME, LIMITS
@@ -90,16 +90,24 @@ def external(number: int) -> bytes:
     return model(tensors=tensors).SerializeToString()
 
 
+def graphs(number: int) -> bytes:
+    """Half of them in a list."""
+    one = field(5, field(1, b"b") + field(6, b"") + b"\xa0\x01\x05")
+    many = field(5, field(1, b"b") + field(11, b"") * (number - number // 2) + b"\xa0\x01\x0a")
+    return b"\x08\x0a" + field(7, field(1, many) + field(1, one) * (number // 2))
+
+
 MAKERS: dict[str, Callable[[int], bytes]] = {
     made.__name__: made
-    for made in (structure, depth, name, nodes, values, attributes, dimensions, entries, external)
+    for made in (structure, depth, name, nodes, graphs, values, attributes, dimensions, entries, external)
 }  # fmt: skip
 SMALL = {"structure": 2000, "name": 700, "depth": 5}
-ALL = pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.name)
+OF_FILES = [limit for limit in LIMITS if limit.beyond == "the file is unreadable"]
+ALL = pytest.mark.parametrize("limit", OF_FILES, ids=lambda limit: limit.name)
 
 
 def test_every_limit_is_tested() -> None:
-    assert MAKERS.keys() == BY_NAME.keys() == limits.DEFAULT_LIMITS.keys()
+    assert {*MAKERS, "steps", "findings"} == BY_NAME.keys() == limits.DEFAULT_LIMITS.keys()
 
 
 @ALL
@@ -126,7 +134,7 @@ LARGE = pytest.mark.campaign
 
 @pytest.mark.parametrize(
     "limit",
-    [pytest.param(each, marks=LARGE if each.default > 10**6 else (), id=each.name) for each in LIMITS],
+    [pytest.param(each, marks=LARGE if each.default > 10**6 else (), id=each.name) for each in OF_FILES],
 )
 def test_both_sides_of_the_default(limit: limits.Limit) -> None:
     assert read(MAKERS[limit.name](limit.default))
@@ -224,22 +232,69 @@ def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tenso
 def test_both_sides_of_the_size_of_a_project_file(
     file_format: toml_files.FileFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = dataclasses.replace(file_format, max_bytes=100)
+    small = file_format._replace(max_bytes=100)
     path = tmp_path / "file"
     for size in (100, 101):
         path.write_text(("" if file_format is toml_files.TOML else "{}").ljust(size))
         if size <= small.max_bytes:
-            assert toml_files.read_file(path, lambda *_: True, small)
+            assert toml_files.read_file(path, dict, lambda *_: True, small)
         else:
             with pytest.raises(sonnx.UsageError, match=f"is not a {file_format.name} file"):
-                toml_files.read_file(path, lambda *_: True, small)
+                toml_files.read_file(path, dict, lambda *_: True, small)
 
 
 def test_the_documentation_has_the_table() -> None:
     text = (ROOT / "docs/threat-model.md").read_text()
     rows = [tuple(cell.strip() for cell in line.strip("|\n").split("|")) for line in text.splitlines() if "|" in line]
     stated = [row for row in rows if row[0].strip("`") in BY_NAME]
-    assert stated == [(f"`{each.name}`", each.what, f"{each.default:,}", each.protects) for each in LIMITS]
+    assert stated == [(f"`{each.name}`", each.what, f"{each.default:,}", each.protects, each.beyond) for each in LIMITS]
+
+
+@pytest.mark.parametrize("name", ["nodes", "graphs", "values", "entries"])
+def test_counted_before_protobuf_reads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protobuf takes up to a hundred times the bytes of a structure, so these limits come first."""
+
+    def parsed(*_: object) -> None:
+        raise AssertionError("protobuf reads a file that is over a limit")
+
+    monkeypatch.setattr(reader, "_parsed", parsed)
+    monkeypatch.setattr(wire_format, "MAX_BYTES_COUNTED_LATER", 1000)
+    with pytest.raises(Unreadable, match=f"--limit {name}=2001 allows them"):
+        read(MAKERS[name](2001), limits={**limits.DEFAULT_LIMITS, name: 2000})
+
+
+def gathers(number: int) -> bytes:
+    """Nodes of different types, each of which reads a constant of 100 indices with the rule of ScatterND."""
+    index = helper.make_tensor("i", TensorProto.INT64, [100, 1], [1] * 100)
+    inputs = [helper.make_tensor_value_info(f"x{i}", 1, [i + 5]) for i in range(number)]
+    update = helper.make_tensor_value_info("u", 1, [100])
+    made = [helper.make_node("ScatterND", [f"x{i}", "i", "u"], [f"y{i}"]) for i in range(number)]
+    return model(nodes=made, inputs=[*inputs, update], tensors=[index]).SerializeToString()
+
+
+def test_both_sides_of_the_steps() -> None:
+    """Within the limit the rule is decided for every node; beyond it nodes are undecided, none is passed over."""
+    rule = "ScatterND.indices-in-axes"
+
+    def results(allowed: int) -> dict[Verdict, int]:
+        report = sonnx.check(gathers(20), limits={**limits.DEFAULT_LIMITS, "steps": allowed})
+        said = [each.actual for each in report.findings if each.rule == rule]
+        assert all(f"more than {allowed} steps of evaluation; --limit steps=" in each for each in said)
+        return {each.verdict: each.number for each in report.counts if each.rule == rule}
+
+    assert results(100_000) == {Verdict.PASS: 20}
+    fewer = results(1000)
+    assert fewer[Verdict.UNDECIDED] > 0 and fewer.get(Verdict.PASS, 0) < 20 and sum(fewer.values()) == 20
+
+
+@pytest.mark.parametrize(("allowed", "listed"), [(20, 20), (19, 19)])
+def test_both_sides_of_the_findings(allowed: int, listed: int) -> None:
+    report = sonnx.check(nodes(20), limits={**limits.DEFAULT_LIMITS, "findings": allowed})
+    named = [each for each in report.findings if each.rule == "operator-named"]
+    assert len(named) == listed
+    assert [each.number for each in report.counts if (each.rule, each.verdict) == ("operator-named", "fail")] == [20]
+    note = "of 20 results fail of operator-named the first 19 are listed; --limit findings=20 lists all"
+    assert (note in report.notes) is (allowed < 20)
 
 
 # ------------------------------------------------------------------ files that change, files elsewhere

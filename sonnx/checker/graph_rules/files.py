@@ -5,11 +5,10 @@ Each public function decides the rule of its name in restrictions/graph.toml and
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.escaping import escape, listed, plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Function, Model, Node
 from sonnx.model.scopes import canonical_domain, scopes
@@ -25,15 +24,13 @@ def ir_version_known(model: Model, editions: Editions) -> Iterator[Violation]:
 
 def operator_set_imported_once(model: Model, editions: Editions) -> Iterator[Violation]:
     for place, imports in [("", model.imports), *((_function_place(f), f.imports) for f in model.functions)]:
-        seen = Counter(canonical_domain(entry.domain) for entry in imports)
-        for domain, number in seen.items():
-            if number > 1:
-                versions = ", ".join(
-                    str(entry.version) for entry in imports if canonical_domain(entry.domain) == domain
-                )
-                yield Violation(
-                    f"the operator set {quote(domain)} is imported {number} times, with versions {versions}", place
-                )
+        seen: dict[str, list[str]] = {}
+        for entry in imports:
+            seen.setdefault(canonical_domain(entry.domain), []).append(str(entry.version))
+        for domain, versions in seen.items():
+            if len(versions) > 1:
+                text = f"the operator set {quote(domain)} is imported {len(versions)} times"
+                yield Violation(f"{text}, with versions {listed(versions)}", place)
         for entry in imports:
             if entry.version is None:
                 yield Violation(f"the operator set {quote(entry.domain)} is imported without a version", place)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 
-from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.escaping import escape, listed, plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Node, SparseTensor, Tensor, Type
 from sonnx.model.scopes import Scope, canonical_domain, captured
@@ -121,8 +122,13 @@ def no_unused_value(scope: Scope) -> Iterator[Violation]:
             for name in filter(unused.__contains__, filter(None, node.outputs)):
                 yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
     unmade = {value.name for value in graph.value_info} - scope.defined_at.keys()
+    unmade -= {value.name for value in graph.outputs}
     for index, value in enumerate(graph.value_info if unmade else ()):
-        if value.name in unmade and value.name and not _is_known(scope, value.name):
+        if (
+            value.name in unmade
+            and value.name
+            and not (scope.outer and scope.outer.visible(value.name, scope.position))
+        ):
             yield Violation(f"nothing makes the value {quote(value.name)}", f"value_info[{index}]", value.name)
 
 
@@ -131,12 +137,20 @@ def axis_denotations(scope: Scope) -> Iterator[Violation]:
     for index, node in enumerate(scope.graph.nodes if denoted else ()):
         definition = operator(node.operator) if canonical_domain(node.domain) == "" else None
         for formal, name in zip(definition.inputs if definition else (), node.inputs, strict=False):
-            written, expected = denoted.get(name, ()), formal.denotations
-            wanted = [expected[min(axis, len(expected) - 1)] for axis in range(len(written))] if expected else []
-            if any(found not in ("", meant) for found, meant in zip(written, wanted, strict=False)):
-                found, meant = (", ".join(each or "none" for each in listed) for listed in (written, wanted))
-                text = f"{formal.name} is denoted [{escape(found)}], the operator expects [{meant}]"
+            written = denoted.get(name, ())
+            text = _misnamed_axes(formal.name, written, formal.denotations) if written and formal.denotations else ""
+            if text:
                 yield Violation(text, f"node[{index}]", node.name, node.operator)
+
+
+@lru_cache(maxsize=64)
+def _misnamed_axes(formal: str, written: tuple[str, ...], expected: tuple[str, ...]) -> str:
+    """What is wrong with the denotations of an input; the last one that is expected is that of all further axes."""
+    wanted = [expected[min(axis, len(expected) - 1)] for axis in range(len(written))]
+    if all(found in ("", meant) for found, meant in zip(written, wanted, strict=True)):
+        return ""
+    found, meant = (listed([each or "none" for each in names]) for names in (written, wanted))
+    return f"{formal} is denoted [{escape(found)}], the operator expects [{meant}]"
 
 
 def consistent_declarations(scope: Scope) -> Iterator[Violation]:
@@ -152,12 +166,6 @@ def consistent_declarations(scope: Scope) -> Iterator[Violation]:
             constant = Type("tensor", tensor.element, tensor.dims)
             difference = f"declared as {_show(declaration)}, its initializer is {_show(constant)}"
             yield Violation(f"{quote(tensor.name)} is {difference}", "", tensor.name)
-
-
-def _is_known(scope: Scope, name: str) -> bool:
-    """Whether the graph, or one around it, has a value of that name."""
-    found = name in scope.defined_at or name in {value.name for value in scope.graph.outputs}
-    return found or (scope.outer is not None and scope.outer.visible(name, scope.position))
 
 
 def _want(node: Node, wanted: set[str]) -> None:

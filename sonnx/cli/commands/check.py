@@ -70,7 +70,7 @@ def check_command(options: argparse.Namespace) -> int:
         UsageError: options that cannot be met.
     """
     _require_effect(options)
-    select, ignore = names(options.select), names(options.ignore)
+    select, ignore = rules_named(options, "select"), rules_named(options, "ignore")
     if options.deviations is not None and (select or ignore):
         raise UsageError(WHOLE_MODEL)
     if options.fix:
@@ -83,6 +83,7 @@ def check_command(options: argparse.Namespace) -> int:
         require_empty(options.pages, "page of an older run")
     hashed, drawn = justified is not None or options.format in HASHED, options.format in DRAWN
     models = models_of(options.models)
+    require_other_file(options.output, models)
     if _isolated(options, models):
         results = _in_child_processes(models, options, request, hashed, drawn)
     else:
@@ -109,6 +110,30 @@ def check_command(options: argparse.Namespace) -> int:
     if results.interrupted:
         raise KeyboardInterrupt
     return code
+
+
+def rules_named(options: argparse.Namespace, option: str) -> list[str]:
+    """The names in --select or --ignore.
+
+    Raises:
+        UsageError: the option is given and names nothing, as an unset variable of a shell does.
+    """
+    given: list[str] = getattr(options, option)
+    found = names(given)
+    if given and not found:
+        raise UsageError(f"--{option} names no rule; leave it out to check every rule")
+    return found
+
+
+def require_other_file(output: Path | None, models: Sequence[str]) -> None:
+    """Refuse to write a report over a model.
+
+    Raises:
+        UsageError: the output is one of the models.
+    """
+    for name in models:
+        if output is not None and output.exists() and Path(name).exists() and output.samefile(name):
+            raise UsageError(f"--output {quote(str(output))} is the model itself; name another file")
 
 
 NOT_WITH_FIX = (

@@ -1,0 +1,133 @@
+"""What stands around a model: option values, files of a project, journals, and streams that are odd or damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from google.protobuf.message import DecodeError
+
+from sonnx.cli.main import run
+from sonnx.model import reader
+from tests.support.invariants import GOOD, one_sentence
+
+DEEP = "[" * 100_000
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(GOOD)
+    return path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one sentence of a command that is refused."""
+    assert run(list(arguments)) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert one_sentence(said.err.strip())
+    return said.err
+
+
+@pytest.mark.parametrize("option", ["--tailoring", "--deviations", "--resume"])
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_a_file_without_an_end_is_refused(
+    option: str, kind: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path("/dev/zero") if kind == "device" else model.with_name("pipe")
+    if kind == "pipe":
+        os.mkfifo(path)
+    assert "not a regular file" in refused(capsys, "check", str(model), option, str(path))
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore", "--edition"])
+def test_an_empty_value_is_refused(option: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An unset variable of a shell must not mean the default."""
+    refused(capsys, "check", str(model), option, "")
+
+
+def test_a_report_does_not_overwrite_the_model(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model.with_name("link.onnx").symlink_to(model)
+    assert "is the model itself" in refused(capsys, "check", str(model), "--output", str(model.with_name("link.onnx")))
+    assert model.read_bytes() == GOOD
+
+
+def test_a_number_of_5000_digits_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(capsys, "check", str(model), "--bind", f"N={'9' * 5000}")
+
+
+def _answer(value: object) -> Callable[[dict[str, object]], str]:
+    return lambda entry: json.dumps({**entry, "answer": value})
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        _answer({}), _answer(None), _answer({"report": {}}), _answer({"report": None, "other_files": False}),
+        _answer({"why": 77, "sentence": "x"}), lambda entry: json.dumps({**entry, "task": [1]}), lambda entry: DEEP,
+    ],
+)  # fmt: skip
+def test_a_damaged_line_of_a_journal_is_done_again(
+    damaged: Callable[[dict[str, object]], str], model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = model.with_name("journal")
+    assert run(["check", str(model), "--resume", str(journal)]) == 1
+    said = capsys.readouterr().out
+    head, line = journal.read_text().splitlines()
+    journal.write_text(f"{head}\n{damaged(json.loads(line))}\n")
+    assert run(["check", str(model), "--resume", str(journal)]) == 1
+    assert capsys.readouterr().out == said
+
+
+def test_a_deep_file_is_not_a_journal(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = model.with_name("journal")
+    journal.write_text(f"{DEEP}\n")
+    assert "is not a --resume journal" in refused(capsys, "check", str(model), "--resume", str(journal))
+    assert journal.read_text() == f"{DEEP}\n"
+
+
+def test_a_deep_audit_file_is_a_damaged_pack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "audit.json").write_text(DEEP)
+    assert run(["audit", "--verify", str(tmp_path)]) in (1, 2)
+    said = capsys.readouterr()
+    assert "the tool failed" not in said.err
+
+
+def test_a_closed_output_is_no_failure(model: Path) -> None:
+    command = f'"{sys.executable}" -m sonnx check "{model}" >&-'
+    done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_children_import_nothing_from_the_working_folder(model: Path) -> None:
+    """`python -m` puts the folder on the path of the parent."""
+    trap = model.with_name("resource.py")
+    trap.write_text(f"open({str(model.with_name('imported'))!r}, 'w')")
+    again = model.with_name("n.onnx")
+    again.write_bytes(GOOD)
+    command = [sys.executable, "-m", "sonnx", "check", model.name, again.name, "--jobs", "1"]
+    done = subprocess.run(command, cwd=model.parent, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert not model.with_name("imported").exists()
+
+
+def test_no_memory_says_nothing_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protobuf reports a failed allocation like damaged bytes; a child with a bound must not call the file damaged."""
+
+    class Classes:
+        class ModelProto:
+            DESCRIPTOR = reader.message_classes().ModelProto.DESCRIPTOR
+
+            @staticmethod
+            def FromString(data: bytes) -> None:  # noqa: N802  protobuf's name
+                raise DecodeError("Error parsing message: Arena alloc failed")
+
+    monkeypatch.setattr(reader, "message_classes", lambda: Classes)
+    with pytest.raises(MemoryError):
+        reader.read(GOOD)

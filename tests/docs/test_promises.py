@@ -1,0 +1,64 @@
+"""Every sentence of the pages that promise something names the tests that hold it, or is listed as an explanation."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.support.paths import ROOT
+from tests.support.sentences import sentences
+
+PAGES = tomllib.loads((ROOT / "tests/data/promises.toml").read_text("utf-8"))["page"]
+EACH = pytest.mark.parametrize("page", PAGES, ids=lambda page: page["file"])
+NETWORK = {"socket", "ssl", "http", "urllib.request", "ftplib", "smtplib", "xmlrpc", "requests", "distributed"}
+
+
+def sentences_of(page: dict[str, Any]) -> list[str]:
+    listed = sentences(ROOT / page["file"])
+    return [text for heading, text in listed if not page.get("sections") or heading in page["sections"]]
+
+
+@EACH
+def test_every_sentence_has_one_entry(page: dict[str, Any]) -> None:
+    beginnings = (*page["held"], *page["explains"])
+    for sentence in sentences_of(page):
+        found = [each for each in beginnings if sentence.startswith(each)]
+        assert found, f"no entry for: {sentence}"
+        assert len(found) == 1 or len({len(each) for each in found}) > 1, sentence
+
+
+@EACH
+def test_every_entry_has_a_sentence(page: dict[str, Any]) -> None:
+    listed = sentences_of(page)
+    for each in (*page["held"], *page["explains"]):
+        assert any(sentence.startswith(each) for sentence in listed), each
+
+
+@EACH
+def test_the_tests_exist(page: dict[str, Any]) -> None:
+    for each in {test for tests in page["held"].values() for test in tests}:
+        file, _, name = each.partition("::")
+        assert name in _tests(file), each
+
+
+@cache
+def _tests(file: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / file).read_text("utf-8"))
+    return frozenset(each.name for each in tree.body if isinstance(each, ast.FunctionDef))
+
+
+def test_only_the_cluster_opens_connections() -> None:
+    """No module of the program but that of --cluster imports a library of the network."""
+    for path in sorted((ROOT / "sonnx").rglob("*.py")):
+        names = set[str]()
+        for each in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(each, ast.Import):
+                names |= {one.name for one in each.names}
+            elif isinstance(each, ast.ImportFrom):
+                names.add(each.module or "")
+        used = {name for name in names if name in NETWORK or name.partition(".")[0] in NETWORK}
+        assert not used or path.name == "cluster.py", (path.name, used)
