@@ -17,7 +17,7 @@ from sonnx.checker.rules import evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_broadcastable
 from sonnx.language.domain import RuleError
-from sonnx.language.evaluator import Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.evaluator import FUEL, Evaluator, OutOfFuel, TensorFacts, Unknown, UnknownCause, first_unknown
 from sonnx.language.parser import built_ins, parse
 from sonnx.language.type_checker import ListType, built_in_types
 from sonnx.profile.catalogue import editions, general_rules, operators
@@ -308,10 +308,15 @@ def hostile_names(made, random_):
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(2, 12))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(1, 12))]
 )
-def test_no_facts_make_a_rule_raise(seed):
-    """Every rule answers on hostile facts, with half a sentence for each answer that is not a pass."""
+def test_no_facts_make_a_rule_raise(seed, monkeypatch):
+    """Every rule answers on hostile facts, with half a sentence for each answer that is not a pass.
+
+    The first seed has a twentieth of the fuel, so that evaluations end the same way in less time.
+    """
+    if not seed:
+        monkeypatch.setattr(Evaluator.__init__, "__defaults__", (FUEL // 20,))
     random_ = random.Random(seed)
     for made, rule in EVERYTHING:
         names = hostile_names(made, random_)
