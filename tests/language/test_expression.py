@@ -307,9 +307,7 @@ def hostile_names(made, random_):
     return names
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(1, 12))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(1, 12))])
 def test_no_facts_make_a_rule_raise(seed, monkeypatch):
     """Every rule answers on hostile facts, with half a sentence for each answer that is not a pass.
 

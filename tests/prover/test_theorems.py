@@ -103,7 +103,8 @@ def test_cvc5_trusts_no_step_for_integers(outcomes):
     proved = [
         (theorem.id, outcome)
         for theorem in THEOREMS
-        if theorem.sort == "int" and re.search("cvc5 [^:]*: unsat", " ".join((outcome := outcomes[theorem.id])["answers"]))
+        if theorem.sort == "int"
+        and re.search("cvc5 [^:]*: unsat", " ".join((outcome := outcomes[theorem.id])["answers"]))
     ]
     assert proved
     assert [name for name, outcome in proved if not outcome["proof_steps"] or outcome["trusted_steps"]] == []
