@@ -26,8 +26,6 @@ Identity = Sequence[Any] | None
 
 def file_identity(task: Task) -> Identity:
     """Size and time of the file a task is named after; None without such a file."""
-    if task.content is not None:
-        return None
     try:
         status = Path(task.name).stat()
     except (OSError, ValueError):
@@ -35,14 +33,16 @@ def file_identity(task: Task) -> Identity:
     return [status.st_size, status.st_mtime_ns]
 
 
-_ENTRY = {"task", "identity", "answer"}
-
-
 class Journal:
     """A file of answers, written line by line."""
 
     def __init__(
-        self, path: Path, work: Work, options: Mapping[str, Any], identify: Callable[[Task], Identity] = file_identity
+        self,
+        path: Path,
+        work: Work,
+        options: Mapping[str, Any],
+        identify: Callable[[Task], Identity] = file_identity,
+        understood: Callable[[Answer], bool] = lambda answer: "word" in answer,
     ) -> None:
         """Open the file, or create it.
 
@@ -51,11 +51,14 @@ class Journal:
             work: what is done.
             options: the options that all tasks share.
             identify: gives the identity of the subject of a task.
+            understood: whether a kept answer has a result; a damaged one is ignored, and its task is done again.
 
         Raises:
             UsageError: the file is not a journal, or belongs to another version, other rules or other options.
             OSError: it cannot be written.
         """
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{str(path)!r} is not a regular file; name another file")
         self.path, self.identify = path, identify
         self.identities: dict[str, Identity] = {}
         rests_on = json.dumps([work.module, options, identity(work.packages)], sort_keys=True)
@@ -67,7 +70,7 @@ class Journal:
             ours = isinstance(head, dict) and "sonnx" in head
             what = "was written for another version or other options" if ours else "is not a --resume journal"
             raise UsageError(f"{str(path)!r} {what}; name another file")
-        self.kept = [entry for entry in map(_read, whole[1:]) if isinstance(entry, dict) and entry.keys() >= _ENTRY]
+        self.kept = [entry for entry in map(_read, whole[1:]) if _is_entry(entry, understood)]
         if not content:
             self._write([first], "w")
         else:  # remove an incomplete last line
@@ -80,7 +83,7 @@ class Journal:
         found = {}
         for entry in self.kept:
             known = self.identities.get(entry["task"])
-            if known is not None and known == entry["identity"] and _is_final(entry["answer"]):
+            if known is not None and known == entry["identity"]:
                 found[entry["task"]] = entry["answer"]
         return found
 
@@ -94,6 +97,16 @@ class Journal:
             file.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
+def _is_entry(entry: Any, understood: Callable[[Answer], bool]) -> bool:
+    """Whether a line has a task and an answer to keep."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("task"), str) or "identity" not in entry:
+        return False
+    answer = entry.get("answer")
+    if not isinstance(answer, dict) or not _is_final(answer):
+        return False
+    return isinstance(answer.get("sentence"), str) if "why" in answer else understood(answer)
+
+
 def _is_final(answer: Answer) -> bool:
     if answer.get("other_files"):  # their identity is not kept
         return False
@@ -103,7 +116,7 @@ def _is_final(answer: Answer) -> bool:
 def _read(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
