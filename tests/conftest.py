@@ -20,6 +20,15 @@ settings.load_profile("same")
 """No test asserts a time, and two runs try the same; `make campaign` and `make fuzz` look further."""
 
 
+LONG = ("evidence", "prover", "workers", "executor", "operators", "docs")
+"""The folders of tests that take longest; they begin, so that all processes end at about the same time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long tests first."""
+    items.sort(key=lambda item: item.path.parent.name not in LONG)
+
+
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the profile's data, which the catalogue reads instead."""

@@ -73,14 +73,18 @@ def answer(request: Mapping[str, Any]) -> Answer:
 # ------------------------------------------------------------------ in the parent
 
 
-def tasks_of(select: str, folder: Path) -> list[Task]:
-    """A task for each test whose name contains a text."""
+def tasks_of(select: Sequence[str], folder: Path) -> list[Task]:
+    """A task for each test whose name contains one of the texts."""
     files = [path for path in sorted(folder.rglob("test_*.py")) if "mark.campaign" in path.read_text("utf-8")]
     code, reports, said = pytest_on(folder, "--collect-only", *map(str, files))
     if code:
         sys.exit(said)
-    found = [Task(name, {"folder": str(folder), "test": name}) for name in reports.items if select in name]
-    return found or sys.exit(f"no campaign has {select!r} in its name")
+    found = [
+        Task(name, {"folder": str(folder), "test": name})
+        for name in reports.items
+        if any(map(name.__contains__, select))
+    ]
+    return found or sys.exit(f"no campaign has {' or '.join(map(repr, select))} in its name")
 
 
 def hash_of(folder: Path) -> str:
@@ -95,7 +99,7 @@ def hash_of(folder: Path) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaigns; 0 if all passed, 1 if one failed, 3 if one was not finished, 130 if interrupted."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--select", default="", metavar="TEXT", help="only the tests whose name has this text")
+    parser.add_argument("--select", action="append", metavar="TEXT", help="only the tests whose name has this text")
     parser.add_argument("--jobs", type=amount("processes"), help="default: the cores")
     parser.add_argument("--timeout", type=amount("seconds"), default=7200, help="how long one test may take")
     parser.add_argument("--memory", type=amount("megabytes"), default=8192, help="how much memory one test may take")
@@ -105,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--resume", type=Path, metavar="FILE", help="keep what passed in FILE and take what it has")
     parser.add_argument("--tests", type=Path, default=TESTS, metavar="PATH", help="where the tests are")
     options = parser.parse_args(arguments)
-    tasks = tasks_of(options.select, options.tests.resolve())
+    tasks = tasks_of(options.select or [""], options.tests.resolve())
     work = Work("tests.support.campaigns", "finished", PACKAGES, Bounds(options.timeout, options.memory))
     asked = {"tests": hash_of(options.tests)}
     journal = Journal(options.resume, work, asked, lambda task: []) if options.resume else None
