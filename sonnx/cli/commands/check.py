@@ -170,8 +170,8 @@ def _in_this_process(models: Sequence[str], request: CheckRequest, hashed: bool,
             results.without_report[name] = NoVerdictSentence(str(reason))
         else:
             shown = STANDARD_INPUT if name == "-" else name
-            if len(models) > 1 and (reason := unbound(model, shown, request)):
-                results.without_report[name] = NoVerdictSentence(reason)
+            if len(models) > 1 and (misfit := unbound(model, shown, request)):
+                results.without_report[name] = NoVerdictSentence(misfit)
             else:
                 results.reports.append(check_model(model, digest, request, shown, drawn))
     return results
