@@ -175,7 +175,7 @@ SMALL = [GOOD] + [
 ]
 
 
-@settings(derandomize=True, deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.parametrize("model", SMALL, ids=["nodes", "nested", "constant"])
 def test_damaged_models_never_crash(model, data):

@@ -24,7 +24,7 @@ from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
 
-PROFILE = settings(derandomize=True, deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
+PROFILE = settings(derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 UNKNOWN = Unknown(UnknownCause.NOT_STATED, "nothing is stated")
 TRUTHS = (True, False, UNKNOWN)
 
