@@ -5,7 +5,7 @@ Dask pickles functions, tasks and answers, so the cluster is trusted.
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -41,7 +41,7 @@ def cluster_pool(work: Work, place: Place) -> Iterator[WorkerPool]:
         ours = identity(work.packages)
         _require_the_same(client, address, work, ours)
         # Relative paths mean the same in the workers.
-        run = Run(uuid.uuid4().hex, replace(work, folder=str(Path.cwd())), ours)
+        run = Run(os.urandom(16).hex(), replace(work, folder=str(Path.cwd())), ours)
         width = place.jobs or 2 * sum(client.nthreads().values())
         executor = client.get_executor(pure=False)
         yield WorkerPool(run, executor, width, partial(_end_in_workers, client, run), _Heartbeat(client, address).lost)

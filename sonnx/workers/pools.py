@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
@@ -101,7 +100,7 @@ def _pool(work: Work, place: Place, tasks: int) -> AbstractContextManager[Worker
 @contextmanager
 def local_pool(work: Work, jobs: int) -> Iterator[WorkerPool]:
     """A number of threads of this process, each with its own child process; all end with the block."""
-    run, executor = Run(uuid.uuid4().hex, work), ThreadPoolExecutor(jobs)
+    run, executor = Run(os.urandom(16).hex(), work), ThreadPoolExecutor(jobs)
     try:
         yield WorkerPool(run, executor, 2 * jobs, partial(end_run, run))
     finally:
