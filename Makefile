@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test lint proofs theorems docs node-verdicts bench campaign fuzz clean
+.PHONY: demo test pytest lint proofs theorems docs node-verdicts bench campaign short-campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -24,8 +24,12 @@ demo: $(VENV)/installed
 	@echo "== one rule"
 	$(BIN)/sonnx explain Max.broadcastable
 
-test: $(VENV)/installed lint
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+# Tests and lint at once.
+test: $(VENV)/installed
+	$(MAKE) --no-print-directory --jobs=2 lint pytest
+
+pytest: $(VENV)/installed
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Prove every theorem, each query with a second solver too; 0 if all results are as expected and proofs/record.json
 # describes them; minutes.
@@ -62,6 +66,10 @@ bench: $(VENV)/installed
 campaign: $(VENV)/installed
 	mkdir -p build
 	$(BIN)/python -m tests.support.campaigns --resume build/campaigns.jsonl
+
+# A few campaigns that end within minutes.
+short-campaign: $(VENV)/installed
+	$(BIN)/python -m tests.support.campaigns --select test_cluster.py --select "raise[1]" --timeout 600
 
 # Coverage-guided fuzzing of check, prove, run and the rule language; failures and figures in fuzz/.
 fuzz: $(VENV)/installed

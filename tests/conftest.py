@@ -20,6 +20,15 @@ settings.load_profile("same")
 """No test asserts a time, and two runs try the same; `make campaign` and `make fuzz` look further."""
 
 
+LONG = ("evidence", "prover", "workers", "executor", "operators", "docs")
+"""The folders of tests that take longest; they begin, so that all processes end at about the same time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long tests first."""
+    items.sort(key=lambda item: item.path.parent.name not in LONG)
+
+
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the profile's data, which the catalogue reads instead."""
@@ -32,6 +41,24 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path / "restrictions"
     for cache in caches:
         cache.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def questions_once() -> Iterator[None]:
+    """Packs of this process take the questions of a theorem from the first that had it."""
+    from sonnx.evidence import pack_parts  # loads the solver
+
+    made: dict[int, list[Any]] = {}
+    asked, known = pack_parts.questions, {id(each) for each in pack_parts.registry.theorems()}
+
+    def once(theorem: Any, *rest: Any) -> list[Any]:
+        if id(theorem) not in known:
+            return [*asked(theorem, *rest)]
+        return made.get(id(theorem)) or made.setdefault(id(theorem), [*asked(theorem, *rest)])
+
+    pack_parts.questions = once  # type: ignore[assignment]
+    yield
+    pack_parts.questions = asked
 
 
 # ------------------------------------------------------------------ reports

@@ -78,6 +78,15 @@ def open_model(
     return read(data, name, limits, Path(source).parent), sha256(data)
 
 
+def unbound(model: Model, name: str, request: CheckRequest) -> str:
+    """Why the numbers of the request do not fit this one of several models, "" if they do."""
+    try:
+        bind_symbols(model, request.bind, request.input_shapes)
+    except UsageError as error:
+        return f"{name!r} was not checked: {error}"
+    return ""
+
+
 def check_model(model: Model, digest: str, request: CheckRequest, name: str, drawn: bool = False) -> Report:
     """The report on a model with this name and hash; with the outline of its graph, if it is to be drawn.
 

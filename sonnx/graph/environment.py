@@ -118,10 +118,10 @@ def numbers(tensor: Tensor) -> KnownNumbers | Unknown:
 
 def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
     """The values of an integer constant that is small enough for a parameter."""
-    return _unpacked(tensor, _CODES, MAX_PARAMETER_ELEMENTS)
+    return _unpacked(tensor, _CODES, MAX_PARAMETER_ELEMENTS)  # type: ignore[return-value]  # the codes of integers
 
 
-def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> Any:
+def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> KnownNumbers | Unknown:
     code = codes.get(tensor.element or "")
     if tensor.external is not None:
         return Unknown(UnknownCause.NOT_STATED, "the value is in another file, which is not read")

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder
@@ -32,6 +32,9 @@ from sonnx.model.wire_format import Message
 
 MAX_BYTES_READ_AT_ONCE = 1 << 24
 """Bytes up to which a file is read at once, so that later changes of the file do not matter; larger ones are mapped."""
+
+NO_MEMORY = "Arena alloc failed"
+"""What protobuf's exception says of a lack of memory."""
 
 _GENERATED = "onnx.onnx_ml_pb2"
 
@@ -192,14 +195,18 @@ def _parsed(short: bytes, source: memoryview, name: str) -> Message:
     try:
         return message_classes().ModelProto.FromString(short)
     except DecodeError as error:
-        if _out_of_memory(error):
-            raise MemoryError(str(error)) from None
+        _require_memory(error)
         raise Unreadable(f"{name} {_described(source) or _reason(source, error)}") from None
 
 
-def _out_of_memory(error: DecodeError) -> bool:
-    """Whether protobuf refused bytes because it got no memory for them, which says nothing of the bytes."""
-    return "alloc" in str(error)
+def _require_memory(error: DecodeError) -> None:
+    """Refuse to take a lack of memory for a malformed message: protobuf reports both by the same exception.
+
+    Raises:
+        MemoryError: the message was not read for lack of memory.
+    """
+    if str(error).endswith(NO_MEMORY):
+        raise MemoryError(NO_MEMORY)
 
 
 def _reason(source: memoryview, error: DecodeError) -> str:
@@ -223,18 +230,22 @@ def _reads_as(source: memoryview, kind: str) -> bool:
     message_class = getattr(message_classes(), kind)
     try:
         message = message_class.FromString(wire_format.cut(source, wire_format.layout(message_class.DESCRIPTOR)))
-    except (wire_format.Malformed, DecodeError) as error:
-        if isinstance(error, DecodeError) and _out_of_memory(error):
-            raise MemoryError(str(error)) from None
+    except wire_format.Malformed:
+        return False
+    except DecodeError as error:
+        _require_memory(error)
         return False
     return len(message.ListFields()) > 1 and not _has_unknown(message)
 
 
 def _has_unknown(message: Message) -> bool:
     """Whether a message has unknown fields at any depth; discards them."""
-    size = message.ByteSize()
-    message.DiscardUnknownFields()
-    return bool(message.ByteSize() != size)
+    try:
+        size = message.ByteSize()
+        message.DiscardUnknownFields()
+        return bool(message.ByteSize() != size)
+    except EncodeError as error:  # protobuf encodes every message that it has read, if there is memory
+        raise MemoryError(NO_MEMORY) from error
 
 
 def _unknown(message: Message, short: bytes) -> tuple[UnknownField, ...]:
@@ -304,5 +315,7 @@ def read_tensor(source: memoryview) -> Tensor:
     try:
         message = kind.FromString(wire_format.cut(source, wire_format.layout(kind.DESCRIPTOR)))
     except (DecodeError, wire_format.Malformed) as error:
+        if isinstance(error, DecodeError):
+            _require_memory(error)
         raise Unreadable(str(error)) from None
     return Reader(source, element_names()).tensor(message)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sonnx.base.files import require_empty, write_whole
-from sonnx.base.progress import progress_bar
 from sonnx.prover import driver
 from sonnx.prover.certificates import (
     MANIFEST,
@@ -23,9 +21,8 @@ from sonnx.prover.certificates import (
 )
 from sonnx.prover.queries import questions
 from sonnx.prover.theorem import Theorem
-from sonnx.workers.pools import answers
-from sonnx.workers.selected_pool import open_pool
-from sonnx.workers.tasks import Answer, Bounds, Task, Work
+from sonnx.workers.pools import answers_to
+from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
 
 __all__ = [
     "CertifiedQuestion", "answer", "certified_questions", "prepare", "questions_of_model", "require_usable", "summary",
@@ -68,27 +65,15 @@ def write_certificates(
     require_usable(folder)
     folder.mkdir(parents=True, exist_ok=True)
     asked = {each.name: each for each in found if each.expected == "proved"}
-    made: dict[str, Certificate] = {}
     work = Work("sonnx.workers.certificates", "proved", ("cvc5",), Bounds(timeout or TIMEOUT, MEMORY))
-    tasks = [Task(name, {"name": name}, each.text.encode()) for name, each in asked.items()]
-    rest = "the run was interrupted"
-    with (
-        open_pool(work, cluster, jobs, max(1, len(tasks))) as pool,
-        closing(answers(tasks, pool)) as coming,
-    ):
-        try:
-            for task, reply in coming:
-                made[task.name] = each = _decoded(reply)
-                if each.proof:
-                    write_whole(folder / f"{task.name}.cpc", each.proof)
-                progress(f"{progress_bar(len(made), len(tasks))} {len(made)}/{len(tasks)} proofs  {task.name}")
-        except KeyboardInterrupt:
-            pass
+    tasks = [Task(name, {"name": name, "text": each.text}) for name, each in asked.items()]
+    answers, _ = answers_to(tasks, work, Place(jobs, cluster), progress=progress)
+    made = {name: _decoded(each) for name, each in answers.items()}
     for question in found:
         write_whole(folder / f"{question.name}.smt2", question.text)
-        if question.name not in made:
-            reason = rest if question.name in asked else "a counterexample is expected"
-            made[question.name] = Certificate("", 0, reason)
+        each = made.setdefault(question.name, Certificate("", 0, "a counterexample is expected"))
+        if each.proof:
+            write_whole(folder / f"{question.name}.cpc", each.proof)
     document = manifest([(each, made[each.name]) for each in found])
     write_whole(folder / MANIFEST, as_text(document))
     return document
@@ -153,6 +138,7 @@ def prepare() -> None:
     """Do nothing: a question names no theorem."""
 
 
-def answer(request: Mapping[str, Any], content: bytes) -> Answer:
-    """The certificate of the question in the content."""
-    return certificate(request["name"], content.decode())._asdict()
+def answer(request: Mapping[str, Any]) -> Answer:
+    """The certificate of a question."""
+    made = certificate(request["name"], request["text"])
+    return {"word": "proved" if made.proof else "without proof", **made._asdict()}

@@ -1,4 +1,4 @@
-"""The main program of a child process: requests on its standard input, answers on its standard output.
+"""The main program of a child process: a request in JSON on each line of its input, an answer on each of its output.
 
 It ends with its input.  `processes.py` is the other side.
 """
@@ -12,47 +12,48 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from math import ceil
-from typing import Any, BinaryIO
+from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict
-from sonnx.workers.processes import receive, send
 from sonnx.workers.tasks import Answer, Bounds, Work
 
 GRACE_SECONDS = 5
 """Seconds after its time limit at which the child ends itself, in case the parent is gone."""
+IDLE_SECONDS = 60
+"""Seconds without a request after which the child ends itself: the run it belongs to may be gone."""
 MEGABYTE = 1 << 20
 
-Worker = Callable[[Mapping[str, Any], bytes], Answer]
-"""The function `answer` of the module: a request and content in, an answer out."""
+Worker = Callable[[Mapping[str, Any]], Answer]
+"""The function `answer` of the module: a request in, an answer out."""
 
 
 def main() -> None:
     """Answer requests until the input ends; arguments: module, participle, seconds and megabytes for each task."""
     name, done, timeout, memory = sys.argv[1:]
     work = Work(name, done, bounds=Bounds(float(timeout) or None, int(memory) or None))
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # prints of a task go to standard error, not between the answers
     module = import_module(name)
     module.prepare()
     if work.bounds.memory is not None:
         _limit_memory(work.bounds.memory * MEGABYTE)
-    send(answers, b"ready")
-    while _serve(requests, answers, work, module.answer):
-        pass
+    answer: Answer = {}  # the first line says that the child is ready
+    while "last" not in answer:
+        print(json.dumps(answer), file=answers, flush=True)
+        _end_after(IDLE_SECONDS)
+        request = sys.stdin.buffer.readline()
+        if not request.endswith(b"\n"):
+            return
+        _end_after(work.bounds.timeout and work.bounds.timeout + GRACE_SECONDS)
+        answer = _answer(module.answer, json.loads(request), work)
+    print(json.dumps(answer), file=answers, flush=True)
 
 
-def _serve(requests: BinaryIO, answers: BinaryIO, work: Work, worker: Worker) -> bool:
-    request, content = receive(requests), receive(requests)
-    if request is None or content is None:
-        return False
-    if hasattr(signal, "alarm") and work.bounds.timeout is not None:
-        signal.alarm(ceil(work.bounds.timeout) + GRACE_SECONDS)
-    answer = _answer(worker, json.loads(request), content, work)
+def _end_after(seconds: float | None) -> None:
+    """Let the system end this process after a time, unless this is called again."""
     if hasattr(signal, "alarm"):
-        signal.alarm(0)
-    send(answers, json.dumps(answer).encode())
-    return "last" not in answer
+        signal.alarm(ceil(seconds or 0))
 
 
 def _limit_memory(size: int) -> None:
@@ -65,10 +66,10 @@ def _limit_memory(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (size if hard < 0 else min(size, hard), hard))
 
 
-def _answer(worker: Worker, request: Mapping[str, Any], content: bytes, work: Work) -> Answer:
+def _answer(worker: Worker, request: Mapping[str, Any], work: Work) -> Answer:
     """The answer to a request; `last` if the process must not run another task."""
     try:
-        return worker(request, content)
+        return worker(request)
     except UsageError as error:
         return {"misuse": str(error)}
     except MemoryError:

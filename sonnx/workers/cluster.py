@@ -5,22 +5,20 @@ Dask pickles functions, tasks and answers, so the cluster is trusted.
 
 from __future__ import annotations
 
-import threading
-import uuid
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.checker.report import NoVerdict
 from sonnx.workers.journal import ToolIdentity, difference, identity
 from sonnx.workers.pools import WorkerPool
-from sonnx.workers.processes import ChildProcesses
-from sonnx.workers.tasks import Answer, Task, Work
+from sonnx.workers.processes import Run, end_run
+from sonnx.workers.tasks import Place, Work
 
 CONNECT_SECONDS = 10
 """Time for a scheduler to answer."""
@@ -28,29 +26,25 @@ MAX_SECONDS_WITHOUT_WORKERS = 60
 """A cluster without workers for this time is lost; killed workers are usually restarted."""
 HEARTBEAT_SECONDS = 5
 """Time between two checks of the scheduler."""
-IDLE_SECONDS = 60
-"""Idle child processes end after this time: the program that used them may be gone."""
 
 
 @contextmanager
-def cluster_pool(work: Work, address: str, jobs: int | None = None) -> Iterator[WorkerPool]:
+def cluster_pool(work: Work, place: Place) -> Iterator[WorkerPool]:
     """The workers of the scheduler at an address; `jobs` limits the tasks at a time.
 
     Raises:
         UsageError: Dask is not installed, no scheduler answers, or a worker has another version of the program.
     """
+    address = place.cluster or ""
     client = _connected(address)
     try:
         ours = identity(work.packages)
         _require_the_same(client, address, work, ours)
-        work = replace(work, folder=str(Path.cwd()))  # relative paths mean the same there
-        run = uuid.uuid4().hex
-        width = jobs or 2 * sum(client.nthreads().values())
-        end = partial(_end_in_workers, client, run)
+        # Relative paths mean the same in the workers.
+        run = Run(os.urandom(16).hex(), replace(work, folder=str(Path.cwd())), ours)
+        width = place.jobs or 2 * sum(client.nthreads().values())
         executor = client.get_executor(pure=False)
-        yield WorkerPool(
-            work, executor, partial(run_task, run, work, ours), width, end, _Heartbeat(client, address).lost
-        )
+        yield WorkerPool(run, executor, width, partial(_end_in_workers, client, run), _Heartbeat(client, address).lost)
     finally:
         with suppress(Exception):  # closing fails if the scheduler is gone; ignore
             client.close(timeout=CONNECT_SECONDS)
@@ -117,50 +111,7 @@ class _Heartbeat:
         )
 
 
-def _end_in_workers(client: Any, run: str) -> None:
+def _end_in_workers(client: Any, run: Run) -> None:
     if client.status == "running":
         with suppress(Exception):  # a lost worker has no child processes
             client.run(end_run, run, on_error="ignore")
-
-
-# ------------------------------------------------------------------ in a worker
-
-_POOLS: dict[str, ChildProcesses | str] = {}
-"""The child processes of each run, or why it has none: another version, or the end of the run."""
-_LOCK = threading.Lock()
-
-
-def run_task(run: str, work: Work, wanted: ToolIdentity, task: Task) -> Answer:
-    """The answer of a child process of this worker."""
-    children = _children(run, work, wanted)
-    if isinstance(children, str):
-        return work.failure(NoVerdict.FAILED, f": its worker has {children}")
-    return children.run_task(task)
-
-
-def end_run(run: str) -> None:
-    """End the child processes of a run."""
-    with _LOCK:
-        children, _POOLS[run] = _POOLS.get(run), "ended the run"  # a task that still comes starts no child process
-    if isinstance(children, ChildProcesses):
-        children.close()
-
-
-def _children(run: str, work: Work, wanted: ToolIdentity) -> ChildProcesses | str:
-    with _LOCK:
-        if run not in _POOLS:
-            ours = identity(work.packages)
-            if ours != wanted:
-                _POOLS[run] = difference(ours, wanted)
-            else:
-                children = _POOLS[run] = ChildProcesses(work)
-                threading.Thread(target=_stop_when_idle, args=(children,), daemon=True).start()
-        return _POOLS[run]
-
-
-def _stop_when_idle(children: ChildProcesses) -> None:
-    while not children.closed:
-        before = children.started_tasks
-        sleep(IDLE_SECONDS)
-        if children.started_tasks == before:
-            children.stop_idle()

@@ -27,8 +27,6 @@ Identity = Sequence[Any] | None
 
 def file_identity(task: Task) -> Identity:
     """Size and time of the file a task is named after; None without such a file."""
-    if task.content is not None:
-        return None
     try:
         status = Path(task.name).stat()
     except (OSError, ValueError):
@@ -36,7 +34,6 @@ def file_identity(task: Task) -> Identity:
     return [status.st_size, status.st_mtime_ns]
 
 
-_ENTRY = {"task", "identity", "answer"}
 MAX_BYTES = 1 << 30
 """Bytes of the longest file of answers that is read."""
 
@@ -45,7 +42,12 @@ class Journal:
     """A file of answers, written line by line."""
 
     def __init__(
-        self, path: Path, work: Work, options: Mapping[str, Any], identify: Callable[[Task], Identity] = file_identity
+        self,
+        path: Path,
+        work: Work,
+        options: Mapping[str, Any],
+        identify: Callable[[Task], Identity] = file_identity,
+        understood: Callable[[Answer], bool] = lambda answer: "word" in answer,
     ) -> None:
         """Open the file, or create it.
 
@@ -54,11 +56,14 @@ class Journal:
             work: what is done.
             options: the options that all tasks share.
             identify: gives the identity of the subject of a task.
+            understood: whether a kept answer has a result; a damaged one is ignored, and its task is done again.
 
         Raises:
             UsageError: the file is not a journal, or belongs to another version, other rules or other options.
             OSError: it cannot be written.
         """
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{str(path)!r} is not a regular file; name another file")
         self.path, self.identify = path, identify
         self.identities: dict[str, Identity] = {}
         rests_on = json.dumps([work.module, options, identity(work.packages)], sort_keys=True)
@@ -72,7 +77,7 @@ class Journal:
             ours = isinstance(head, dict) and "sonnx" in head
             what = "was written for another version or other options" if ours else "is not a --resume journal"
             raise UsageError(f"{str(path)!r} {what}; name another file")
-        self.kept = [entry for entry in map(_read, whole[1:]) if _is_entry(entry)]
+        self.kept = [entry for entry in map(_read, whole[1:]) if _is_entry(entry, understood)]
         if not content:
             self._write([first], "w")
         else:  # remove an incomplete last line
@@ -85,7 +90,7 @@ class Journal:
         found = {}
         for entry in self.kept:
             known = self.identities.get(entry["task"])
-            if known is not None and known == entry["identity"] and _is_final(entry["answer"]):
+            if known is not None and known == entry["identity"]:
                 found[entry["task"]] = entry["answer"]
         return found
 
@@ -99,14 +104,14 @@ class Journal:
             file.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
-def _is_entry(entry: Any) -> bool:
-    """Whether a line has the form of an entry; a damaged line has none, and its task is done again."""
-    return (
-        isinstance(entry, dict)
-        and entry.keys() >= _ENTRY
-        and isinstance(entry["task"], str)
-        and isinstance(entry["answer"], dict)
-    )
+def _is_entry(entry: Any, understood: Callable[[Answer], bool]) -> bool:
+    """Whether a line has a task and an answer to keep."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("task"), str) or "identity" not in entry:
+        return False
+    answer = entry.get("answer")
+    if not isinstance(answer, dict) or not _is_final(answer):
+        return False
+    return isinstance(answer.get("sentence"), str) if "why" in answer else understood(answer)
 
 
 def _is_final(answer: Answer) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,16 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
-from sonnx.base.progress import progress_bar
 from sonnx.checker.report import BatchResult, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.report_data import decode, encode
-from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.checker.tailoring import Tailoring
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, map_file, read
 from sonnx.model.scopes import stored_tensors
-from sonnx.workers.journal import Journal
-from sonnx.workers.pools import WorkerPool, answers, counted
-from sonnx.workers.selected_pool import open_pool
-from sonnx.workers.tasks import Answer, Bounds, Task, Work
+from sonnx.workers.journal import Identity, Journal, file_identity
+from sonnx.workers.pools import answers_to
+from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
 
 
 def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, drawn: bool) -> dict[str, Any]:
@@ -52,11 +49,11 @@ def prepare() -> None:
     CheckRequest()
 
 
-def answer(request: Mapping[str, Any], content: bytes) -> Answer:
+def answer(request: Mapping[str, Any]) -> Answer:
     """The report, or why there is none.
 
-    Besides the keys of `request_data`, a request has `model`, a path, or with `inline` the name of the content; and
-    optionally `sha256`, the hash that the file must have.
+    Besides the keys of `request_data`, a request has `model`, a path, or with `inline`, the bytes in base64, their
+    name; and optionally `sha256`, the hash that the file must have.
 
     Raises:
         UsageError: options that cannot be met.
@@ -66,20 +63,23 @@ def answer(request: Mapping[str, Any], content: bytes) -> Answer:
     wanted = rest.pop("sha256", None)
     check = CheckRequest(**rest, tailoring=_tailoring(tailoring))
     try:
-        model, digest = _opened(content if inline else name, hashed, check, wanted)
+        model, digest = _opened(name if inline is None else base64.b64decode(inline), hashed, check, wanted)
     except _OtherFile as other:
         return {"sentence": str(other), "why": NoVerdict.STOPPED}
     except Unreadable as error:
         return {"sentence": str(error), "why": NoVerdict.UNREADABLE}
+    if reason := unbound(model, name, check):
+        return {"sentence": reason, "why": NoVerdict.UNREADABLE}
     report = check_model(model, digest, check, name, drawn)
     other_files = any(each.external for each in stored_tensors(model))
-    return {"report": encode(replace(report, tailoring=None)), "other_files": other_files}  # the parent adds it
+    encoded = encode(replace(report, tailoring=None))  # the parent adds it
+    return {"word": report.verdict, "report": encoded, "other_files": other_files}
 
 
 def with_hashes(tasks: Iterable[Task]) -> Iterator[Task]:
     """The tasks with the hashes of their files, for workers that may see other files; "" if a file cannot be read."""
     for task in tasks:
-        if task.content is None:
+        if task.request["inline"] is None:
             request = {**task.request, "sha256": _sha256(task.name)}
             yield dataclasses.replace(task, request=request)
         else:
@@ -173,92 +173,42 @@ def check_models(
     work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf"), bounds=bounds)
     data = request_data(request, None if tailoring is None else str(tailoring), hashed, drawn)
     tasks = [_task(model, data) for model in models]
-    journal = Journal(resume, work, data) if resume else None
-    with open_pool(work, cluster, jobs, len(tasks)) as pool:
-        prepare = with_hashes if cluster else iter
-        return check_tasks(tasks, pool, prepare, tailoring=request.tailoring, journal=journal, progress=progress)
-
-
-def _task(model: str, data: Mapping[str, Any]) -> Task:
-    if model != "-":
-        return Task(model, {"model": model, "inline": False, **data})
-    return Task(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": True, **data}, content=sys.stdin.buffer.read())
-
-
-def check_tasks(
-    tasks: Sequence[Task],
-    pool: WorkerPool,
-    prepare: Callable[[Iterable[Task]], Iterable[Task]] = iter,
-    *,
-    tailoring: Tailoring | None = None,
-    journal: Journal | None = None,
-    progress: Progress = lambda _: None,
-) -> BatchResult:
-    """Check all models; an interrupt ends the run with the results so far.
-
-    Args:
-        tasks: the models.
-        pool: the workers.
-        prepare: completes tasks before they are submitted.
-        tailoring: the tailoring of the request.
-        journal: keeps the answers.
-        progress: called after each model.
-
-    Raises:
-        UsageError: options that cannot be met.
-    """
-    kept = {} if journal is None else journal.answers(tasks)
-    results = dict(_kept_results([task for task in tasks if task.name in kept], kept, tailoring))
-    verdicts = Counter(map(_word, results.values()))
-    open_tasks = [task for task in tasks if task.name not in results]
-    interrupted = False
-    with closing(answers(prepare(open_tasks), pool)) as coming:
-        try:
-            for task, answer in coming:
-                if journal is not None:
-                    journal.keep(task, answer)
-                result = results[task.name] = _result(task, answer, tailoring)
-                verdicts[_word(result)] += 1
-                done = len(results)
-                progress(f"{progress_bar(done, len(tasks))} {counted(done, len(tasks), verdicts)}  {task.name[-50:]}")
-        except KeyboardInterrupt:
-            interrupted = True
-    rest = {task.name: _result(task, pool.work.interrupted, None) for task in tasks if task.name not in results}
-    return _in_order(tasks, results | rest, interrupted)
-
-
-def _kept_results(
-    tasks: Iterable[Task], kept: Mapping[str, Answer], tailoring: Tailoring | None
-) -> Iterator[tuple[str, ModelResult]]:
-    """The results in a journal; an answer of another form is damaged, and its task is done again."""
-    for task in tasks:
-        try:
-            yield task.name, _result(task, kept[task.name], tailoring)
-        except (ValueError, KeyError, TypeError):
-            continue
-
-
-def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> ModelResult:
-    if "misuse" in answer:
-        raise UsageError(answer["misuse"])
-    if "why" not in answer:
-        return replace(decode(answer["report"]), tailoring=tailoring)
-    why = NoVerdict(answer["why"])
-    return NoVerdictSentence(
-        answer["sentence"] if why is NoVerdict.UNREADABLE else f"{task.name!r} {answer['sentence']}", why
+    journal = Journal(resume, work, data, _identity, _is_report) if resume else None
+    prepare = with_hashes if cluster else iter
+    found, interrupted = answers_to(
+        tasks, work, Place(jobs, cluster), journal=journal, prepare=prepare, progress=progress
     )
-
-
-def _word(result: ModelResult) -> str:
-    return result.why.word if isinstance(result, NoVerdictSentence) else str(result.verdict)
-
-
-def _in_order(tasks: Sequence[Task], results: Mapping[str, ModelResult], interrupted: bool) -> BatchResult:
     made = BatchResult(interrupted=interrupted)
     for task in tasks:
-        result = results[task.name]
+        result = _result(task, found.pop(task.name), request.tailoring)
         if isinstance(result, NoVerdictSentence):
             made.without_report[task.name] = result
         else:
             made.reports.append(result)
     return made
+
+
+def _task(model: str, data: Mapping[str, Any]) -> Task:
+    if model != "-":
+        return Task(model, {"model": model, "inline": None, **data})
+    inline = base64.b64encode(sys.stdin.buffer.read()).decode()
+    return Task(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": inline, **data})
+
+
+def _identity(task: Task) -> Identity:
+    return file_identity(task) if task.request["inline"] is None else None
+
+
+def _is_report(answer: Answer) -> bool:
+    try:
+        return answer.get("word") == decode(answer.get("report")).verdict
+    except ValueError:
+        return False
+
+
+def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> ModelResult:
+    if "why" not in answer:
+        return replace(decode(answer["report"]), tailoring=tailoring)
+    why = NoVerdict(answer["why"])
+    sentence = answer["sentence"] if why is NoVerdict.UNREADABLE else f"{task.name!r} {answer['sentence']}"
+    return NoVerdictSentence(sentence, why)

@@ -9,7 +9,7 @@ from typing import Any
 from sonnx.checker.report import NoVerdict
 
 Answer = dict[str, Any]
-"""The answer to a task, as JSON: the result, or `sentence` and `why` without one, or `misuse` for wrong use."""
+"""The answer to a task, as JSON: the result with its `word`, or `sentence` and `why`, or `misuse` for wrong use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,17 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: its name, its request as JSON, and optional content."""
+    """One task: its name and its request as JSON."""
 
     name: str
     request: Mapping[str, Any]
-    content: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the tasks of a run are done: in processes of this machine, one per core, or on a Dask cluster."""
+
+    jobs: int | None = None
+    """How many at a time."""
+    cluster: str | None = None
+    """The address of a Dask scheduler."""

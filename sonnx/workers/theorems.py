@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sonnx.base.errors import UsageError
-from sonnx.base.progress import progress_bar
 from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.prover.theorem import Theorem
-from sonnx.workers.pools import answers, counted
-from sonnx.workers.selected_pool import open_pool
-from sonnx.workers.tasks import Answer, Bounds, Task, Work
+from sonnx.workers.pools import answers_to
+from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
 
 __all__ = ["answer", "prepare", "proof_work", "prove_theorems", "select", "usual_folder"]
 
@@ -74,32 +69,14 @@ def prove_theorems(
     driver.require_solver(solver)
     if jobs == 0 or (len(found) < 2 and timeout is None and cluster is None):
         return tuple(driver.prove(found, solver, SolverCache(cache), progress)), False
-    theorems = {theorem.id: theorem for theorem in found}
     folder = None if cache is None else str(cache)
-    tasks = [Task(name, {"theorem": name, "solver": solver, "cache": folder}) for name in theorems]
-    made: dict[str, TheoremResult] = {}
-    statuses: Counter[str] = Counter()
-    interrupted = False
-    with (
-        open_pool(proof_work(timeout), cluster, jobs, len(tasks)) as pool,
-        closing(answers(tasks, pool)) as coming,
-    ):
-        try:
-            for task, answer in coming:
-                result = made[task.name] = _result(theorems[task.name], answer)
-                statuses[result.status] += 1
-                progress(
-                    f"{progress_bar(len(made), len(tasks))} {counted(len(made), len(tasks), statuses)}  {task.name}"
-                )
-        except KeyboardInterrupt:
-            interrupted = True
-        rest = {name: _result(theorems[name], pool.work.interrupted) for name in theorems if name not in made}
-    return tuple((made | rest)[theorem.id] for theorem in found), interrupted
+    names = dict.fromkeys(theorem.id for theorem in found)
+    tasks = [Task(name, {"theorem": name, "solver": solver, "cache": folder}) for name in names]
+    answers, interrupted = answers_to(tasks, proof_work(timeout), Place(jobs, cluster), progress=progress)
+    return tuple(_result(theorem, answers[theorem.id]) for theorem in found), interrupted
 
 
 def _result(theorem: Theorem, answer: Answer) -> TheoremResult:
-    if "misuse" in answer:
-        raise UsageError(answer["misuse"])
     if "why" in answer:
         unanswered = NoVerdictSentence(f"{theorem.id} {answer['sentence']}", NoVerdict(answer["why"]))
         return TheoremResult(theorem, (), "", unanswered=unanswered)
@@ -114,10 +91,11 @@ def prepare() -> None:
     _registered()
 
 
-def answer(request: Mapping[str, Any], content: bytes) -> Answer:
+def answer(request: Mapping[str, Any]) -> Answer:
     """The result for a theorem, as JSON without the theorem."""
     theorem = _registered()[request["theorem"]]
-    return encode(driver.prove_theorem(theorem, request["solver"], _answers(request["cache"])))
+    result = driver.prove_theorem(theorem, request["solver"], _answers(request["cache"]))
+    return {"word": result.status, **encode(result)}
 
 
 @cache
@@ -150,8 +128,8 @@ def decode(theorem: Theorem, data: Answer) -> TheoremResult:
             for solver, version, result, effort, values, steps, trusted in each["answers"]
         )
         obligations.append(ObligationResult(**{**each, "answers": given}))
-    rest = {**data, "obligations": tuple(obligations), "counterexample": _pairs(data["counterexample"])}
-    return TheoremResult(theorem=theorem, **rest)
+    rest = {name: data[name] for name in ("source", "replayed", "unconfirmed")}
+    return TheoremResult(theorem, tuple(obligations), counterexample=_pairs(data["counterexample"]), **rest)
 
 
 def _pairs(data: Sequence[Sequence[Any]]) -> tuple[tuple[str, int], ...]:

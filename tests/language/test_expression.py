@@ -17,7 +17,7 @@ from sonnx.checker.rules import evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.builtins import Undefined, broadcast, broadcastable, onnx_broadcastable
 from sonnx.language.domain import RuleError
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.evaluator import FUEL, Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
 from sonnx.language.parser import built_ins, parse
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.type_checker import ListType, built_in_types
@@ -25,7 +25,7 @@ from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
 
-PROFILE = settings(derandomize=True, deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
+PROFILE = settings(derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 UNKNOWN = Unknown(UnknownCause.NOT_STATED, "nothing is stated")
 TRUTHS = (True, False, UNKNOWN)
 
@@ -308,11 +308,14 @@ def hostile_names(made, random_):
     return names
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(2, 12))]
-)
-def test_no_facts_make_a_rule_raise(seed):
-    """Every rule answers on hostile facts, with half a sentence for each answer that is not a pass."""
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(1, 12))])
+def test_no_facts_make_a_rule_raise(seed, monkeypatch):
+    """Every rule answers on hostile facts, with half a sentence for each answer that is not a pass.
+
+    The first seed has a twentieth of the fuel, so that evaluations end the same way in less time.
+    """
+    if not seed:
+        monkeypatch.setattr(Evaluator.__init__, "__defaults__", (FUEL // 20,))
     random_ = random.Random(seed)
     for made, rule in EVERYTHING:
         names = hostile_names(made, random_)

@@ -11,21 +11,19 @@ import hashlib
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sonnx.base.errors import UsageError
-from sonnx.base.progress import StatusLine, progress_bar
+from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NoVerdict
 from sonnx.cli.arguments import amount
 from sonnx.workers.journal import Journal
-from sonnx.workers.pools import WorkerPool, answers, counted
-from sonnx.workers.selected_pool import open_pool
-from sonnx.workers.tasks import Answer, Bounds, Task, Work
+from sonnx.workers.pools import answers_to, counted, word
+from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
 from tests.support.paths import TESTS
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes", "gmpy2", "z3-solver", "onnxruntime", "pytest")
@@ -64,25 +62,29 @@ def prepare() -> None:
     """Do nothing: a test loads what it needs."""
 
 
-def answer(request: Mapping[str, Any], content: bytes) -> Answer:
+def answer(request: Mapping[str, Any]) -> Answer:
     """The outcome of one test."""
     code, reports, said = pytest_on(request["folder"], f"{request['folder']}/{request['test']}")
     if code or set(reports.outcomes) - {"passed", "skipped"} or not reports.outcomes:
         return {"sentence": f"failed\n{said[-MAX_OUTPUT:]}", "why": NoVerdict.FAILED}
-    return {"outcome": "skipped" if reports.outcomes["skipped"] else "passed"}
+    return {"word": "skipped" if reports.outcomes["skipped"] else "passed"}
 
 
 # ------------------------------------------------------------------ in the parent
 
 
-def tasks_of(select: str, folder: Path) -> list[Task]:
-    """A task for each test whose name contains a text."""
+def tasks_of(select: Sequence[str], folder: Path) -> list[Task]:
+    """A task for each test whose name contains one of the texts."""
     files = [path for path in sorted(folder.rglob("test_*.py")) if "mark.campaign" in path.read_text("utf-8")]
     code, reports, said = pytest_on(folder, "--collect-only", *map(str, files))
     if code:
         sys.exit(said)
-    found = [Task(name, {"folder": str(folder), "test": name}) for name in reports.items if select in name]
-    return found or sys.exit(f"no campaign has {select!r} in its name")
+    found = [
+        Task(name, {"folder": str(folder), "test": name})
+        for name in reports.items
+        if any(map(name.__contains__, select))
+    ]
+    return found or sys.exit(f"no campaign has {' or '.join(map(repr, select))} in its name")
 
 
 def hash_of(folder: Path) -> str:
@@ -94,34 +96,10 @@ def hash_of(folder: Path) -> str:
     return made.hexdigest()
 
 
-def run(
-    tasks: Sequence[Task], pool: WorkerPool, journal: Journal | None, progress: Callable[[str], None]
-) -> tuple[dict[str, Answer], bool]:
-    """The answers to all tests, and whether the run was interrupted."""
-    made = {} if journal is None else journal.answers(tasks)
-    words = Counter(map(word, made.values()))
-    with closing(answers([task for task in tasks if task.name not in made], pool)) as coming:
-        try:
-            for task, each in coming:
-                made[task.name] = each
-                words[word(each)] += 1
-                if journal is not None:
-                    journal.keep(task, each)
-                progress(f"{progress_bar(len(made), len(tasks))} {counted(len(made), len(tasks), words)}  {task.name}")
-        except KeyboardInterrupt:
-            return made, True
-    return made, False
-
-
-def word(each: Answer) -> str:
-    """The outcome of an answer in one word."""
-    return str(each["outcome"]) if "outcome" in each else NoVerdict(each["why"]).word
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaigns; 0 if all passed, 1 if one failed, 3 if one was not finished, 130 if interrupted."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--select", default="", metavar="TEXT", help="only the tests whose name has this text")
+    parser.add_argument("--select", action="append", metavar="TEXT", help="only the tests whose name has this text")
     parser.add_argument("--jobs", type=amount("processes"), help="default: the cores")
     parser.add_argument("--timeout", type=amount("seconds"), default=7200, help="how long one test may take")
     parser.add_argument("--memory", type=amount("megabytes"), default=8192, help="how much memory one test may take")
@@ -131,16 +109,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--resume", type=Path, metavar="FILE", help="keep what passed in FILE and take what it has")
     parser.add_argument("--tests", type=Path, default=TESTS, metavar="PATH", help="where the tests are")
     options = parser.parse_args(arguments)
-    tasks = tasks_of(options.select, options.tests.resolve())
+    tasks = tasks_of(options.select or [""], options.tests.resolve())
     work = Work("tests.support.campaigns", "finished", PACKAGES, Bounds(options.timeout, options.memory))
     asked = {"tests": hash_of(options.tests)}
     journal = Journal(options.resume, work, asked, lambda task: []) if options.resume else None
-    with open_pool(work, options.cluster, options.jobs, len(tasks)) as pool, StatusLine() as line:
-        made, interrupted = run(tasks, pool, journal, line)
-    for task in tasks:
-        each = made.get(task.name, work.interrupted)
-        print(task.name, each.get("outcome") or each["sentence"])
-    words = Counter(word(made.get(task.name, work.interrupted)) for task in tasks)
+    with StatusLine() as line:
+        made, interrupted = answers_to(
+            tasks, work, Place(options.jobs, options.cluster), journal=journal, progress=line
+        )
+    for name, each in made.items():
+        print(name, each.get("word") or each["sentence"])
+    words = Counter(map(word, made.values()))
     print(counted(len(made), len(tasks), words))
     return 130 if interrupted else 1 if words["failed"] else 3 if words["stopped"] else 0
 

@@ -1,6 +1,6 @@
-"""Which derived theorems `make test` proves; `make proofs` proves all.
+"""Which derived theorems `make test` compares with the record, and whose mutants it decides.
 
-For the others `make test` compares their questions with those of the record, which has their results.
+`make proofs` proves all.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from sonnx.profile.definitions import Operator
 from sonnx.prover.theorem import Theorem
 
 CHOSEN_OPERATORS = frozenset({"ArgMax", "Max"})
-"""The operators whose derived theorems are proved one by one."""
+"""The operators whose derived theorems are looked at one by one."""
 PROVE_ALL = "SONNX_PROVE_ALL" in os.environ
 
 
 def chosen_operators() -> tuple[Operator, ...]:
-    """The operators whose derived theorems are proved one by one."""
+    """The operators whose derived theorems are looked at one by one."""
     return tuple(each for each in operators() if PROVE_ALL or each.name in CHOSEN_OPERATORS)
 
 

@@ -20,10 +20,10 @@ from sonnx.base.resources import own_files, own_hash
 from sonnx.checker.report import NoVerdict
 from sonnx.checker.request import CheckRequest
 from sonnx.cli.main import run
-from sonnx.workers.cluster import IDLE_SECONDS, end_run, run_task
+from sonnx.workers import child, processes
 from sonnx.workers.journal import difference, identity
 from sonnx.workers.models import answer, request_data, with_hashes
-from sonnx.workers.processes import ChildProcesses
+from sonnx.workers.processes import Run, end_run, forget_run, run_task
 from sonnx.workers.tasks import Task, Work
 from tests.support.dask_cluster import ENVIRONMENT, Cluster, cluster_of, needs_dask
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts
@@ -136,7 +136,7 @@ def test_an_interrupt_leaves_a_report_and_no_process(
     document = json.loads(out)
     assert len(document["reports"]) >= 2
     assert {each["reason"].partition(": ")[2] for each in document["unreadable"]} == {"the run was interrupted"}
-    deadline = time.monotonic() + 2.5 * IDLE_SECONDS  # at once, but for a worker that joins while the run ends
+    deadline = time.monotonic() + 2.5 * child.IDLE_SECONDS  # at once, but for a worker that joins while the run ends
     while children_in(tmp_path):
         assert time.monotonic() < deadline, "children of the workers go on"
         time.sleep(0.1)
@@ -215,7 +215,7 @@ def test_without_dask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 def task_on(path: Path) -> Task:
     request = request_data(CheckRequest(), None, hashed=False, drawn=False)
-    [task] = with_hashes([Task(str(path), {"model": str(path), "inline": False, **request})])
+    [task] = with_hashes([Task(str(path), {"model": str(path), "inline": None, **request})])
     return task
 
 
@@ -224,10 +224,10 @@ def test_another_file_of_the_same_name_is_not_judged(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(model_of(FINE))
     task = task_on(path)
-    assert answer(task.request, b"")["report"]
+    assert answer(task.request)["report"]
     for content in (model_of(WRONG), b"no model"):
         path.write_bytes(content)
-        said = answer(task.request, b"")
+        said = answer(task.request)
         assert said["why"] is NoVerdict.STOPPED
         assert said["sentence"].endswith("the worker has another file of this name, by its SHA-256")
 
@@ -235,9 +235,9 @@ def test_another_file_of_the_same_name_is_not_judged(tmp_path: Path) -> None:
 def test_a_file_that_only_the_worker_sees_is_not_judged(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     task = task_on(path)
-    assert answer(task.request, b"")["why"] is NoVerdict.UNREADABLE
+    assert answer(task.request)["why"] is NoVerdict.UNREADABLE
     path.write_bytes(model_of(FINE))
-    assert answer(task.request, b"")["why"] is NoVerdict.STOPPED
+    assert answer(task.request)["why"] is NoVerdict.STOPPED
 
 
 def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
@@ -248,29 +248,32 @@ def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
     own.write_text('name = "own"\nedition = "2026-11"\n[largest]\nnodes = 9\n')
     path.write_bytes(model_of(FINE))
     request = request_data(CheckRequest(tailoring=tailoring.read(own)), str(own), hashed=False, drawn=False)
-    request |= {"model": str(path), "inline": False}
-    assert answer(request, b"")["report"]
+    request |= {"model": str(path), "inline": None}
+    assert answer(request)["report"]
     own.write_text(own.read_text().replace("9", "8"))
     with pytest.raises(UsageError, match=r"own\.toml is not the file with which the run began"):
-        answer(request, b"")
+        answer(request)
 
 
-def test_idle_child_processes_end_and_start_again() -> None:
-    children = ChildProcesses(Work("sonnx.workers.models", "checked"))
-    task = Task("none", {"model": "none.onnx", "inline": False, **request_data(CheckRequest(), None, False, False)})
-    assert children.run_task(task)["why"] == NoVerdict.UNREADABLE
-    process = children.processes[0].process
-    assert process is not None and process.poll() is None
-    children.stop_idle()
-    assert process.poll() is not None
-    assert children.run_task(task)["why"] == NoVerdict.UNREADABLE
-    assert len(children.processes) == 1
-    children.close()
-    assert children.run_task(task)["sentence"] == "was not checked: the run was interrupted"
+NO_MODEL = Task("none", {"model": "none.onnx", "inline": None, **request_data(CheckRequest(), None, False, False)})
+
+
+def test_an_idle_child_process_ends_and_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sonnx.workers.child\nsonnx.workers.child.IDLE_SECONDS = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    run = Run("idle", Work("sonnx.workers.models", "checked"))
+    assert run_task(run, NO_MODEL)["why"] == NoVerdict.UNREADABLE
+    [process] = processes._RUNS["idle"].running.values()
+    assert process.wait(timeout=20) == -signal.SIGALRM
+    assert run_task(run, NO_MODEL)["why"] == NoVerdict.UNREADABLE
+    end_run(run)
+    assert run_task(run, NO_MODEL)["sentence"] == "was not checked: its worker has ended the run"
+    forget_run(run)
+    assert "idle" not in processes._RUNS
 
 
 def test_a_folder_the_worker_has_not() -> None:
-    said = ChildProcesses(Work("sonnx.workers.models", "checked", folder="/no/such folder")).run_task(Task("x", {}))
+    said = run_task(Run("no folder", Work("sonnx.workers.models", "checked", folder="/no/such folder")), NO_MODEL)
     assert said["why"] is NoVerdict.FAILED
     assert (
         said["sentence"] == "was not checked: no process could be started (/no/such folder: No such file or directory)"
@@ -280,20 +283,20 @@ def test_a_folder_the_worker_has_not() -> None:
 def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
     """`run_task` is what runs in a worker; the answers of the run would otherwise be of two programs."""
     work = Work("sonnx.workers.models", "checked", packages=("protobuf",))
-    said = run_task("a run", work, {**identity(work.packages), "protobuf": "0.1"}, Task("x", {}))
+    said = run_task(Run("a run", work, {**identity(work.packages), "protobuf": "0.1"}), Task("x", {}))
     assert said["why"] is NoVerdict.FAILED
     assert re.fullmatch(r"was not checked: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
-    end_run("a run")
-    said = run_task("another run", work, identity(work.packages), Task("x", {}))
-    assert "the tool failed (KeyError: 'model')" in said["sentence"], "a child was asked"
-    end_run("another run")
+    other = Run("another run", work, identity(work.packages))
+    assert "the tool failed (KeyError: 'model')" in run_task(other, Task("x", {}))["sentence"], "a child was asked"
+    forget_run(other)
 
 
 def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
-    work = Work("sonnx.workers.models", "checked", packages=("protobuf",))
-    end_run("a run that is over")
-    said = run_task("a run that is over", work, identity(work.packages), Task("x", {}))
-    assert said == {"why": NoVerdict.FAILED, "sentence": "was not checked: its worker has ended the run"}
+    run = Run("a run that is over", Work("sonnx.workers.models", "checked", packages=("protobuf",)), {})
+    end_run(run)
+    assert run_task(run, Task("x", {})) == {
+        "why": NoVerdict.FAILED, "sentence": "was not checked: its worker has ended the run"
+    }  # fmt: skip
 
 
 def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:

@@ -9,15 +9,22 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import onnx
 import pytest
+from google.protobuf.message import DecodeError
 
 import sonnx
 from sonnx.checker.report_data import decode, encode
 from sonnx.evidence.verification import model_bytes
+from sonnx.model import reader
 from sonnx.profile.cases import cases
 from sonnx.report.check import CheckReport
-from sonnx.report.formats import FORMATS, render
+from sonnx.report.formats import render
+from sonnx.workers.journal import Journal
+from sonnx.workers.models import _is_report
+from sonnx.workers.tasks import Task, Work
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, OPEN, SAID, WRONG, heed_interrupts
 from tests.support.model_texts import model_of
 from tests.support.paths import ROOT
@@ -90,8 +97,9 @@ def test_exit_code(zoo: Path, names: list[str], code: int) -> None:
     assert check(zoo, *(f"{name}.onnx" for name in names), *LIMITS).returncode == code
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ["json", "html"])
 def test_jobs_do_not_change_a_byte(zoo: Path, form: str) -> None:
+    """In the format that shows everything, and in the one with the drawing; all are made from the same reports."""
     names = ["fine.onnx", "wrong.onnx", "text.onnx", "open.onnx", "deeper", "missing.onnx"]
     outputs = {jobs: check(zoo, *names, "--format", form, "--jobs", jobs) for jobs in ("0", "1", "3")}
     assert outputs["0"].stdout.count("wrong.onnx")
@@ -219,6 +227,86 @@ def test_kept_answers_are_taken(zoo: Path) -> None:
     second = check(zoo, "fine.onnx", "wrong.onnx", "--resume", "kept", "--full")
     assert second.stdout == first.stdout.replace("[3]", "[4]") != first.stdout, "the answers of the file are shown"
     assert (zoo / "kept").read_text().count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"answer": {}}', b'{"answer": null}', b'{"answer": {"word": "pass", "report": {}}}', b'{"task": [1]}',
+     b'{"answer": {"why": 2}}', b'{"answer": {"why": 77, "sentence": "x"}}', b"[" * 100_000, b"\xff"],
+    ids=range(8),
+)  # fmt: skip
+def test_a_damaged_line_of_the_journal_is_ignored(
+    zoo: Path, damage: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line that keeps task and identity and has another answer, and one that is nothing at all."""
+    monkeypatch.chdir(zoo)
+    work, data = Work("sonnx.workers.models", "checked"), {"an": "option"}
+    journal, task = Journal(Path("kept"), work, data), Task("fine.onnx", {"inline": None})
+    assert journal.answers([task]) == {}
+    journal.keep(task, {"word": "pass", "report": encode(sonnx.check("fine.onnx"))})
+    head, entry = Path("kept").read_bytes().splitlines()
+    assert Journal(Path("kept"), work, data, understood=_is_report).answers([task])
+    try:
+        changed = json.dumps({**json.loads(entry), **json.loads(damage)}).encode()
+    except (ValueError, RecursionError):
+        changed = damage
+    Path("kept").write_bytes(b"\n".join([head, changed, b""]))
+    assert Journal(Path("kept"), work, data, understood=_is_report).answers([task]) == {}
+
+
+def test_a_journal_that_never_ends_is_refused(zoo: Path) -> None:
+    done = check(zoo, "fine.onnx", "--resume", "/dev/zero")
+    assert (done.returncode, done.stderr) == (2, "sonnx: '/dev/zero' is not a regular file; name another file\n")
+
+
+def test_a_model_without_the_symbol_does_not_stop_the_others(zoo: Path) -> None:
+    (zoo / "deeper/open.onnx").write_bytes(model_of(FINE.replace("float[2] a", "float[N] a")))
+    for jobs in ("0", "2"):
+        done = check(zoo, "deeper", "--bind", "N=2", "--jobs", jobs, "--format", "json")
+        document = json.loads(done.stdout)
+        assert [(each["model"], each["verdict"]) for each in document["reports"]] == [("deeper/open.onnx", "pass")]
+        [without] = document["unreadable"]
+        assert (without["model"], without["exit"], done.returncode) == ("deeper/last.onnx", 2, 2)
+        assert without["reason"].startswith(
+            "'deeper/last.onnx' was not checked: no dimension of the model is the symbol N"
+        )
+
+
+def test_a_lack_of_memory_is_not_a_fault_of_the_model(zoo: Path) -> None:
+    """However little memory a conforming model gets, nothing false is said of it, and nothing is kept."""
+    model = onnx.load(zoo / "fine.onnx")
+    model.graph.node.extend(
+        onnx.helper.make_node("Max", ["a", "b"], [f"a name that fills the memory of the process {number}"])
+        for number in range(30_000)
+    )
+    (zoo / "large.onnx").write_bytes(model.SerializeToString())
+    for megabytes in (40, 64):
+        done = check(zoo, "large.onnx", "--memory", str(megabytes), "--resume", "kept", "--quiet")
+        assert "ONNX" not in done.stderr
+        assert done.returncode in (1, 3, 4), done.stderr
+    assert check(zoo, "large.onnx", "--memory", "4096", "--resume", "kept", "--quiet").returncode == 1
+
+
+def test_protobuf_without_memory_is_not_a_malformed_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoMemory:
+        @staticmethod
+        def FromString(_: bytes) -> None:  # noqa: N802  (the name of protobuf)
+            raise DecodeError(f"Error parsing message with type 'onnx.ModelProto': {reader.NO_MEMORY}")
+
+    sonnx.check(model_of(FINE))
+    monkeypatch.setattr(reader, "message_classes", lambda: SimpleNamespace(ModelProto=NoMemory))
+    with pytest.raises(MemoryError):
+        sonnx.check(model_of(FINE))
+
+
+def test_modules_of_the_current_folder_are_not_run_by_children(zoo: Path) -> None:
+    """Python itself puts the current folder first for `-m`; the children leave it out."""
+    (zoo / "resource.py").write_text("import os; os._exit(9)")
+    done = subprocess.run(
+        command(zoo, "fine.onnx", "open.onnx", "--memory", "900"), cwd=zoo, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stdout.endswith("2 files: 1 pass, 1 assumed\n"), done.stderr
 
 
 def test_no_child_outlives_the_run(zoo: Path) -> None:

@@ -12,7 +12,7 @@ from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
 from sonnx.checker.report import BatchResult, NoVerdictSentence
-from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
@@ -251,6 +251,9 @@ def _in_this_process(models: Sequence[str], request: CheckRequest, hashed: bool,
         except Unreadable as reason:
             results.without_report[name] = NoVerdictSentence(str(reason))
         else:
-            report = check_model(model, digest, request, STANDARD_INPUT if name == "-" else name, drawn)
-            results.reports.append(report)
+            shown = STANDARD_INPUT if name == "-" else name
+            if len(models) > 1 and (misfit := unbound(model, shown, request)):
+                results.without_report[name] = NoVerdictSentence(misfit)
+            else:
+                results.reports.append(check_model(model, digest, request, shown, drawn))
     return results
