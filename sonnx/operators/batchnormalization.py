@@ -123,11 +123,10 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
     for n in range(shape[0]):
         for c in range(0, shape[1], step):
             part = slice(c, c + step)
-            channel, place = np.divmod(
-                _certified(elements[n, part], k[part], mean[part], B[part], made[n, part]), shape[2]
-            )
-            if not len(channel):
+            undecided = _certified(elements[n, part], k[part], mean[part], B[part], made[n, part])
+            if not undecided.any():
                 continue
+            channel, place = np.nonzero(undecided)
             channel += c
             t = (elements[n, channel, place] - mean[channel, 0]) * k[channel, 0]
             values, open_ = _rounded(t, B[channel, 0], out.dtype)
@@ -140,10 +139,10 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
 
 
 def _certified(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
-    """Y of some channels of float32 where X k + c decides it, and the flat numbers of the other elements."""
+    """Y of some channels of float32 where X k + c decides it, and a mask of the other elements."""
     shifted = mean * k
     if out.dtype != SINGLE or not np.isfinite(k + shifted + B).all():
-        return np.arange(out.size)
+        return np.ones(out.shape, np.bool_)
     made, high = (
         memory.array(out.size, kind).reshape(out.shape) for memory, kind in ((_MADE, DOUBLE), (_HIGH, SINGLE))
     )
@@ -151,7 +150,7 @@ def _certified(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
     made += B - shifted
     largest = np.maximum(made.max(axis=1, keepdims=True), -made.min(axis=1, keepdims=True))
     if not np.isfinite(largest).all():
-        return np.arange(out.size)
+        return np.ones(out.shape, np.bool_)
     bound = 6 * UNIT * largest + 16 * UNIT * (np.abs(B) + np.abs(shifted))
     return certify_singles(made, half_width(bound, largest), out, high)
 
