@@ -172,9 +172,10 @@ def _rounded(left: Left, columns: Columns, made: Array, norms: Array, out: Array
         out[...], undecided = certify(made, reach * factor + TINY, out.dtype)
     if not norms.all():
         undecided &= ~_zero_columns(left.values, columns, norms, out)[:, None]
-    if not undecided.any():
+    open_ = np.flatnonzero(undecided)
+    if not len(open_):
         return 0
-    at = s, i, j = np.nonzero(undecided)
+    at = s, i, j = np.unravel_index(open_, out.shape)
     out[at], still = certify(made[at], left.norms[s, i] * norms[s, j] * factor + TINY, out.dtype)
     return _resolve(left.values, columns, made, factor, (s[still], i[still], j[still]), out) if still.any() else 0
 
