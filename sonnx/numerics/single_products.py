@@ -10,8 +10,9 @@ every order the sum of products is off by at most
 overflows and nothing underflows: products lie between 2^-298 and 2^256.  `certified_rounding.py` decides the rounding.
 
 The largest norm of a column stands for all at first.  An element that this leaves open gets the norm of its own column,
-and, where many are open, the sum of its own absolute products; what is still open is added up exactly.  An element whose products are all zeros is +0, or -0 where they all are; no approximation tells
-these apart.  Rows and columns with an infinity or a NaN go to `exact_sums.special_sums`.
+and, where many are open, the sum of its own absolute products; what is still open is added up exactly.  An element
+whose products are all zeros is +0, or -0 where they all are; no approximation tells these apart.  Rows and columns with
+an infinity or a NaN go to `exact_sums.special_sums`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ GATHERED_PRODUCTS = 1 << 17
 
 TINY = np.finfo(DOUBLE).smallest_subnormal
 """Added to a bound that says nothing about the sign of a zero."""
+
+NEGATIVE_ZERO = np.iinfo(np.int64).min
+"""The bit pattern of -0, the least of all."""
 
 Columns = Callable[[Array | slice], Array]
 """Columns of matrices by their numbers: (stack, K, as many), float64."""
@@ -189,7 +193,9 @@ def _zero_columns(A: Array, columns: Columns, norms: Array, out: Array) -> Array
     places: Array | slice = np.flatnonzero(zero.any(axis=0))
     if 2 * len(places) > norms.shape[1]:
         places = slice(None)
-    zero[:, places] &= columns(places).view(np.int64).min(axis=1) >= 0
+    patterns = columns(places).view(np.int64)
+    if patterns.min() == NEGATIVE_ZERO:
+        zero[:, places] &= patterns.min(axis=1) != NEGATIVE_ZERO
     sums = np.where(np.signbit(A).all(axis=2, keepdims=True), -0.0, 0.0)
     np.copyto(out, sums.astype(out.dtype), where=zero[:, None])
     return zero

@@ -92,7 +92,7 @@ def kernel(application: Application) -> Kernel:
     """Y = X k + c with k = scale / sqrt(input_var + epsilon) and c = B - input_mean k, in float64.
 
     With u = 2^-53, k is off by at most 4 u of itself, X k by 5 u, c by 6 u (|B| + |input_mean k|), and |X k| is at most
-    |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), for |Y| the largest there can be in the channel.
+    |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), |Y| at most max |X k| + |c|.
     Elements that this leaves open are computed as t + B with t = (X - input_mean) k, off by at most 6 u |t|: where t is
     0 the sum is B itself, and an infinity or NaN is that of the exact formula, because nothing overflows or underflows.
     The rest, and float64, goes to the definition.
@@ -141,10 +141,12 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
 
 def _certified(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
     """Y of some channels of float32 where X k + c decides it, and a mask of the other elements."""
+    if out.dtype != SINGLE:
+        return np.ones(out.shape, np.bool_)
     shifted = mean * k
     reach = np.maximum(X.max(axis=1, keepdims=True), -X.min(axis=1, keepdims=True)) * np.abs(k)
     size = np.abs(B) + np.abs(shifted)
-    if out.dtype != SINGLE or not np.isfinite(reach + size).all():
+    if not np.isfinite(reach + size).all():
         return np.ones(out.shape, np.bool_)
     made, high = (
         memory.array(out.size, kind).reshape(out.shape) for memory, kind in ((_MADE, DOUBLE), (_HIGH, SINGLE))
