@@ -255,7 +255,7 @@ def run(
         ComparedOutput(output, values.size, first_difference(result[output], values, bits=bits))
         for output, values in expected.items()
     )
-    return replace(result, compared=tuple(compared))
+    return dataclasses.replace(result, compared=tuple(compared))
 
 
 def prepare(
