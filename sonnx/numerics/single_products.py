@@ -189,10 +189,9 @@ def _zero_columns(A: Array, columns: Columns, norms: Array, out: Array) -> Array
 
     Each is a sum of zeros: -0 where all of a row is negative, else +0.
     """
-    zero = norms == 0
-    places: Array | slice = np.flatnonzero(zero.any(axis=0))
-    if 2 * len(places) > norms.shape[1]:
-        places = slice(None)
+    zero: Array = norms == 0
+    some = np.flatnonzero(zero.any(axis=0))
+    places = some if 2 * len(some) <= norms.shape[1] else slice(None)
     patterns = columns(places).view(np.int64)
     if patterns.min() == NEGATIVE_ZERO:
         zero[:, places] &= patterns.min(axis=1) != NEGATIVE_ZERO
