@@ -90,11 +90,11 @@ def runner(which: str, path: Path) -> Run | None:
     """What one of RUNNERS does with a model, loaded; None where it cannot be asked."""
     given = inputs(path)
     if which == "ours":
-        from sonnx.executor.executor import run_model
+        from sonnx.executor.executor import ModelRunner
         from sonnx.model.reader import read
 
-        model = read(path)
-        return lambda: run_model(model, given, path, unchecked=True)
+        ready = ModelRunner(read(path), path, unchecked=True)
+        return lambda: ready.run(given)
     if which == "reference":
         from onnx.reference import ReferenceEvaluator
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sonnx.api import audit, bound, check, compare, explain, fix, prove, run, verify
+from sonnx.api import audit, bound, check, compare, explain, fix, prepare, prove, run, verify
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
     from sonnx.report.model_proof import ProofReport
-    from sonnx.report.run import RunReport
+    from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.fix import FixResult
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "FixResult",
     "NotConforming",
     "NotExecutable",
+    "PreparedModel",
     "ProofReport",
     "Report",
     "RunReport",
@@ -43,6 +44,7 @@ __all__ = [
     "compare",
     "explain",
     "fix",
+    "prepare",
     "prove",
     "run",
     "verify",
@@ -76,8 +78,8 @@ def __getattr__(name: str) -> object:
             from sonnx.report import model_proof
 
             return model_proof.ProofReport
-        case "RunReport":
+        case "PreparedModel" | "RunReport":
             from sonnx.report import run
 
-            return run.RunReport
+            return getattr(run, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

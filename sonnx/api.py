@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
-from sonnx.checker.verdicts import Verdict
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.report.check import CheckReport
 
@@ -32,12 +31,13 @@ if TYPE_CHECKING:
     from sonnx.evidence.qualification_kit import Kit as QualificationKit
     from sonnx.evidence.verification import CommandLine
     from sonnx.executor.runtimes import Runtime
+    from sonnx.model.ir import Model
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
     from sonnx.report.model_proof import ProofReport
-    from sonnx.report.run import RunReport
+    from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.fix import FixResult
 
 
@@ -237,12 +237,12 @@ def run(
         NotExecutable: the executor does not support a part of the model.
     """
     from sonnx.executor.distance import first_difference
-    from sonnx.executor.executor import required_inputs, run_model
+    from sonnx.executor.executor import required_inputs
     from sonnx.executor.input_files import inputs_from_files, outputs_from_files
     from sonnx.executor.probes import probe
     from sonnx.model.reader import read
     from sonnx.model.symbols import bind_symbols
-    from sonnx.report.run import ComparedOutput, RunReport
+    from sonnx.report.run import ComparedOutput
 
     found = encoded(source)
     model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
@@ -250,27 +250,60 @@ def run(
     if seed is not None:
         given = {**probe([each for each in required_inputs(model) if each.name not in given], seed, 0), **given}
     expected = outputs_from_files(model, test_data) if test_data is not None else {}
-    path = None if isinstance(found, bytes) else found
     watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
-    try:
-        result = run_model(
-            model, given, path, edition, unchecked=unchecked, all_values=all_values, watch=watch
-        )  # fmt: skip
-    except NotConforming as stop:
-        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+    result = _prepared(model, found, edition, unchecked, all_values, name).run(given, watch)
     compared = (
-        ComparedOutput(output, values.size, first_difference(result.values[output], values, bits=bits))
+        ComparedOutput(output, values.size, first_difference(result[output], values, bits=bits))
         for output, values in expected.items()
     )
-    return RunReport(
-        model=_name(found, name),
-        arrays=result.values,
-        check=CheckReport.of(result.report) if result.report else None,
-        assumed=result.report is not None and result.report.verdict is Verdict.ASSUMED,
-        approximated=result.exact_path_counts.by_operator,
-        outside=result.outside_profile,
-        compared=tuple(compared),
-    )
+    return dataclasses.replace(result, compared=tuple(compared))
+
+
+def prepare(
+    source: Source,
+    edition: str | None = None,
+    *,
+    unchecked: bool = False,
+    all_values: bool = False,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    name: str | None = None,
+) -> PreparedModel:
+    """A model that is checked once and run many times, by `run(inputs)`, with the values and errors of `sonnx.run`.
+
+    The arguments are those of `sonnx.run`. Inputs of other shapes than before are planned when they are first given.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: an unknown edition.
+        NotConforming: the model does not conform; it carries the report.
+    """
+    from sonnx.model.reader import read
+    from sonnx.model.symbols import bind_symbols
+
+    found = encoded(source)
+    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
+    return _prepared(model, found, edition, unchecked, all_values, name)
+
+
+def _prepared(
+    model: Model,
+    found: str | os.PathLike[str] | bytes,
+    edition: str | None,
+    unchecked: bool,
+    all_values: bool,
+    name: str | None,
+) -> PreparedModel:
+    from sonnx.executor.executor import ModelRunner
+    from sonnx.report.run import PreparedModel
+
+    path = None if isinstance(found, bytes) else found
+    try:
+        runner = ModelRunner(model, path, edition, unchecked=unchecked, all_values=all_values)
+    except NotConforming as stop:
+        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+    return PreparedModel(_name(found, name), runner)
 
 
 def compare(

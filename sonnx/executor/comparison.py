@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from sonnx.base.errors import ErrorCondition
 from sonnx.checker.verdicts import Where
 from sonnx.executor.distance import Distance, Incomparable, distance
-from sonnx.executor.executor import run_model
+from sonnx.executor.executor import ModelRunner
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.runtimes import Failure, Loaded, Runtime
 from sonnx.model.ir import Graph, Model, Node, Type, Value
@@ -159,11 +159,12 @@ def compare_source(
     made = _Comparator(source, runtime, every_node, tolerance)
     skipped: list[str] = []
     ordinary_runs = 0
+    runner = ModelRunner(source.model, _place(source), edition, unchecked=unchecked, all_values=every_node)
     chosen = edition or ""
     for number, given in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
         try:
-            exact = run_model(source.model, given, _place(source), edition, unchecked=unchecked, all_values=every_node)
+            exact = runner.run(given)
         except ErrorCondition as stop:
             skipped.append(f"run {number + 1}: {stop}")
             continue

@@ -39,6 +39,9 @@ Watch = Callable[[int, int, Node], None]
 NUMPY_BUFFER_ELEMENTS = 1024
 """Elements that numpy converts at a time; a repeated operand is copied for shorter rows only, so few are faster."""
 
+MAX_PLANS = 16
+"""Plans that a runner keeps, for inputs of different shapes."""
+
 RUNNABLE_VERDICTS = (Verdict.PASS, Verdict.ASSUMED)
 """Verdicts of models that are run.  What the check assumes about values is decided for the given values."""
 
@@ -59,6 +62,59 @@ def element_type(values: Array) -> str:
     return NAMES[values.dtype]
 
 
+class ModelRunner:
+    """A model that is run any number of times, one run after another.
+
+    What does not depend on the inputs is done once: the check, the constants, and the plan for inputs of equal facts.
+    Its arguments and errors are those of `sonnx.prepare`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        path: str | os.PathLike[str] | None = None,
+        edition: str | None = None,
+        *,
+        unchecked: bool = False,
+        all_values: bool = False,
+    ) -> None:
+        self.model, self.all_values = model, all_values
+        self.folder = Path(path).parent if path else None
+        active = active_rules(edition)
+        self.checked: Facts | None = None
+        self.report: Report | None = None
+        if not unchecked:
+            self.checked, self.report = check_conforming(model, active, PurePath(path).name if path else "model")
+        self.domain = RunDomain(active, conforming=not unchecked)
+        known = active.edition.operators
+        self.outside = tuple(dict.fromkeys(node.operator for node in model.graph.nodes if node.operator not in known))
+        self._constants: dict[str, Array] = {}
+        self._plans: dict[object, Plan] = {}
+
+    def run(self, inputs: Mapping[str, Array], watch: Watch | None = None) -> RunResult:
+        """The values for these inputs; no array shares memory with an input or with another one."""
+        given = fitting_inputs(self.model, inputs)
+        values = execute(self._plan(given), watch, given)
+        return RunResult(values, self.report, self.domain.taken_counts(), self.outside)
+
+    def _plan(self, given: Mapping[str, Array]) -> Plan:
+        """The plan for inputs with these facts; stated numbers are compared with the sign of a zero."""
+        facts = [(name, facts_of(values)) for name, values in given.items()]
+        key = tuple([(name, each.type, each.shape, repr(each.values)) for name, each in facts])
+        if key not in self._plans:
+            for tensor in self.model.graph.initializers:
+                if tensor.name not in given and tensor.name not in self._constants:
+                    self._constants[tensor.name] = decode(tensor, self.folder)
+            initial = {**given, **{name: each for name, each in self._constants.items() if name not in given}}
+            plan = build_plan(
+                self.model, self.domain, initial, varying=given, checked=self.checked, keep=self.all_values
+            )
+            if len(self._plans) == MAX_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        return self._plans[key]
+
+
 def run_model(
     model: Model,
     inputs: Mapping[str, Array],
@@ -69,19 +125,8 @@ def run_model(
     all_values: bool = False,
     watch: Watch | None = None,
 ) -> RunResult:
-    """The values of a model, the report on it, and the counts; `sonnx.run` documents the arguments and errors.
-
-    No array shares memory with an input or with another one.
-    """
-    active, report, checked = active_rules(edition), None, None
-    if not unchecked:
-        checked, report = check_conforming(model, active, PurePath(path).name if path else "model")
-    folder = Path(path).parent if path else None
-    domain, initial = RunDomain(active, conforming=not unchecked), initial_values(model, inputs, folder)
-    values = execute(build_plan(model, domain, initial, checked=checked, keep=all_values), watch)
-    known = active.edition.operators
-    outside = dict.fromkeys(node.operator for node in model.graph.nodes if node.operator not in known)
-    return RunResult(values, report, domain.exact_path_counts, tuple(outside))
+    """One run of a model; see `ModelRunner`."""
+    return ModelRunner(model, path, edition, unchecked=unchecked, all_values=all_values).run(inputs, watch)
 
 
 def active_rules(edition: str | None) -> ActiveRules:
@@ -123,11 +168,22 @@ def required_inputs(model: Model) -> tuple[Value, ...]:
 def initial_values(model: Model, inputs: Mapping[str, Array], folder: Path | None) -> dict[str, Array]:
     """All values before the first node: inputs and constants.
 
+    Raises:
+        BadInput: the inputs are not those of the model.
+        NotExecutable: a constant cannot be read.
+    """
+    values = fitting_inputs(model, inputs)
+    return values | {t.name: decode(t, folder) for t in model.graph.initializers if t.name not in values}
+
+
+def fitting_inputs(model: Model, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The inputs, in the order of the model.
+
     From IR version 4 on an input may replace an initializer; before it an initializer is a constant.
 
     Raises:
         BadInput: the inputs are not those of the model.
-        NotExecutable: a constant cannot be read.
+        NotExecutable: the executor does not know a type.
     """
     if model.graph.sparse_initializers:
         raise NotExecutable("the executor does not know sparse tensors")
@@ -140,9 +196,7 @@ def initial_values(model: Model, inputs: Mapping[str, Array], folder: Path | Non
         takes = ", ".join(f"{quote(name)} {declared}" for name, declared in wanted.items())
         raise BadInput(f"{'; '.join(problems)}; the model takes {takes or 'no input'}")
     symbols: dict[str, tuple[int, str]] = {}
-    values = {name: _fitting(name, inputs[name], replaceable[name], symbols) for name in replaceable if name in inputs}
-    constants = {t.name: decode(t, folder) for t in model.graph.initializers if t.name not in values}
-    return values | constants
+    return {name: _fitting(name, inputs[name], replaceable[name], symbols) for name in replaceable if name in inputs}
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -201,9 +255,11 @@ def _agrees(name: str, number: int, stated: int | str | None, symbols: dict[str,
     return stated is None or stated == number
 
 
-def execute(plan: Plan, watch: Watch | None = None) -> dict[str, Array]:
-    """The outputs of a plan; it can be executed once, because its values are dropped on the way."""
-    values, buffers = plan.values, [None] * plan.buffers
+def execute(plan: Plan, watch: Watch | None = None, inputs: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    """The outputs of a plan, with the values of its varying inputs."""
+    values, buffers = plan.values.copy(), [None] * plan.buffers
+    for name, place in plan.varying.items():
+        values[place] = (inputs or {})[name]
     foreign = {place for place, each in enumerate(values) if each is not None}
     with np.errstate(all="ignore"):
         np.setbufsize(NUMPY_BUFFER_ELEMENTS)  # restored with the rest of errstate
@@ -213,7 +269,7 @@ def execute(plan: Plan, watch: Watch | None = None) -> dict[str, Array]:
             if step.kernel is None:
                 _run_definition(step, plan, values)
             else:
-                _run_kernel(step, step.kernel, plan, buffers)
+                _run_kernel(step, step.kernel, plan, values, buffers)
             for place in step.dead_values:
                 values[place] = None
             for buffer in step.dead_buffers:
@@ -221,9 +277,11 @@ def execute(plan: Plan, watch: Watch | None = None) -> dict[str, Array]:
     return _outputs(plan, values, foreign)
 
 
-def _run_kernel(step: Step, of_step: tuple[Kernel, TensorSpec], plan: Plan, buffers: list[Any]) -> None:
+def _run_kernel(
+    step: Step, of_step: tuple[Kernel, TensorSpec], plan: Plan, values: list[Any], buffers: list[Any]
+) -> None:
     """One kernel into one buffer."""
-    (kernel, (shape, kind)), values = of_step, plan.values
+    kernel, (shape, kind) = of_step
     try:
         if step.buffer is None:
             out = np.empty(shape, kind)
@@ -244,7 +302,7 @@ def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
     """A node without a kernel, or one whose preparation depends on values."""
     inputs = [values[place] for place in step.inputs]
     if step.call.calls_function or (step.node.attributes and next(subgraphs(step.node), None) is not None):
-        _run_bodies(step, plan, inputs)
+        _run_bodies(step, plan, values, inputs)
         return
     with NodeErrors(step.node, step.index, conforming=plan.domain.conforming):
         prepared = step.prepared or _prepared_for(step, plan.domain, inputs)
@@ -261,7 +319,7 @@ def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
         values[place] = result
 
 
-def _run_bodies(step: Step, plan: Plan, inputs: Sequence[Array | None]) -> None:
+def _run_bodies(step: Step, plan: Plan, values: list[Any], inputs: Sequence[Array | None]) -> None:
     """A node whose graphs are programs of their own, run on the values around it."""
     count, function, domain = len(step.node.inputs), step.call.function, plan.domain
     model = plan.model if function is None else replace(plan.model, imports=function.imports)
@@ -279,7 +337,7 @@ def _run_bodies(step: Step, plan: Plan, inputs: Sequence[Array | None]) -> None:
         if len(results) < len(step.outputs):
             raise NotExecutable(f"its graph gives {len(results)} outputs")
     for place, result in zip(step.outputs, results, strict=False):
-        plan.values[place] = result
+        values[place] = result
 
 
 def _prepared_for(step: Step, domain: RunDomain, inputs: Sequence[Array | None]) -> PreparedNode:

@@ -7,7 +7,7 @@ buffer holds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
@@ -61,13 +61,15 @@ class Step:
 
 @dataclass(slots=True)
 class Plan:
-    """A model with its inputs, ready to run."""
+    """A model with its constants, ready to run."""
 
     model: Model
     domain: RunDomain
     values: list[Array | None]
     steps: list[Step]
     outputs: dict[str, int]
+    varying: dict[str, int]
+    """The places of the inputs that each execution gives."""
     buffers: int = 0
 
 
@@ -76,6 +78,7 @@ def build_plan(
     domain: RunDomain,
     initial: Mapping[str, Array],
     *,
+    varying: Collection[str] = (),
     checked: CheckedFacts | None = None,
     keep: bool = False,
 ) -> Plan:
@@ -85,6 +88,7 @@ def build_plan(
         model: the model; its main graph is run.
         domain: the domain of the run.
         initial: the values of all graph inputs and initializers.
+        varying: the inputs of which the plan takes the facts only; each execution gives their values.
         checked: what the check found of a conforming model, None of another one.
         keep: keep every value to the end, and give all of them as outputs.
 
@@ -93,7 +97,7 @@ def build_plan(
     """
     made = _PlanBuilder(domain)
     for name, values in initial.items():
-        made.define(name, values)
+        made.define(name, None if name in varying else values)
     if checked is not None:
         visits, constants = [*prepared(checked, domain)], list[Tensor]()
     else:
@@ -109,7 +113,8 @@ def build_plan(
     outputs = {name: made.place(name, "a graph output") for name in names}
     _lifetimes(made.steps, set(outputs.values()))
     buffers = 0 if keep else _assign(made.steps)
-    return Plan(model, domain, [*made.values, None], made.steps, outputs, buffers)
+    places = {name: made.places[name] for name in varying}
+    return Plan(model, domain, [*made.values, None], made.steps, outputs, places, buffers)
 
 
 PreparedVisit: TypeAlias = Visit[TensorFacts, Preparation]

@@ -148,6 +148,12 @@ class RunDomain:
         self._valid = set[object]()
         self._demands: dict[tuple[str, int, str], list[tuple[Rule, Expression, bool]]] = {}
 
+    def taken_counts(self) -> ExactPathCounts:
+        """The counts since the last call."""
+        counts = ExactPathCounts(dict(self.exact_path_counts.by_operator))
+        self.exact_path_counts.by_operator.clear()
+        return counts
+
     @contextmanager
     def nested(self) -> Iterator[None]:
         """Inside a graph of a node, or a function.

@@ -52,7 +52,6 @@ MAGNITUDE_OF_SINGLE = np.uint32(0x7FFFFFFF)
 """All bits but the sign."""
 
 _BITS = Scratch()
-_NO_ELEMENTS = np.empty(0, np.intp)
 
 
 def certify(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> tuple[Array, Array]:
@@ -100,12 +99,12 @@ def certify_singles(approximation: Array, half_width: Array | float, out: Array,
         high: as `out`, for their other ends.
 
     Returns:
-        The flat numbers of the elements that stay open.
+        A mask of the elements that stay open.
     """
     np.subtract(approximation, half_width, out=out, casting="same_kind")
     np.add(approximation, half_width, out=high, casting="same_kind")
-    differ = out.view(np.uint32) != high.view(np.uint32)
-    return np.flatnonzero(differ) if differ.any() else _NO_ELEMENTS
+    undecided: Array = out.view(np.uint32) != high.view(np.uint32)
+    return undecided
 
 
 @dataclass(frozen=True, slots=True)

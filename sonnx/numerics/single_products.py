@@ -9,16 +9,16 @@ every order the sum of products is off by at most
 (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, section 3.1; Cauchy and Schwarz).  Nothing
 overflows and nothing underflows: products lie between 2^-298 and 2^256.  `certified_rounding.py` decides the rounding.
 
-An element that this bound leaves open gets a tighter one, from the sum of its own absolute products; what is still open
-is added up exactly.  An element whose products are all zeros is +0, or -0 where they all are; no approximation tells
-these apart.  Rows and columns with an infinity or a NaN go to `exact_sums.special_sums`.
+The largest norm of a column stands for all at first.  An element that this leaves open gets the norm of its own column,
+and, where many are open, the sum of its own absolute products; what is still open is added up exactly.  An element
+whose products are all zeros is +0, or -0 where they all are; no approximation tells these apart.  Rows and columns with
+an infinity or a NaN go to `exact_sums.special_sums`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -48,14 +48,20 @@ DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 SLACK = 1 + 2.0**-20
 """More than what is lost when norms, sums of absolute values and bounds are computed in float64, for K up to 2^31."""
 
-MIN_TIGHTENED = 32
-"""Open elements from which the tighter bound pays."""
+TIGHTENED_SHARE = 256
+"""The sums of absolute products are computed for one open element of as many: adding up exactly is as much slower."""
 
-GATHERED_PRODUCTS = 1 << 20
+GATHERED_PRODUCTS = 1 << 17
 """Products that are added up exactly at a time."""
 
-Columns = Callable[[Array], Array]
-"""Columns of a matrix by their numbers: (K, as many), float64."""
+TINY = np.finfo(DOUBLE).smallest_subnormal
+"""Added to a bound that says nothing about the sign of a zero."""
+
+NEGATIVE_ZERO = np.iinfo(np.int64).min
+"""The bit pattern of -0, the least of all."""
+
+Columns = Callable[[Array | slice], Array]
+"""Columns of matrices by their numbers: (stack, K, as many), float64."""
 
 _RIGHT, _MADE, _SPARE, _HIGH, _ROWS = (Scratch() for _ in range(5))
 
@@ -138,7 +144,7 @@ def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> 
     norms = column_norms(B) if norms is None else norms
     if not (left.finite and np.isfinite(norms).all()):
         return sum(_with_specials(left.values[s], B[s], left.norms[s], norms[s], out[s]) for s in range(len(B)))
-    return _rounded(left, lambda s, which: B[s][:, which], made, norms, out)
+    return _rounded(left, lambda which: B[:, :, which], made, norms, out)
 
 
 def _few_rows(left: Left, B: Array, row: Array | None, out: Array) -> int | None:
@@ -156,28 +162,75 @@ def _few_rows(left: Left, B: Array, row: Array | None, out: Array) -> int | None
         norms[:, part] = column_norms(right)
     if not (left.finite and np.isfinite(norms).all()):
         return None
-    return _rounded(left, lambda _, which: columns(which)[0], made, norms, out)
+    return _rounded(left, columns, made, norms, out)
 
 
-def _rounded(left: Left, columns: Callable[[int, Array], Array], made: Array, norms: Array, out: Array) -> int:
-    """Approximations of a product of finite matrices, rounded; how many elements were added up exactly.
-
-    `columns` gives columns of one matrix of B, see `Columns`.
-    """
+def _rounded(left: Left, columns: Columns, made: Array, norms: Array, out: Array) -> int:
+    """Approximations of products of finite matrices, rounded; how many elements were added up exactly."""
     factor, largest = bound_factor(left.values.shape[2], left.part), norms.max(axis=1, keepdims=True)
     reach = (left.norms * (largest * SLACK))[:, :, None]
     if out.dtype == SINGLE:
         high = _HIGH.array(out.size, SINGLE).reshape(out.shape)
-        open_ = certify_singles(made, half_width(reach * factor, reach), out, high)
+        undecided = certify_singles(made, half_width(reach * factor, reach), out, high)
     else:
-        out[...], undecided = certify(made, reach * factor + np.finfo(DOUBLE).smallest_subnormal, out.dtype)
-        open_ = np.flatnonzero(undecided)
+        out[...], undecided = certify(made, reach * factor + TINY, out.dtype)
+    if not norms.all():
+        undecided &= ~_zero_columns(left.values, columns, norms, out)[:, None]
+    open_ = np.flatnonzero(undecided)
     if not len(open_):
         return 0
-    s, place = np.divmod(open_, out[0].size)
-    return sum(
-        resolve_open(left.values[t], partial(columns, t), made[t], factor, place[s == t], out[t]) for t in np.unique(s)
-    )
+    at = s, i, j = np.unravel_index(open_, out.shape)
+    out[at], still = certify(made[at], left.norms[s, i] * norms[s, j] * factor + TINY, out.dtype)
+    return _resolve(left.values, columns, made, factor, (s[still], i[still], j[still]), out) if still.any() else 0
+
+
+def _zero_columns(A: Array, columns: Columns, norms: Array, out: Array) -> Array:
+    """Give the products with columns of nothing but +0 their values; which columns these are: (stack, columns).
+
+    Each is a sum of zeros: -0 where all of a row is negative, else +0.
+    """
+    zero: Array = norms == 0
+    some = np.flatnonzero(zero.any(axis=0))
+    places = some if 2 * len(some) <= norms.shape[1] else slice(None)
+    patterns = columns(places).view(np.int64)
+    if patterns.min() == NEGATIVE_ZERO:
+        zero[:, places] &= patterns.min(axis=1) != NEGATIVE_ZERO
+    sums = np.where(np.signbit(A).all(axis=2, keepdims=True), -0.0, 0.0)
+    np.copyto(out, sums.astype(out.dtype), where=zero[:, None])
+    return zero
+
+
+def _resolve(
+    A: Array, columns: Columns, made: Array, factor: float, open_: tuple[Array, Array, Array], out: Array
+) -> int:
+    """Give the open elements of products of finite matrices their values; how many were added up exactly.
+
+    Args:
+        A: a stack of matrices, float64, their products with B exact.
+        columns: of B.
+        made: A B in float64.
+        factor: its error relative to |A| |B|.
+        open_: the indices of the open elements.
+        out: A B, rounded once, but for these.
+    """
+    s, i, j = open_
+    places, j_here = np.unique(j, return_inverse=True)
+    B = columns(places)
+    if len(s) * TIGHTENED_SHARE > out.size:
+        sums = np.matmul(np.abs(A), np.abs(B))[s, i, j_here]
+        values, still = certify(made[s, i, j], sums * factor, out.dtype)
+        zero = sums == 0
+        if zero.any():
+            values[zero] = _zeros(A, B)[s, i, j_here][zero]
+        out[s, i, j] = values
+        still &= ~zero
+        s, i, j, j_here = s[still], i[still], j[still], j_here[still]
+    step = max(1, GATHERED_PRODUCTS // A.shape[2])
+    for start in range(0, len(s), step):
+        some = slice(start, start + step)
+        addends = A[s[some], i[some]] * B[s[some], :, j_here[some]]
+        out[s[some], i[some], j[some]] = exact_row_sums(addends, out.dtype)
+    return len(s)
 
 
 def column_norms(B: Array) -> Array:
@@ -225,54 +278,13 @@ def bound_factor(count: int, part: int) -> float:
     return additions * UNIT / (1 - additions * UNIT) * SLACK
 
 
-def resolve_open(A: Array, columns: Columns, made: Array, factor: float, open_: Array, out: Array) -> int:
-    """Give the open elements their values.
-
-    Args:
-        A: a matrix, float64, finite, its products with B exact.
-        columns: of B, a matrix, the same.
-        made: A B in float64.
-        factor: its error relative to |A| |B|.
-        open_: the flat numbers of the open elements.
-        out: A B, rounded once, but for these.
-
-    Returns:
-        How many were added up exactly.
-    """
-    i, j = np.divmod(open_, out.shape[1])
-    if len(i) > MIN_TIGHTENED:
-        values, still = _by_absolute_values(A, columns, made, factor, i, j, out.dtype)
-        out[i, j] = values
-        i, j = i[still], j[still]
-    step = max(1, GATHERED_PRODUCTS // A.shape[1])
-    for start in range(0, len(i), step):
-        some = slice(start, start + step)
-        out[i[some], j[some]] = exact_row_sums(A[i[some]] * columns(j[some]).T, out.dtype)
-    return len(i)
-
-
-def _by_absolute_values(
-    A: Array, columns: Columns, made: Array, factor: float, i: Array, j: Array, kind: np.dtype[Any]
-) -> tuple[Array, Array]:
-    """Elements rounded by the bound of their own |A| |B|, and which stay open; 0 there says that all products are 0."""
-    rows, places = np.unique(i), np.unique(j)
-    at = np.searchsorted(rows, i), np.searchsorted(places, j)
-    A, B = A[rows], columns(places)
-    sums = np.matmul(np.abs(A), np.abs(B))[at]
-    values, still = certify(made[i, j], sums * factor, kind)
-    zero = sums == 0
-    if zero.any():
-        values[zero] = _zeros(A, B)[at][zero]
-    return values, still & ~zero
-
-
 def _zeros(A: Array, B: Array) -> Array:
     """For sums of zeros: -0 where each product is, else +0.
 
     A product is negative where the signs differ; of signs as 1 and -1 the sum of the products then is -K.
     """
     signs = np.copysign(1.0, A).astype(np.float32) @ np.copysign(1.0, B).astype(np.float32)
-    return np.where(signs == -A.shape[1], -0.0, 0.0)
+    return np.where(signs == -A.shape[-1], -0.0, 0.0)
 
 
 def exact_row_sums(addends: Array, kind: np.dtype[Any]) -> Array:

@@ -92,7 +92,7 @@ def kernel(application: Application) -> Kernel:
     """Y = X k + c with k = scale / sqrt(input_var + epsilon) and c = B - input_mean k, in float64.
 
     With u = 2^-53, k is off by at most 4 u of itself, X k by 5 u, c by 6 u (|B| + |input_mean k|), and |X k| is at most
-    |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), for |Y| the largest of the channel.
+    |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), |Y| at most max |X k| + |c|.
     Elements that this leaves open are computed as t + B with t = (X - input_mean) k, off by at most 6 u |t|: where t is
     0 the sum is B itself, and an infinity or NaN is that of the exact formula, because nothing overflows or underflows.
     The rest, and float64, goes to the definition.
@@ -123,11 +123,11 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
     for n in range(shape[0]):
         for c in range(0, shape[1], step):
             part = slice(c, c + step)
-            channel, place = np.divmod(
-                _certified(elements[n, part], k[part], mean[part], B[part], made[n, part]), shape[2]
-            )
-            if not len(channel):
+            undecided = _certified(elements[n, part], k[part], mean[part], B[part], made[n, part])
+            open_ = np.flatnonzero(undecided)
+            if not len(open_):
                 continue
+            channel, place = np.divmod(open_, shape[2])
             channel += c
             t = (elements[n, channel, place] - mean[channel, 0]) * k[channel, 0]
             values, open_ = _rounded(t, B[channel, 0], out.dtype)
@@ -140,20 +140,21 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
 
 
 def _certified(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
-    """Y of some channels of float32 where X k + c decides it, and the flat numbers of the other elements."""
+    """Y of some channels of float32 where X k + c decides it, and a mask of the other elements."""
+    if out.dtype != SINGLE:
+        return np.ones(out.shape, np.bool_)
     shifted = mean * k
-    if out.dtype != SINGLE or not np.isfinite(k + shifted + B).all():
-        return np.arange(out.size)
+    reach = np.maximum(X.max(axis=1, keepdims=True), -X.min(axis=1, keepdims=True)) * np.abs(k)
+    size = np.abs(B) + np.abs(shifted)
+    if not np.isfinite(reach + size).all():
+        return np.ones(out.shape, np.bool_)
     made, high = (
         memory.array(out.size, kind).reshape(out.shape) for memory, kind in ((_MADE, DOUBLE), (_HIGH, SINGLE))
     )
     np.multiply(X, k, out=made)
     made += B - shifted
-    largest = np.maximum(made.max(axis=1, keepdims=True), -made.min(axis=1, keepdims=True))
-    if not np.isfinite(largest).all():
-        return np.arange(out.size)
-    bound = 6 * UNIT * largest + 16 * UNIT * (np.abs(B) + np.abs(shifted))
-    return certify_singles(made, half_width(bound, largest), out, high)
+    largest = (reach + size) * (1 + 8 * UNIT)
+    return certify_singles(made, half_width(6 * UNIT * largest + 16 * UNIT * size, largest), out, high)
 
 
 def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Array]:

@@ -33,6 +33,8 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 def stacks(A: Array, B: Array) -> tuple[Array, Array, tuple[int, ...]]:
     """A and B as stacks of matrices of one stack shape, as views, and the shape of Y."""
     rows, columns = A.shape[-2:-1], B.shape[-1:] if B.ndim > 1 else ()
+    if A.ndim == B.ndim == 2:
+        return A, B, (*rows, *columns)
     left = A[None] if A.ndim == 1 else A
     right = B[:, None] if B.ndim == 1 else B
     stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonnx.base.escaping import escape
+from sonnx.checker.verdicts import Verdict
 from sonnx.executor.distance import Difference
-from sonnx.executor.executor import element_type
+from sonnx.executor.executor import ModelRunner, Watch, element_type
 from sonnx.executor.tensor_files import write_folder
 from sonnx.report.check import CheckReport
 
@@ -155,3 +156,29 @@ def _compared(each: ComparedOutput) -> dict[str, Any]:
         first = {"place": each.difference.place, "found": each.difference.found, "expected": each.difference.wanted}
         found |= {"different": each.difference.number, "first": first}
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedModel:
+    """A model that is ready to run many times, one run after another; `sonnx.prepare` makes it."""
+
+    name: str
+    runner: ModelRunner
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], watch: Watch | None = None) -> RunReport:
+        """The exact values for these inputs.
+
+        Raises:
+            BadInput: an input is missing, unknown, or of another type or shape.
+            ErrorCondition: a rule that the values depend on does not hold; it names the rule.
+            NotExecutable: the executor does not support a part of the model.
+        """
+        result = self.runner.run(inputs, watch)
+        return RunReport(
+            model=self.name,
+            arrays=result.values,
+            check=CheckReport.of(result.report) if result.report else None,
+            assumed=result.report is not None and result.report.verdict is Verdict.ASSUMED,
+            approximated=result.exact_path_counts.by_operator,
+            outside=result.outside_profile,
+        )
