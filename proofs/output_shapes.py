@@ -221,7 +221,7 @@ def _together(
     for number, goal in enumerate(goals):
         yield by_form(Obligation(f"rule {number} of the other order", hypotheses, goal))
     equal = left.claim("one == other", one=left.shape("Y")[1], other=right.shape("Y")[1])
-    yield Obligation("one shape", hypotheses, equal)
+    yield by_form(Obligation("one shape", hypotheses, equal))
 
 
 def theorems() -> Iterator[Theorem]:
