@@ -216,11 +216,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unexplained = 0
     chosen = proved(driver.select(tuple(theorems.values()), options.select))
     for theorem in sorted(chosen, key=lambda each: ("int", "bits", "float").index(each.sort)):  # the quick ones first
-        known = {name: each for name, each in read(usual_path()).items() if name in theorems}
-        found = reach(theorem, "" if options.again else known.get(theorem.id, {}).get("questions", ""))
+        known = {} if options.again else read(usual_path()).get(theorem.id, {})
+        found = reach(theorem, known.get("questions", ""))
         if found is None:
             continue
-        write(usual_path(), known | {theorem.id: entry(found)})
+        others = {name: each for name, each in read(usual_path()).items() if name in theorems}
+        write(usual_path(), others | {theorem.id: entry(found)})
         lacking = [name for name in found.unreached if (theorem.id, name) not in reasons()]
         unexplained += len(lacking)
         print(f"{theorem.id}: {', '.join(found.mutants) or 'no change'}", flush=True)

@@ -39,18 +39,12 @@ class Obligation:
     @property
     def trivial(self) -> str:
         """Why a solver's answer would say nothing, "" if it says something."""
-        return self._trivial(self.goal)
-
-    def _trivial(self, goal: z3.BoolRef) -> str:
-        if z3.is_true(goal):
+        if z3.is_true(self.goal):
             return "the goal is the constant true"
-        if any(goal.eq(each) for each in self.hypotheses):
+        if any(self.goal.eq(each) for each in self.hypotheses):
             return "the goal is one of the hypotheses"
-        if z3.is_and(goal):
-            parts = [self._trivial(each) for each in goal.children()]
-            return parts[0] if all(parts) else ""
-        reflexive = z3.is_eq(goal) or z3.is_le(goal) or z3.is_ge(goal)
-        return "both sides of the goal are the same" if reflexive and goal.arg(0).eq(goal.arg(1)) else ""
+        reflexive = z3.is_eq(self.goal) or z3.is_le(self.goal) or z3.is_ge(self.goal)
+        return "both sides of the goal are the same" if reflexive and self.goal.arg(0).eq(self.goal.arg(1)) else ""
 
 
 def by_form(obligation: Obligation) -> Obligation:
