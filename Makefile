@@ -41,8 +41,10 @@ node-verdicts: $(VENV)/installed
 	$(BIN)/python -m tests.support.node_verdicts
 
 # The results of all theorems, mutants included, in proofs/record.json; a quarter of an hour on two cores.
+# Then the change that refutes each obligation, in proofs/mutants.json; half an hour if all questions changed.
 theorems: $(VENV)/installed
 	$(BIN)/python -m tools.record
+	$(BIN)/python -m tools.obligation_mutants
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

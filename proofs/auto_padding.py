@@ -6,14 +6,13 @@ The profile demands NOTSET; by these theorems explicit pads can replace the deri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import z3
 
 from sonnx.language import builtins
 from sonnx.prover.symbolic_execution import Term, execute
-from sonnx.prover.terms import keeps_order, without_divisions
+from sonnx.prover.terms import keeps_order, undivided
 from sonnx.prover.theorem import Mutant, Obligation, Theorem, mutated
 
 Obligations = Iterator[Obligation]
@@ -93,10 +92,6 @@ def theorems() -> Iterator[Theorem]:
          (rounded_up, builtins.positions)),
     ]  # fmt: skip
     for name, statement, formula, claim, changes, about in stated:
-        changed = tuple(Mutant(title, partial(_applied, claim, change)) for title, change in changes.items())
-        yield Theorem(f"window.{name}", statement, formula, partial(_applied, claim), about, mutants=changed,
+        changed = tuple(Mutant(title, undivided(claim, change)) for title, change in changes.items())
+        yield Theorem(f"window.{name}", statement, formula, undivided(claim), about, mutants=changed,
                       erratum="conv-derived-padding")  # fmt: skip
-
-
-def _applied(claim: Callable[..., Obligations], *about: Any) -> Obligations:
-    return without_divisions(claim(*about))

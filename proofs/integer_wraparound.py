@@ -15,7 +15,7 @@ import z3
 
 from sonnx.proofs.integers import WIDTHS
 from sonnx.prover.symbolic_execution import Term, execute
-from sonnx.prover.terms import keeps_order, without_divisions
+from sonnx.prover.terms import keeps_order, undivided
 from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 CONCERNS = ("Abs", "Add", "ConvInteger", "Div", "MatMul", "Mul", "Neg", "Sub")
@@ -218,8 +218,8 @@ BITS: list[tuple[str, str, str, Any, dict[str, Any], str]] = [
 def theorems() -> Iterator[Theorem]:
     """Integers that wrap around."""
     for name, statement, formula, claim, changes, about in STATED:
-        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
-        yield Theorem(f"wrap.{name}", statement, formula, _applied(claim), about, mutants=changed, concerns=CONCERNS)
+        changed = tuple(Mutant(title, undivided(claim, change)) for title, change in changes.items())
+        yield Theorem(f"wrap.{name}", statement, formula, undivided(claim), about, mutants=changed, concerns=CONCERNS)
     for name, statement, formula, claim, changes, bounds in BITS:
         changed = tuple(Mutant(title, partial(claim, *change)) for title, change in changes.items())
         yield Theorem(
@@ -237,7 +237,7 @@ def theorems() -> Iterator[Theorem]:
         "wrap.least-by-minus-one",
         "Every quotient by a divisor other than 0 is of the type.",
         "b ≠ 0 ⇒ a / b of the type",
-        _applied(representable, False),
+        undivided(representable, False),
         (quotient,),
         "refuted",
         replay=show_least,
@@ -247,7 +247,7 @@ def theorems() -> Iterator[Theorem]:
     )
     yield Theorem(
         "wrap.quotient-error", "The integer quotient is off by less than one half, as the page on accuracy says.",
-        "|a / b - q| < 1/2", _applied(error_below_half), (quotient,), "refuted", replay=show_error,
+        "|a / b - q| < 1/2", undivided(error_below_half), (quotient,), "refuted", replay=show_error,
         erratum="div-accuracy-of-integers", because="A truncated quotient is off by less than 1.", concerns=CONCERNS,
     )  # fmt: skip
     yield Theorem(
@@ -263,7 +263,3 @@ def theorems() -> Iterator[Theorem]:
         because="The least number of a signed type has no absolute value in it.",
         concerns=CONCERNS,
     )
-
-
-def _applied(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
-    return lambda: without_divisions(claim(*about))

@@ -7,7 +7,7 @@ else bounded as the theorem states; extents and numbers are arbitrary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 
@@ -221,7 +221,9 @@ def _together(
     for number, goal in enumerate(goals):
         yield by_form(Obligation(f"rule {number} of the other order", hypotheses, goal))
     equal = left.claim("one == other", one=left.shape("Y")[1], other=right.shape("Y")[1])
-    yield Obligation("one shape", hypotheses, equal)
+    whole = Obligation("one shape", hypotheses, equal)
+    parts = [Obligation("", hypotheses, each).trivial for each in equal.children()]
+    yield replace(whole, computed=parts[0] if all(parts) else "")
 
 
 def theorems() -> Iterator[Theorem]:

@@ -14,7 +14,7 @@ import z3
 
 from sonnx.language import builtins
 from sonnx.prover.symbolic_execution import Term, execute
-from sonnx.prover.terms import keeps_order, without_divisions
+from sonnx.prover.terms import keeps_order, undivided
 from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 Obligations = Iterator[Obligation]
@@ -224,15 +224,11 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Slices along one axis."""
     for name, statement, formula, claim, meant, changes, erratum in STATED:
-        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
+        changed = tuple(Mutant(title, undivided(claim, change)) for title, change in changes.items())
         yield Theorem(
-            f"slice.{name}", statement, formula, _applied(claim, meant), ABOUT, mutants=changed, erratum=erratum
+            f"slice.{name}", statement, formula, undivided(claim, meant), ABOUT, mutants=changed, erratum=erratum
         )
     pages = (starts_in_axis, ends_in_axis, ends_in_direction, drafted, printed_shape_length)
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
-        yield Theorem(f"slice.{name}", statement, formula, _applied(refuted), pages, "refuted", replay=replay,
+        yield Theorem(f"slice.{name}", statement, formula, undivided(refuted), pages, "refuted", replay=replay,
                       erratum=erratum, because=because)  # fmt: skip
-
-
-def _applied(claim: Callable[..., Obligations], *about: Any) -> Callable[[], Obligations]:
-    return lambda: without_divisions(claim(*about))

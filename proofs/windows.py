@@ -15,7 +15,7 @@ import z3
 
 from sonnx.language import builtins
 from sonnx.prover.symbolic_execution import Term, execute
-from sonnx.prover.terms import keeps_order, without_divisions
+from sonnx.prover.terms import keeps_order, undivided
 from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, mutated
 
 Obligations = Iterator[Obligation]
@@ -280,16 +280,14 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Windows on one axis, of any extent, kernel, dilation, stride and padding."""
     for name, statement, formula, claim, changes, about in STATED:
-        changed = tuple(Mutant(title, _applied(claim, change)) for title, change in changes.items())
-        yield Theorem(f"window.{name}", statement, formula, _applied(claim, Axis()), about, mutants=changed)
+        made = {
+            title: (claim, change) if isinstance(change, Axis) else (change, Axis())
+            for title, change in changes.items()
+        }
+        changed = tuple(Mutant(title, undivided(*each)) for title, each in made.items())
+        yield Theorem(f"window.{name}", statement, formula, undivided(claim, Axis()), about, mutants=changed)
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
         yield Theorem(
-            f"window.{name}", statement, formula, _applied(refuted, Axis()), (printed_extent, printed_window,
+            f"window.{name}", statement, formula, undivided(refuted, Axis()), (printed_extent, printed_window,
             drafted_positions), "refuted", replay=replay, erratum=erratum, because=because,
         )  # fmt: skip
-
-
-def _applied(claim: Callable[[Axis], Obligations], change: Any) -> Callable[[], Obligations]:
-    if isinstance(change, Axis):
-        return lambda: without_divisions(claim(change))
-    return lambda: without_divisions(change(Axis()))

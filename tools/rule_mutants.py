@@ -14,7 +14,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -29,11 +28,7 @@ from sonnx.language.parser import parse
 from sonnx.language.steps import OutOfFuel
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Rule
-
-OPPOSITE = {ast.Eq: ast.NotEq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.In: ast.NotIn}
-OPPOSITE |= {after: before for before, after in OPPOSITE.items()}
-STRICTER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
-"""An order with its bound moved by one."""
+from tools.syntax_mutants import Replacements, changes, of_condition
 
 
 @dataclass(frozen=True)
@@ -49,10 +44,10 @@ class Evaluation:
 # ------------------------------------------------------------------ mutants
 
 
-def mutants(text: str) -> list[str]:
+def mutants(text: str, replacements: Replacements = of_condition) -> list[str]:
     """The expressions that differ from this one in one small way, each once."""
     tree = ast.parse(text.strip(), mode="eval").body
-    found = {ast.unparse(ast.fix_missing_locations(changed)): None for changed in _changed(tree)}
+    found = {ast.unparse(ast.fix_missing_locations(each.tree)): None for each in changes(tree, replacements)}
     found.pop(ast.unparse(tree), None)
     return [each for each in found if _parses(each)]
 
@@ -63,48 +58,6 @@ def _parses(text: str) -> bool:
     except RuleError:
         return False
     return True
-
-
-def _changed(tree: ast.expr) -> Iterator[ast.expr]:
-    """Copies of the tree, each with one node replaced."""
-    for index, node in enumerate(ast.walk(tree)):
-        for new in _replacements(node):
-            yield _replaced(tree, index, new)
-
-
-def _replaced(tree: ast.expr, index: int, new: ast.expr) -> ast.expr:
-    if index == 0:
-        return deepcopy(new)
-    copied = deepcopy(tree)
-    target = list(ast.walk(copied))[index]
-    for parent in ast.walk(copied):
-        for name, value in ast.iter_fields(parent):
-            if value is target:
-                setattr(parent, name, deepcopy(new))
-            elif isinstance(value, list):
-                setattr(parent, name, [deepcopy(new) if item is target else item for item in value])
-    return copied
-
-
-def _replacements(node: ast.AST) -> Iterator[ast.expr]:
-    match node:
-        case ast.Compare(left=left, ops=signs, comparators=others):
-            for place, sign in enumerate(signs):
-                for table in (OPPOSITE, STRICTER):
-                    if type(sign) in table:
-                        yield ast.Compare(left, [*signs[:place], table[type(sign)](), *signs[place + 1 :]], others)
-            if len(signs) > 1:  # a chain is a conjunction of its comparisons
-                yield ast.Compare(left, signs[:-1], others[:-1])
-                yield ast.Compare(others[0], signs[1:], others[1:])
-        case ast.BoolOp(op=sign, values=parts):
-            for place in range(len(parts)):
-                rest = [*parts[:place], *parts[place + 1 :]]
-                yield rest[0] if len(rest) == 1 else ast.BoolOp(sign, rest)
-        case ast.Constant(value=int() as number):
-            yield ast.Constant(number + 1)
-            yield ast.Constant(number - 1) if number else ast.UnaryOp(ast.USub(), ast.Constant(1))
-        case ast.Call(func=ast.Name(id="all" | "any" as name), args=arguments):
-            yield ast.Call(ast.Name("any" if name == "all" else "all"), arguments, [])
 
 
 # ------------------------------------------------------------------ what the cases evaluate

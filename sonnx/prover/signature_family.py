@@ -47,6 +47,12 @@ _MEMBERS: dict[tuple[int, int, str, bool], SignatureFamily] = {}
 """The families of one version and edition made so far."""
 
 
+def forget() -> None:
+    """Forget the variables and families made so far: for mutants of the expressions that they interpret."""
+    _VARIABLES.clear()
+    _MEMBERS.clear()
+
+
 @cache
 def active_rules(edition: str) -> ActiveRules:
     """An edition with its rules by subject."""

@@ -66,9 +66,10 @@ def ask(solver: str, text: str) -> SolverAnswer:
         return SolverAnswer(solver, installed(solver), "refused")
 
 
-def find_model(text: str) -> dict[str, int] | None:
+def find_model(text: str, effort: int = EFFORT) -> dict[str, int] | None:
     """Values of the constants for which the assertions of a text hold, as z3 finds them; None if it finds none."""
     solver = _z3_solver(text)
+    solver.set("rlimit", effort)
     if solver.check() != z3.sat:
         return None
     model = solver.model()

@@ -14,8 +14,9 @@ counterexample of the transformed obligation refutes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
+from typing import Any
 
 import z3
 
@@ -127,6 +128,11 @@ def _signs(parts: Sequence[z3.ExprRef]) -> Iterator[z3.BoolRef]:
 # Divisions as quotient and remainder
 
 DIVISIONS = (z3.Z3_OP_IDIV, z3.Z3_OP_MOD)
+
+
+def undivided(claim: Callable[..., Iterable[Obligation]], *about: Any) -> Callable[[], Iterator[Obligation]]:
+    """Makes the obligations of a claim about these definitions, without divisions by a term that is not constant."""
+    return lambda: without_divisions(claim(*about))
 
 
 def without_divisions(obligations: Iterable[Obligation]) -> Iterator[Obligation]:

@@ -1,18 +1,16 @@
 """Witnesses: calls that break exactly one rule, or none, found by z3 and judged by the checker.
 
 A solution for the variables of `CallVariables` becomes a `CallInstance`: the facts of one call, and a model of one
-node.  The solver looks for natural calls first: small numbers, no empty axis, no rank 0, float tensors.
+node.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
 from typing import Any
-
-import z3
 
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
@@ -25,10 +23,9 @@ from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor,
 from sonnx.model.writer import write
 from sonnx.profile.definitions import Input, Output, Parameter, Rule
 from sonnx.profile.signature import Signature
-from sonnx.prover.call_variables import READABLE, CallVariables, inputs_asked_constant, inputs_with_values
+from sonnx.prover.call_variables import READABLE, inputs_asked_constant, inputs_with_values
 from sonnx.prover.smt_functions import ELEMENT_TYPES
-from sonnx.prover.smt_values import INFINITY, SymbolicList, SymbolicNumber, bool_term
-from sonnx.prover.terms import variables_in
+from sonnx.prover.smt_values import INFINITY
 from sonnx.prover.theorem import Counterexample, ReplayFailed
 
 IR_VERSION = 10
@@ -181,86 +178,6 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
             reader.attribute(each) for each in signature.attributes if reader.number(written_key(each.name))
         ),
     )
-
-
-# Solutions for the variables
-
-EFFORT = 2_000_000
-"""Steps of z3 (its rlimit) for one attempt."""
-LAST_EFFORT = 50 * EFFORT
-"""Steps of z3 for the attempt without bounds on the numbers."""
-SIZES = (1, 2, 3, 4, 6, 8, 16)
-"""Bounds tried for the absolute value of all numbers."""
-NATURAL_SIZES = SIZES[:4]
-"""Bounds tried for natural calls."""
-
-
-def find_values(call: CallVariables, assertions: Sequence[z3.BoolRef]) -> dict[str, int] | None:
-    """Values of the variables for which the assertions hold, natural ones if possible; None if there are none."""
-    solver = z3.SolverFor("QF_NIA")
-    solver.set("random_seed", 0)
-    solver.set("rlimit", EFFORT)
-    solver.add(*call.ranges, *assertions)
-    numbers = _numbers([*call.ranges, *assertions])
-    natural = list(_natural(call))
-    for wish, sizes in ((z3.And(*natural), NATURAL_SIZES), (z3.BoolVal(True), SIZES)):
-        for size in sizes:
-            solver.push()
-            solver.add(wish, *[z3.And(number <= size, -size <= number) for number in numbers])
-            if solver.check() == z3.sat:
-                return _polished(solver, [*natural, *_preferred(call)])
-            solver.pop()
-    solver.set("rlimit", LAST_EFFORT)
-    return _values(solver.model()) if solver.check() == z3.sat else None
-
-
-def _polished(solver: z3.Solver, wishes: Sequence[z3.BoolRef]) -> dict[str, int]:
-    """The values that satisfy as many wishes as possible, the first ones first."""
-    model = solver.model()
-    for wish in wishes:
-        if z3.is_true(model.eval(wish, model_completion=True)):
-            solver.add(wish)
-            continue
-        solver.push()
-        solver.add(wish)
-        if solver.check() == z3.sat:
-            model = solver.model()
-        else:
-            solver.pop()
-    return _values(model)
-
-
-def _values(model: z3.ModelRef) -> dict[str, int]:
-    found = {}
-    for name in model.decls():
-        value = model[name]
-        found[str(name)] = value.as_long() if z3.is_int_value(value) else int(z3.is_true(value))
-    return dict(sorted(found.items()))
-
-
-def _numbers(assertions: Sequence[z3.BoolRef]) -> list[z3.ExprRef]:
-    """The integer variables that are not codes of element types or strings."""
-    found = {str(part): part for part in variables_in(z3.And(*assertions)) if z3.is_int(part)}
-    return [found[name] for name in sorted(found) if not name.endswith((".type", ".text"))]
-
-
-def _natural(call: CallVariables) -> Iterator[z3.BoolRef]:
-    """No tensor of rank 0, no empty axis."""
-    for tensor in call.tensors.values():
-        there, shape = tensor.present, tensor.record.fields["shape"]
-        assert isinstance(shape, SymbolicList)  # noqa: S101  see `CallVariables.tensor`
-        rank = shape.length
-        yield z3.Implies(bool_term(there), rank.term >= 1 if isinstance(rank, SymbolicNumber) else z3.BoolVal(True))
-        for _, extent in shape.items:
-            yield z3.Implies(bool_term(there), extent.term >= 1)
-
-
-def _preferred(call: CallVariables) -> Iterator[z3.BoolRef]:
-    """The usual element type, and everything written."""
-    for tensor in call.tensors.values():
-        yield tensor.record.fields["type"].term == 0
-    for parameter in call.signature.attributes:
-        yield z3.Bool(written_key(parameter.name))
 
 
 # Confirmation by the checker

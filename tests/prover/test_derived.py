@@ -18,8 +18,9 @@ from sonnx.profile.definitions import Operator, Rule
 from sonnx.proofs import derived
 from sonnx.prover.call_variables import CallBounds
 from sonnx.prover.signature_family import SignatureFamily, families, signatures
+from sonnx.prover.solvers import find_model, script
 from sonnx.prover.theorem import Obligation, Theorem
-from sonnx.prover.witness import find_values, instance
+from sonnx.prover.witness import instance
 from tests.support.proved import chosen_operators, derived_from_chosen
 
 THEOREMS = derived_from_chosen(derived.theorems())
@@ -288,7 +289,7 @@ def test_attributes_of_every_kind() -> None:
         theorem.id: wanted(theorem) for theorem in theorems
     }
     family = next(families(_operator(data, "constant.toml"), SignatureFamily.conformance))
-    values = find_values(family.variables, list(derived.conforming(family)))
+    values = find_model(script(derived.conforming(family)))
     assert values is not None
     call = instance(family.signature, family.variables.interpretation.codes, values)
     written = read(write(call.model())).graph.nodes[0].attributes

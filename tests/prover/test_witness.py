@@ -6,15 +6,15 @@ import onnx
 import pytest
 
 from sonnx import check
-from sonnx.checker.verdicts import Verdict
 from sonnx.model.reader import read
 from sonnx.model.writer import Unwritable, element_number, write
 from sonnx.profile.catalogue import editions
 from sonnx.proofs import derived
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_values import bool_term
+from sonnx.prover.solvers import find_model, script
 from sonnx.prover.theorem import ReplayFailed
-from sonnx.prover.witness import CallInstance, call_text, confirm_broken, confirm_conforming, find_values, judge
+from sonnx.prover.witness import CallInstance, confirm_broken, confirm_conforming, judge
 from tests.support.proved import chosen_operators
 
 FAMILIES = [family for each in chosen_operators() for family in families(each, SignatureFamily.conformance)]
@@ -22,7 +22,7 @@ DEFAULT = [family for family in FAMILIES if family.edition == editions().default
 
 
 def conforming(family: SignatureFamily) -> tuple[CallInstance, bytes]:
-    values = find_values(family.variables, list(derived.conforming(family)))
+    values = find_model(script(derived.conforming(family)))
     assert values is not None
     assert "conforms" in confirm_conforming(
         family.signature, family.variables.interpretation.codes, values, family.edition
@@ -37,37 +37,11 @@ def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> N
     onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
 
 
-@pytest.mark.parametrize("family", DEFAULT, ids=lambda family: family.label)
-def test_each_rule_has_a_file_that_breaks_it_alone(family: SignatureFamily) -> None:
-    for rule in family.rules:
-        if family.implied_by(rule):
-            continue
-        condition = family.condition(rule)
-        values = find_values(family.variables, [*derived.breaking(family, rule), bool_term(condition.fails)])
-        assert values is not None, rule.slug
-        said = confirm_broken(family.signature, rule, family.variables.interpretation.codes, values, family.edition)
-        assert f"breaks {rule.slug} only" in said
-        numbers = [abs(value) for name, value in values.items() if not name.endswith(".type")]
-        assert max(numbers) <= 4, said
-
-
-def test_witnesses_read_like_cases() -> None:
-    family = next(each for each in DEFAULT if each.label == "Max-13")
-    rule = next(each for each in family.rules if each.name == "broadcastable")
-    values = find_values(family.variables, [*derived.breaking(family, rule), bool_term(family.condition(rule).fails)])
-    assert values is not None
-    call, found = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
-    assert found.verdict is Verdict.FAIL
-    assert all(tensor is not None and tensor.type == "float" for tensor in call.inputs)
-    assert all(extent > 0 for tensor in call.inputs if tensor for extent in tensor.shape)
-    assert call_text(call).startswith("Max-13(float [")
-
-
 def test_a_witness_that_breaks_another_rule_is_refused() -> None:
     family = next(each for each in DEFAULT if each.label == "ArgMax-13")
     rules = {rule.name: rule for rule in family.rules}
     flag = rules["keepdims-flag"]
-    values = find_values(family.variables, [*derived.breaking(family, flag), bool_term(family.condition(flag).fails)])
+    values = find_model(script([*derived.breaking(family, flag), bool_term(family.condition(flag).fails)]))
     assert values is not None
     with pytest.raises(ReplayFailed, match=r"should break ArgMax\.axis-range only"):
         confirm_broken(
