@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest lint proofs theorems docs node-verdicts bench campaign short-campaign fuzz clean
+.PHONY: demo test pytest lint proofs theorems pythons oldest docs node-verdicts bench campaign short-campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -52,9 +52,23 @@ lint: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# The tests with other versions of Python, those of them that are installed.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+pythons:
+	for each in $(PYTHONS); do \
+	  if command -v $$each; then $(MAKE) PYTHON=$$each VENV=build/$$each pytest || exit 1; fi; \
+	done
+
+# The tests with the oldest version of each package that pyproject.toml admits.
+oldest:
+	$(PYTHON) -m venv build/oldest
+	build/oldest/bin/pip install --quiet --disable-pip-version-check --requirement requirements-oldest.txt
+	build/oldest/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	build/oldest/bin/pytest --numprocesses auto --dist loadfile
+
 # The documentation as a site in build/docs, with the generated pages; warnings are errors.
 docs: $(VENV)/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
 	$(BIN)/python -m tools.pages build/pages
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs build/pages build/docs
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote as percent
 
@@ -140,7 +140,7 @@ def message(text: str) -> dict[str, str]:
 
 def uri(name: str) -> str:
     """The file as a URI reference: relative to the working folder, or absolute if it was named so."""
-    path = PurePath(name)
+    path = Path(name)
     return path.as_uri() if path.is_absolute() else percent(path.as_posix().encode("utf-8", "surrogateescape"))
 
 
