@@ -17,9 +17,9 @@ from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
 from sonnx.graph.call import Calls
-from sonnx.graph.environment import RUN_TIME, declared_facts
+from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret
-from sonnx.language.evaluator import TensorFacts
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Condition, NotBounded, Value, nothing

@@ -22,10 +22,8 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.executor.node_errors import UNDEFINED_INPUT_ERRORS
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
-    MAX_PARAMETER_ELEMENTS,
     MAX_RULE_ELEMENTS,
     NOTHING_STATED,
-    RUN_TIME,
     constant_facts,
     environment,
     evaluate,
@@ -34,7 +32,15 @@ from sonnx.graph.environment import (
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, output_facts
 from sonnx.language.domain import Expression, given_key, written_key
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.evaluator import (
+    MAX_PARAMETER_ELEMENTS,
+    RUN_TIME,
+    Evaluator,
+    TensorFacts,
+    Unknown,
+    UnknownCause,
+    first_unknown,
+)
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
 from sonnx.numerics.application import Application, Definition, ExactPathCounts, Kernel, NoValue
 from sonnx.numerics.constant_data import decode

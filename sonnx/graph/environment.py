@@ -6,22 +6,26 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sonnx.base.escaping import quote
 from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, first_unknown
+from sonnx.language.evaluator import (
+    MAX_PARAMETER_ELEMENTS,
+    RUN_TIME,
+    Evaluator,
+    TensorFacts,
+    Unknown,
+    UnknownCause,
+    dimension,
+    first_unknown,
+)
 from sonnx.language.known_numbers import KnownNumbers, known_numbers
 from sonnx.language.steps import OutOfFuel
 from sonnx.model.ir import Attribute, Dimension, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Formal, Parameter
 from sonnx.profile.signature import Signature
 
-MAX_PARAMETER_ELEMENTS = 4096
-"""Elements of the largest constant that a parameter is read from."""
-
 MAX_RULE_ELEMENTS = 1 << 18
 """Elements of the largest constant whose values a rule reads."""
 
-RUN_TIME = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
 NO_TYPE = Unknown(UnknownCause.NOT_STATED, "the element type is not declared", because="explicit-type")
 NO_SHAPE = Unknown(UnknownCause.NOT_STATED, "the shape is not declared", because="explicit-shape")
 NO_TENSOR = Unknown(UnknownCause.NOT_STATED, "the value is not a tensor", because="tensor-values-only")
@@ -30,16 +34,6 @@ NO_WHOLE_NUMBERS = Unknown(UnknownCause.NOT_STATED, "the values are not integers
 NOT_CONNECTED = TensorFacts(NO_INPUT, NO_INPUT, NO_INPUT)
 SPARSE = Unknown(UnknownCause.NOT_STATED, "the value is sparse", because="no-sparse-tensor")
 NOTHING_STATED = TensorFacts(NO_TYPE, NO_SHAPE, RUN_TIME)
-
-
-def dimension(value: Dimension, index: int) -> int | Unknown:
-    """A dimension as a fact."""
-    if isinstance(value, int):
-        if value >= 0:
-            return value
-        return Unknown(UnknownCause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
-    stated = "is not stated" if value is None else f"is the symbol {quote(value)}"
-    return Unknown(UnknownCause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
 
 
 def declared_facts(type_: Type) -> TensorFacts:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from sonnx.base.escaping import number_text
+from sonnx.base.escaping import number_text, quote
 from sonnx.language.builtins import Undefined
 from sonnx.language.domain import Body, BuiltIn, Thunk
 from sonnx.language.known_numbers import KnownNumbers
@@ -56,6 +56,10 @@ class TensorFacts(NamedTuple):
 
 Record = TensorFacts | Mapping[str, Any]
 
+MAX_PARAMETER_ELEMENTS = 4096
+"""Elements of the largest constant that a parameter is read from."""
+RUN_TIME = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
+"""The values of a tensor that no declaration and no constant states."""
 FUEL = 400_000
 """Element visits allowed for one evaluation: a second on usual facts, under ten on the worst."""
 
@@ -68,6 +72,16 @@ _NUMBERS = frozenset({int, float, Fraction})
 _FEW = 16
 """Lists of fewer numbers are visited number by number."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
+
+
+def dimension(value: int | str | None, index: int) -> int | Unknown:
+    """A dimension as a fact."""
+    if isinstance(value, int):
+        if value >= 0:
+            return value
+        return Unknown(UnknownCause.NOT_STATED, f"dimension {index} is {value}", because="explicit-shape")
+    stated = "is not stated" if value is None else f"is the symbol {quote(value)}"
+    return Unknown(UnknownCause.NOT_STATED, f"dimension {index} {stated}", value or "", "explicit-shape")
 
 
 def stronger(left: Unknown, right: Unknown) -> Unknown:

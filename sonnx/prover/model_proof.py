@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
 from sonnx.checker.verdicts import Where
+from sonnx.graph.environment import NO_SHAPE, NO_TYPE
 from sonnx.prover.results import SolverAnswer
 
 
@@ -47,6 +48,11 @@ class Open:
     where: Where
     nodes: int
     reason: str
+
+    @property
+    def lacks_declaration(self) -> bool:
+        """Whether it waits for a type or shape that the model does not declare."""
+        return self.reason in (NO_TYPE.reason, NO_SHAPE.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from typing import Any
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
-from sonnx.graph.environment import RUN_TIME, environment
+from sonnx.graph.environment import environment
 from sonnx.language.domain import constant_key, given_key, input_key, written_key
+from sonnx.language.evaluator import RUN_TIME
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, Value

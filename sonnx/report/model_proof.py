@@ -12,7 +12,6 @@ from typing import Any
 from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
-from sonnx.graph.environment import NO_SHAPE, NO_TYPE
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
@@ -109,7 +108,7 @@ def _conditions(proof: ModelProof) -> Iterator[tuple[str, str]]:
 
 def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
     """The command that may decide what waits for a declaration, as a term with its text."""
-    lacking = sum(each.reason in (NO_TYPE.reason, NO_SHAPE.reason) for each in proof.open)
+    lacking = sum(each.lacks_declaration for each in proof.open)
     if lacking:
         of = f"{lacking} of {plural(len(proof.open), 'undecided result')}"
         command = f"sonnx fix {shlex.quote(proof.name)}, then prove the file it writes"

@@ -16,9 +16,9 @@ import pytest
 from sonnx.checker.rules import evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.cli import main
-from sonnx.graph.environment import NO_SHAPE, RUN_TIME, dimension
+from sonnx.graph.environment import NO_SHAPE
 from sonnx.language.domain import RuleError
-from sonnx.language.evaluator import Evaluator, TensorFacts
+from sonnx.language.evaluator import RUN_TIME, Evaluator, TensorFacts, dimension
 from sonnx.language.parser import parse
 from sonnx.language.printer import formula
 from sonnx.language.type_checker import TENSOR, ListType, RuleType, show_type, type_of

@@ -17,8 +17,8 @@ from onnx import TensorProto, helper
 import sonnx
 from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
-from sonnx.graph.environment import MAX_PARAMETER_ELEMENTS, numbers, whole_numbers
-from sonnx.language.evaluator import FUEL, Evaluator, Unknown
+from sonnx.graph.environment import numbers, whole_numbers
+from sonnx.language.evaluator import FUEL, MAX_PARAMETER_ELEMENTS, Evaluator, Unknown
 from sonnx.language.steps import OutOfFuel
 from sonnx.model import limits, reader, wire_format
 from sonnx.model.ir import Tensor

@@ -25,8 +25,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.graph.environment import MAX_PARAMETER_ELEMENTS, RUN_TIME
-from sonnx.language.evaluator import TensorFacts, Unknown
+from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, Unknown
 from sonnx.numerics.application import Application
 from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
