@@ -113,7 +113,7 @@ def build_plan(
     outputs = {name: made.place(name, "a graph output") for name in names}
     _lifetimes(made.steps, set(outputs.values()))
     buffers = 0 if keep else _assign(made.steps)
-    places = {name: made.places[name] for name in varying}
+    places = {name: made.places[name] for name in varying if name}
     return Plan(model, domain, [*made.values, None], made.steps, outputs, places, buffers)
 
 

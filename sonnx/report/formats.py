@@ -25,7 +25,7 @@ DOCUMENT_FORMATS = ("sarif", "junit", "github", "markdown", "html")
 """The formats that render a document, for every other command; text and JSON are specific to a command."""
 OWN_FORMATS = ("text", "json")
 
-HASHED = frozenset({"json", "sarif", "markdown", "html", "deviations"})
+HASHED = frozenset({"json", "sarif", "junit", "github", "markdown", "html", "deviations"})
 """The formats that state the SHA-256 of the file; for the others no weights are read."""
 
 DRAWN = frozenset({"html"})
