@@ -61,9 +61,10 @@ def texts_of(stated: Mapping[str, Obligation]) -> tuple[dict[str, str], str]:
     return texts, questions_hash((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in texts.items())
 
 
-def refuted(obligation: Obligation) -> bool:
-    """Whether z3 finds values for which the hypotheses hold and the goal fails."""
-    return solvers.find_model(solvers.export(obligation), EFFORT) is not None
+def refuted(obligation: Obligation, mutant: str = "") -> bool:
+    """Whether z3 finds values for which the hypotheses hold and the goal fails; a stated mutant has all its steps."""
+    effort = solvers.EFFORT if mutant.startswith(STATED) else EFFORT
+    return solvers.find_model(solvers.export(obligation), effort) is not None
 
 
 def candidates(theorem: Theorem) -> Iterator[Mutant]:
@@ -116,7 +117,7 @@ def reach(theorem: Theorem, known: str = "") -> Reached | None:
             if changed is None or solvers.export(changed) == texts[each]:
                 continue
             same_goal = changed.goal.eq(stated[each].goal)
-            if (same_goal and each in weaker) or not refuted(changed):
+            if (same_goal and each in weaker) or not refuted(changed, name):
                 continue
             if same_goal:
                 weaker[each] = name
@@ -180,7 +181,7 @@ def still_refuted(theorem: Theorem, recorded: Mapping[str, Any]) -> dict[str, li
     stated = {each.name: each for each in theorem.obligations()}
     for name, refutes in recorded.get("mutants", {}).items():
         made = obligations_under(theorem, name)
-        survive[name] = [each for each in refutes if each not in made or not refuted(made[each])]
+        survive[name] = [each for each in refutes if each not in made or not refuted(made[each], name)]
     for text, refutes in recorded.get("hypotheses", {}).items():
         survive[text] = [each for each in refutes if needed_hypothesis(stated[each]) != text]
     return {name: names for name, names in survive.items() if names}
