@@ -102,6 +102,8 @@ def bound_command(options: argparse.Namespace) -> int:
     else:
         made = found.to_json if options.format == "json" else found.to_text
         deliver(made(every_node=options.every_node), options.output)
+    if options.output is not None:
+        print(f"wrote {escape(str(options.output))}", file=sys.stderr)
     return code
 
 
