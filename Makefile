@@ -85,7 +85,7 @@ campaign: $(VENV)/installed
 
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed
-	$(BIN)/python -m tests.support.campaigns --select test_cluster.py --select "raise[1]" --timeout 600
+	$(BIN)/python -m tests.support.campaigns --select cluster --select "raise[1]" --timeout 600
 
 # Coverage-guided fuzzing of check, prove, run and the rule language; failures and figures in fuzz/.
 fuzz: $(VENV)/installed

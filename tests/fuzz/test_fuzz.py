@@ -16,7 +16,7 @@ from sonnx.profile.cases import cases
 from sonnx.prover.model_walk import prove_model
 from tests.fuzz import mutation, targets
 
-EXECUTIONS = {"check": 2900, "language": 1500, "run": 500, "prove": 100}
+EXECUTIONS = {"check": 1500, "language": 800, "run": 250, "prove": 50}
 SECONDS = 10
 
 

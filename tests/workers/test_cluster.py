@@ -81,6 +81,7 @@ class Command:
 
 
 @needs_dask
+@pytest.mark.campaign
 def test_a_cluster_says_what_a_local_run_says(cluster: Cluster, mischief: Path, tmp_path: Path) -> None:
     (tmp_path / "deeper").mkdir()
     for name in ("fine", "deeper/fine", *SAID):
@@ -100,6 +101,7 @@ def test_a_cluster_says_what_a_local_run_says(cluster: Cluster, mischief: Path, 
 
 
 @needs_dask
+@pytest.mark.campaign
 def test_standard_input_goes_to_the_cluster(cluster: Cluster, mischief: Path, tmp_path: Path) -> None:
     path = os.pathsep.join(map(str, (mischief, ROOT)))
     done = subprocess.run(
@@ -111,6 +113,7 @@ def test_standard_input_goes_to_the_cluster(cluster: Cluster, mischief: Path, tm
 
 
 @needs_dask
+@pytest.mark.campaign
 def test_a_worker_killed_in_the_middle_loses_nothing(
     cluster: Cluster, mischief: Path, slow: list[str], tmp_path: Path
 ) -> None:
@@ -174,6 +177,7 @@ def test_a_lost_scheduler_leaves_a_report_and_resume_goes_on(mischief: Path, slo
 
 
 @needs_dask
+@pytest.mark.campaign
 def test_another_version_in_a_worker_is_refused(mischief: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(ROOT / "sonnx", other / "sonnx", ignore=shutil.ignore_patterns("__pycache__"))
@@ -195,6 +199,7 @@ def test_a_cluster_without_workers_is_refused(mischief: Path, tmp_path: Path) ->
 
 
 @needs_dask
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "address", ["127.0.0.1", "", "nothing://127.0.0.1:1", "tls://127.0.0.1:1", "tcp://127.0.0.1:1"]
 )

@@ -142,6 +142,7 @@ def test_misuse(arguments: list[str], sentence: str) -> None:
 
 
 @needs_dask
+@pytest.mark.campaign
 def test_a_cluster_proves_the_same_though_a_worker_is_killed(mischief: Path, tmp_path: Path) -> None:
     asked = ["--select", "layout,built-in.clamped,built-in.sliced,built-in.window", "--format", "json"]
     here, err = prove(*asked, "--no-cache").communicate(timeout=120)
