@@ -165,17 +165,6 @@ def required_inputs(model: Model) -> tuple[Value, ...]:
     return tuple(value for value in model.graph.inputs if value.name not in constant)
 
 
-def initial_values(model: Model, inputs: Mapping[str, Array], folder: Path | None) -> dict[str, Array]:
-    """All values before the first node: inputs and constants.
-
-    Raises:
-        BadInput: the inputs are not those of the model.
-        NotExecutable: a constant cannot be read.
-    """
-    values = fitting_inputs(model, inputs)
-    return values | {t.name: decode(t, folder) for t in model.graph.initializers if t.name not in values}
-
-
 def fitting_inputs(model: Model, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The inputs, in the order of the model.
 

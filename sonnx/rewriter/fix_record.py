@@ -305,12 +305,7 @@ def _record(written: RecordFile, file: str, digest: str) -> Record:
         _read_summary(written.original),
         _read_summary(written.rewritten),
         tuple(map(_read_rewrite, written.rewrites)),
-        tuple(
-            RecordedFindings(
-                each.rule, each.verdict, each.remedy, tuple((one.reason, one.places) for one in each.reasons)
-            )
-            for each in written.left
-        ),
+        tuple(map(_read_findings, written.left)),
         written.validation.done,
         written.validation.summary,
     )

@@ -8,8 +8,6 @@ from onnx.reference import ReferenceEvaluator
 
 import sonnx
 from sonnx.executor import executor
-from sonnx.executor.plan import build_plan
-from sonnx.executor.preparation import RunDomain
 from sonnx.model.reader import read
 from tests.support.models import FLOAT, INT64, graph
 
@@ -80,8 +78,7 @@ def test_if(condition):
 def test_a_known_condition_takes_the_branch_when_the_plan_is_made():
     model = with_condition([choosing(branch("Add", "a", 1), branch("Mul", "a", 2))], True)
     read_model = read(model.SerializeToString())
-    initial = executor.initial_values(read_model, {"a": A}, None)
-    plan = build_plan(read_model, RunDomain(executor.active_rules(None), conforming=False), initial)
+    plan = executor.ModelRunner(read_model, unchecked=True)._plan({"a": A})
     assert [step.node.operator for step in plan.steps] == ["Add"]
     assert all(step.kernel is not None for step in plan.steps)
 
