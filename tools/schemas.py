@@ -33,6 +33,13 @@ from sonnx.profile.file_format import (
 )
 from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
+from sonnx.report.comparison_json import ComparisonDocument
+from sonnx.report.edition_difference import DifferenceDocument
+from sonnx.report.json import CheckDocument
+from sonnx.report.model_proof_json import ProofDocument
+from sonnx.report.rules import RulesDocument
+from sonnx.report.run_json import RunDocument
+from sonnx.report.theorems_json import TheoremsDocument
 from sonnx.rewriter.fix_record import RecordFile
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +56,16 @@ TOML_FILES: dict[str, Any] = {
     "sonnx/schema/tailoring.json": TailoringFile,
 }
 """Types of TOML files, which have no null: a key is absent instead."""
-JSON_FILES: dict[str, Any] = {"sonnx/report/rewrites.schema.json": RecordFile}
+JSON_FILES: dict[str, Any] = {
+    "sonnx/report/comparison.schema.json": ComparisonDocument,
+    "sonnx/report/difference.schema.json": DifferenceDocument,
+    "sonnx/report/proof.schema.json": ProofDocument,
+    "sonnx/report/report.schema.json": CheckDocument,
+    "sonnx/report/rewrites.schema.json": RecordFile,
+    "sonnx/report/rules.schema.json": RulesDocument,
+    "sonnx/report/run.schema.json": RunDocument,
+    "sonnx/report/theorems.schema.json": TheoremsDocument,
+}
 
 
 def schemas() -> Iterator[tuple[str, str]]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from math import log2
-from typing import Any
 
 from sonnx.base.escaping import escape, escape_once, plural
-from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance
+from sonnx.report import comparison_json
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.formats import render_document
 
-FORMAT = 1
 BROKEN = 1
 """The exit code if a bound is broken."""
 HEADS = ("value", "elements", "identical", "ulp, largest", "mean", "absolute, largest", "special values")
@@ -57,7 +54,7 @@ class ComparisonReport(Comparison):
 
     def to_json(self) -> str:
         """One JSON document (comparison.schema.json)."""
-        return as_json(self, self._sentences)
+        return comparison_json.render(self, self._sentences)
 
     def to_format(self, name: str) -> str:
         """The comparison in a format of `sonnx compare --format`: text, json, html, sarif, junit, github or markdown.
@@ -196,63 +193,6 @@ def cells_of(distance: Distance | None) -> tuple[str, ...]:
     specials = ", ".join(f"{special.kind} {special.number}" for special in distance.specials)
     shown = "100 %" if whole else f"{min(share * 100, 99.999):.3f} %"
     return (str(distance.elements), shown, *steps, f"{distance.absolute:.3g}", specials)
-
-
-# ------------------------------------------------------------------ JSON
-
-
-def as_json(found: Comparison, broken: Sequence[str]) -> str:
-    """The comparison as one JSON document."""
-    document = {
-        "format": FORMAT,
-        "tool": {"name": "sonnx", "version": tool_version()},
-        "model": found.model,
-        "sha256": found.sha256 or None,
-        "runtime": found.runtime,
-        "edition": found.edition or None,
-        "unchecked": found.unchecked,
-        "inputs": found.inputs,
-        "runs": found.runs,
-        "skipped": list(found.skipped),
-        "rows": [_row(row) for row in found.rows],
-        "first_diverging": found.first_diverging.place if found.first_diverging else None,
-        "broken": list(broken),
-    }
-    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {
-        "way": row.way,
-        "value": row.value,
-        "operator": row.operator or None,
-        "place": row.place or None,
-        "type": row.type,
-        "distance": None if row.distance is None else _distance(row.distance),
-        "failures": list(row.failures),
-    }
-
-
-def _distance(each: Distance) -> dict[str, Any]:
-    return {
-        "elements": each.elements,
-        "identical": each.identical,
-        "measured": each.measured,
-        "ulp": None if each.ulp is None else {"largest": each.ulp, "mean": each.ulp_mean},
-        "absolute": {"largest": _number(each.absolute), "mean": _number(each.absolute_mean)},
-        "at": list(each.at) if each.exact else None,
-        "exact": each.exact or None,
-        "found": each.found or None,
-        "specials": [
-            {"kind": s.kind, "number": s.number, "at": list(s.at), "exact": s.exact, "found": s.found}
-            for s in each.specials
-        ],
-    }
-
-
-def _number(value: float) -> float | str:
-    """JSON has no infinity."""
-    return value if value - value == 0 else "infinity"
 
 
 # ------------------------------------------------------------------ the picture of the page

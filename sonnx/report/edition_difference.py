@@ -1,19 +1,17 @@
-"""The difference of two editions, as text and as data for JSON (difference.schema.json)."""
+"""The difference of two editions, as text and as JSON; difference.schema.json beside this file is made from it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Literal
 
 from sonnx.base.escaping import escape, plural
-from sonnx.base.resources import tool_version
 from sonnx.checker.edition_difference import EditionDifference, ModelDifference
 from sonnx.checker.report import Finding
+from sonnx.checker.verdicts import Verdict
+from sonnx.report.json_parts import EditionName, Part, Slug, Tool, dumps, tool
 from sonnx.report.phrases import grouped, place
 from sonnx.report.text import MORE_PLACES
-
-FORMAT = 1
 
 
 def text(found: EditionDifference, models: Sequence[ModelDifference], unreadable: Mapping[str, str]) -> str:
@@ -52,40 +50,105 @@ def _model(each: ModelDifference, found: EditionDifference) -> Iterator[str]:
     yield ""
 
 
+# ------------------------------------------------------------------ JSON
+
+
+class ChangedPart(Part, frozen=True):
+    """What both editions have, and state differently."""
+
+    name: str
+    """The operator or the slug of the rule."""
+    what: str
+    """What of it differs."""
+    before: str
+    """What the first edition states."""
+    after: str
+    """What the second edition states."""
+
+
+class ResultPart(Part, frozen=True):
+    """A result that only one of the editions gives."""
+
+    rule: Slug
+    """The slug of the rule."""
+    verdict: Verdict
+    """The result."""
+    place: str
+    """The place in the file."""
+    message: str
+    """What the model states."""
+    because_of: Slug | None
+    """The rule whose failure alone leaves this one undecided."""
+
+
+class ModelPart(Part, frozen=True):
+    """A model that was checked against both editions."""
+
+    model: str
+    """The file, as it was named."""
+    before: Verdict
+    """The verdict under the first edition."""
+    after: Verdict
+    """The verdict under the second edition."""
+    gone: tuple[ResultPart, ...]
+    """Results only the first edition gives."""
+    new: tuple[ResultPart, ...]
+    """Results only the second edition gives."""
+
+
+class UnreadablePart(Part, frozen=True):
+    """A file that was not checked."""
+
+    model: str
+    """The file, as it was named."""
+    reason: str
+    """Why it is not a readable model."""
+
+
+class DifferenceDocument(Part, frozen=True):
+    """The difference of two editions: sonnx diff-edition --format json."""
+
+    format: Literal[1]
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool
+    """The program that wrote the document."""
+    before: EditionName
+    """The first edition."""
+    after: EditionName
+    """The second edition."""
+    operators_gone: tuple[str, ...]
+    """Operators only the first edition has."""
+    operators_new: tuple[str, ...]
+    """Operators only the second edition has."""
+    rules_gone: tuple[Slug, ...]
+    """Slugs of rules only the first edition has."""
+    rules_new: tuple[Slug, ...]
+    """Slugs of rules only the second edition has."""
+    changed: tuple[ChangedPart, ...]
+    """What both editions have and state differently."""
+    models: tuple[ModelPart, ...]
+    """The models that were checked against both."""
+    unreadable: tuple[UnreadablePart, ...]
+    """Files that were not checked."""
+
+
 def as_json(found: EditionDifference, models: Sequence[ModelDifference], unreadable: Mapping[str, str]) -> str:
     """One JSON document, with the keys of the JSON report where it has them."""
-    document = {
-        "format": FORMAT,
-        "tool": {"name": "sonnx", "version": tool_version()},
-        "before": found.before,
-        "after": found.after,
-        "operators_gone": list(found.operators_gone),
-        "operators_new": list(found.operators_new),
-        "rules_gone": list(found.rules_gone),
-        "rules_new": list(found.rules_new),
-        "changed": [
-            {"name": each.name, "what": each.what, "before": each.before, "after": each.after} for each in found.changed
-        ],
-        "models": [
-            {
-                "model": each.name,
-                "before": each.before.verdict,
-                "after": each.after.verdict,
-                "gone": list(map(_finding, each.gone)),
-                "new": list(map(_finding, each.new)),
-            }
-            for each in models
-        ],
-        "unreadable": [{"model": name, "reason": reason} for name, reason in unreadable.items()],
-    }
-    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+    changed = tuple(ChangedPart(each.name, each.what, each.before, each.after) for each in found.changed)
+    listed = tuple(
+        ModelPart(each.name, each.before.verdict, each.after.verdict, _results(each.gone), _results(each.new))
+        for each in models
+    )
+    without = tuple(UnreadablePart(name, str(reason)) for name, reason in unreadable.items())
+    return dumps(
+        DifferenceDocument(
+            1, tool(), found.before, found.after, found.operators_gone, found.operators_new, found.rules_gone,
+            found.rules_new, changed, listed, without,
+        )
+    )  # fmt: skip
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "rule": finding.rule,
-        "verdict": finding.verdict,
-        "place": finding.where.place,
-        "message": finding.actual,
-        "because_of": finding.cause or None,
-    }
+def _results(findings: Sequence[Finding]) -> tuple[ResultPart, ...]:
+    return tuple(
+        ResultPart(each.rule, each.verdict, each.where.place, each.actual, each.cause or None) for each in findings
+    )

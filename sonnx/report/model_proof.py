@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from itertools import takewhile
-from typing import Any
 
 from sonnx.base.escaping import escape, escape_once, plural, quote
-from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
+from sonnx.report import model_proof_json
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
 from sonnx.report.formats import render_document
 from sonnx.report.rules import rules_of
 
-FORMAT = 1
 MANY = 10
 """With more results the verdict stands at the end too."""
 SHORT_PREFIX = 8
@@ -47,7 +44,7 @@ class ProofReport(ModelProof):
 
     def to_json(self) -> str:
         """One JSON document (proof.schema.json)."""
-        return json.dumps(as_data(self), indent=1, ensure_ascii=True) + "\n"
+        return model_proof_json.render(self)
 
     def to_format(self, name: str) -> str:
         """The proof in a format of `sonnx prove --format`: text, json, sarif, junit, github, markdown or html.
@@ -167,71 +164,6 @@ def _where(where: Where, nodes: int, prefix: str) -> str:
     more = f" and {plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
     name = quote(where.name.removeprefix(prefix))
     return f"node {name} ({where.operator}, opset {where.version}), {where.place}{more}"
-
-
-def as_data(proof: ModelProof) -> dict[str, Any]:
-    """The proof as a dictionary of JSON values."""
-    return {
-        "format": FORMAT,
-        "tool": {"name": "sonnx", "version": tool_version()},
-        "model": proof.name,
-        "sha256": proof.sha256 or None,
-        "edition": proof.edition,
-        "verdict": proof.verdict,
-        "exit": proof.exit_code,
-        "symbols": list(proof.symbols),
-        "assumptions": list(proof.assumptions),
-        "nodes": proof.nodes,
-        "nodes_judged": proof.nodes_judged,
-        "conditions": proof.conditions,
-        "proved": proof.proved,
-        "distinct": proof.distinct,
-        "queries": proof.queries,
-        "rules": [{"rule": each.rule, "proved": each.proved, "waiting": each.waiting} for each in proof.rules],
-        "refuted": [_refuted_data(each) for each in proof.refuted],
-        "open": [_open_data(each) for each in proof.open],
-        "constraint": proof.constraint or None,
-        "sufficient": proof.sufficient,
-        "solvers": list(proof.solvers),
-        "questions": [
-            {
-                "rule": each.rule,
-                "where": _where_data(each.where),
-                "smt2_sha256": each.sha256,
-                "expected": each.expected,
-                "confirmed": each.confirmed,
-            }
-            for each in proof.questions
-        ],
-        "notes": list(proof.notes),
-    }
-
-
-def _refuted_data(refuted: Refuted) -> dict[str, Any]:
-    return {
-        "rule": refuted.rule,
-        "where": _where_data(refuted.where),
-        "nodes": refuted.nodes,
-        "requires": refuted.requires,
-        "counterexample": dict(refuted.numbers),
-        "matters": list(refuted.matters),
-        "actual": refuted.actual,
-        "constraint": refuted.constraint or None,
-        "always": refuted.always,
-    }
-
-
-def _open_data(undecided: Open) -> dict[str, Any]:
-    return {
-        "rule": undecided.rule,
-        "where": _where_data(undecided.where),
-        "nodes": undecided.nodes,
-        "reason": undecided.reason,
-    }
-
-
-def _where_data(where: Where) -> dict[str, Any]:
-    return {"place": where.place, "name": where.name, "operator": where.operator, "operator_set": where.version}
 
 
 # ------------------------------------------------------------------ as a document, for the other formats

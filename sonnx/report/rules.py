@@ -1,14 +1,18 @@
-"""What `sonnx rules` lists: the rules and operators of an edition."""
+"""What `sonnx rules` lists: the rules and operators of an edition; rules.schema.json is made from it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import field
 
 from sonnx.checker.rules import ActiveRules
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag, show_tags
 from sonnx.profile.signature import signature
+from sonnx.profile.text_types import OperatorName
+from sonnx.report.json_parts import EditionPart, Part, Slug, TagPart, Text, dumps, edition_part, tag_parts
 
 
 def rules_of(edition: Edition) -> Iterator[Rule]:
@@ -62,26 +66,46 @@ def _operators(edition: Edition) -> Iterator[str]:
     yield f"planned, not specified: {', '.join(sorted(edition.planned)) or 'none'}"
 
 
+# ------------------------------------------------------------------ JSON
+
+
+class ListedRule(Part, frozen=True):
+    """A rule in force."""
+
+    rule: Slug
+    """The slug of the rule."""
+    kind: Literal["validity", "restriction", "error-condition"] = field(name="class")
+    """Who demands the rule, and of what."""
+    statement: Text
+    """What is demanded, as one sentence."""
+    require: str | None
+    """The condition in the rule language, null where a function decides."""
+    tags: tuple[TagPart, ...]
+    """The labels of all texts up to the edition."""
+
+
+class RulesDocument(Part, frozen=True):
+    """The rules and operators of an edition: sonnx rules --format json."""
+
+    format: Literal[1]
+    """The version of this format; a change that breaks a reader gets a new number."""
+    edition: EditionPart
+    """The edition that is listed."""
+    rules: tuple[ListedRule, ...]
+    """Every rule in force: the general ones, those on files and graphs, then by operator."""
+    operators: dict[OperatorName, Literal["specified", "draft", "planned"]]
+    """Every operator the edition names, with its status."""
+
+
 def as_json(name: str | None) -> str:
     """The same as a JSON document."""
     edition = catalogue.edition_named(name)
-    document = {
-        "format": 1,
-        "edition": {"name": edition.name, "title": edition.title, "consolidated": edition.consolidated},
-        "rules": [
-            {
-                "rule": rule.slug,
-                "class": rule.kind,
-                "statement": rule.statement,
-                "require": rule.require.text if rule.require else None,
-                "tags": [
-                    {"text": tag.text, "label": tag.label, "origin": tag.origin} for tag in tags_until(rule, edition)
-                ],
-            }
-            for rule in rules_of(edition)
-        ],
-        "operators": {
-            operator: edition.status(operator) for operator in sorted({*edition.operators, *edition.planned})
-        },
-    }
-    return json.dumps(document, indent=1) + "\n"
+    rules = tuple(
+        ListedRule(
+            rule.slug, rule.kind, rule.statement,  # type: ignore[arg-type]
+            rule.require.text if rule.require else None, tag_parts(tags_until(rule, edition)),
+        )
+        for rule in rules_of(edition)
+    )  # fmt: skip
+    named = {operator: edition.status(operator) for operator in sorted({*edition.operators, *edition.planned})}
+    return dumps(RulesDocument(1, edition_part(edition), rules, named))  # type: ignore[arg-type]

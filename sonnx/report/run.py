@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,15 @@ from sonnx.executor.distance import Difference
 from sonnx.executor.executor import ModelRunner, Watch, element_type
 from sonnx.executor.tensor_files import write_folder
 from sonnx.report.check import CheckReport
+from sonnx.report.json_parts import dumps, tool
+from sonnx.report.run_json import (
+    ApproximatedPart,
+    ComparedPart,
+    FirstDifferencePart,
+    OperatorPart,
+    OutputPart,
+    RunDocument,
+)
 
 MAX_PRINTED_ELEMENTS = 64
 """Outputs with more elements are printed without them."""
@@ -124,38 +132,25 @@ class RunReport(Mapping[str, NDArray[Any]]):
                         yield f"  {np.array2string(values, separator=', ', prefix='  ')}"
 
     def to_json(self, written: Sequence[str] = ()) -> str:
-        """One JSON document; `written` are the files that the values were written to."""
-        elements, exact = self.approximated_elements
-        data: dict[str, Any] = {
-            "model": self.model,
-            "checked": self.check is not None,
-            "edition": self.edition,
-            "assumed": self.assumed,
-            "outside_the_profile": list(self.outside),
-            "approximated": {
-                "elements": elements,
-                "exact_path": exact,
-                "operators": [
-                    {"operator": operator, "elements": number, "exact_path": few}
-                    for operator, (number, few) in self.approximated.items()
-                ],
-            },
-            "written": list(written),
-            "compared": [_compared(each) for each in self.compared],
-            "outputs": [
-                {"name": name, "type": element_type(values), "shape": list(values.shape)}
-                for name, values in self.arrays.items()
-            ],
-        }
-        return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
+        """One JSON document (run.schema.json); `written` are the files that the values were written to."""
+        approximated = ApproximatedPart(
+            *self.approximated_elements,
+            tuple(OperatorPart(operator, number, few) for operator, (number, few) in self.approximated.items()),
+        )
+        outputs = tuple(OutputPart(name, element_type(each), each.shape) for name, each in self.arrays.items())
+        return dumps(
+            RunDocument(
+                1, tool(), self.model, self.check is not None, self.edition or None, self.assumed, tuple(self.outside),
+                approximated, tuple(written), tuple(map(_compared, self.compared)), outputs,
+            )
+        )  # fmt: skip
 
 
-def _compared(each: ComparedOutput) -> dict[str, Any]:
-    found: dict[str, Any] = {"output": each.name, "elements": each.elements, "different": 0}
-    if each.difference is not None:
-        first = {"place": each.difference.place, "found": each.difference.found, "expected": each.difference.wanted}
-        found |= {"different": each.difference.number, "first": first}
-    return found
+def _compared(each: ComparedOutput) -> ComparedPart:
+    if each.difference is None:
+        return ComparedPart(each.name, each.elements, 0, None)
+    first = FirstDifferencePart(each.difference.place, each.difference.found, each.difference.wanted)
+    return ComparedPart(each.name, each.elements, each.difference.number, first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape, escape_once, plural
-from sonnx.base.resources import tool_version
 from sonnx.checker.report import NoVerdict
 from sonnx.prover.dependencies import functions, page_of
 from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
+from sonnx.report import theorems_json
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import render_document
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
 
-FORMAT = 2
 UNANSWERED = ("undecided", "vacuous", "trivial")
 SHORT_NAMES = {"theorem": "theorems", "computed": "computed", "refuted sentence": "refuted", "witness": "witnesses"}
 """The kinds as heads of columns."""
-ANSWER = ("solver", "version", "result", "effort", "steps", "trusted")
 MAX_LISTED = 24
 """More witness models or unanswered theorems than this are counted, not listed one by one."""
 
@@ -54,7 +51,7 @@ class TheoremReport:
 
     def to_json(self) -> str:
         """One JSON document (theorems.schema.json)."""
-        return as_json(self.results)
+        return theorems_json.render(self.results)
 
     def to_format(self, name: str) -> str:
         """The results in a format of `sonnx prove --format`: text, json, sarif, junit, github, markdown or html.
@@ -194,43 +191,6 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
         reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)
         yield from (f"  {count} of them for a reason: {reason}" for reason, count in reasons.items())
     yield "what has to be trusted: docs/trust.md"
-
-
-def as_json(outcomes: Sequence[TheoremResult]) -> str:
-    """The certificates: the queries by their hashes, and the answer of each solver."""
-    document = {
-        "format": FORMAT,
-        "tool": {"name": "sonnx", "version": tool_version()},
-        "theorems": [_certificate(outcome) for outcome in outcomes],
-    }
-    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
-
-
-def _certificate(outcome: TheoremResult) -> dict[str, Any]:
-    theorem = outcome.theorem
-    stated = ("id", "statement", "formula", "expected", "bounds", "sort", "reason_single", "because", "erratum")
-    return {
-        **{name: getattr(theorem, name) for name in stated},
-        "kind": outcome.kind,
-        "status": outcome.status,
-        "outcome": outcome.outcome,
-        "confirmed": outcome.confirmed,
-        "source_sha256": outcome.source,
-        "counterexample": dict(outcome.counterexample),
-        "replayed": outcome.replayed,
-        "unconfirmed": outcome.unconfirmed,
-        "unanswered": str(outcome.unanswered or ""),
-        "obligations": [
-            {
-                "name": each.name,
-                "status": each.status,
-                "computed": each.computed,
-                "smt2_sha256": each.hash,
-                "answers": [{name: getattr(answer, name) for name in ANSWER} for answer in each.answers],
-            }
-            for each in outcome.obligations
-        ],
-    }
 
 
 # ------------------------------------------------------------------ as a document, for the other formats

@@ -6,21 +6,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from sonnx.base.files import sha256
-from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.text_types import Limit, Sha256
 from sonnx.profile.toml_files import JSON
 from sonnx.profile.toml_files import read_file as read_project_file
+from sonnx.report.json_parts import CountedFindings, Number, Part, Tool, dumps, tool
 
 if TYPE_CHECKING:
     from sonnx.rewriter.rewrite import AppliedRewrite
@@ -29,34 +28,9 @@ if TYPE_CHECKING:
 
 FORMAT: Literal[1] = 1
 """The version of the format that is written and read."""
-Count = Annotated[int, Limit(ge=0)]
 
 
-class _Part(Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of the file."""
-
-
-class Tool(_Part, frozen=True):
-    """What rewrote the model."""
-
-    name: Literal["sonnx"]
-    """The name of the tool."""
-    version: str
-    """Its version."""
-
-
-class FindingsNumber(_Part, frozen=True):
-    """Findings of one rule with one verdict."""
-
-    rule: str
-    """The slug of the rule."""
-    verdict: Verdict
-    """What it states."""
-    number: Annotated[int, Limit(ge=1)]
-    """How many findings."""
-
-
-class WrittenSummary(_Part, frozen=True):
+class WrittenSummary(Part, frozen=True):
     """The original or the rewritten model."""
 
     model: str | None
@@ -65,11 +39,11 @@ class WrittenSummary(_Part, frozen=True):
     """The SHA-256 of the file."""
     verdict: Verdict
     """The verdict of a check."""
-    findings: tuple[FindingsNumber, ...]
+    findings: tuple[CountedFindings, ...]
     """The findings that do not follow from another one, counted."""
 
 
-class WrittenPlace(_Part, frozen=True):
+class WrittenPlace(Part, frozen=True):
     """The place of a rewrite."""
 
     place: str
@@ -82,7 +56,7 @@ class WrittenPlace(_Part, frozen=True):
     """The operator of a node."""
 
 
-class WrittenRewrite(_Part, frozen=True):
+class WrittenRewrite(Part, frozen=True):
     """One place that a rewrite changed."""
 
     kind: str
@@ -101,7 +75,7 @@ class WrittenRewrite(_Part, frozen=True):
     """What happens to values, or to the interface of the model; null for nothing."""
 
 
-class WrittenReason(_Part, frozen=True):
+class WrittenReason(Part, frozen=True):
     """The findings of one reason."""
 
     reason: str
@@ -110,7 +84,7 @@ class WrittenReason(_Part, frozen=True):
     """Where."""
 
 
-class WrittenFindings(_Part, frozen=True):
+class WrittenFindings(Part, frozen=True):
     """What a rule still reports."""
 
     rule: str
@@ -125,24 +99,24 @@ class WrittenFindings(_Part, frozen=True):
     """The findings by reason."""
 
 
-class WrittenValidation(_Part, frozen=True):
+class WrittenValidation(Part, frozen=True):
     """What was compared between both models."""
 
     summary: str
     """What was compared, as a sentence."""
     done: bool
     """Whether the values of the original were compared in full, for all inputs that were requested."""
-    requested: Count
+    requested: Number
     """Sets of inputs that were requested."""
-    inputs: Count
+    inputs: Number
     """Sets of inputs that were run through both models."""
-    outputs: Count
+    outputs: Number
     """Values that were compared for each set."""
-    elements: Count
+    elements: Number
     """Elements that were compared."""
     bits: bool
     """Whether the bits of NaNs are the same too."""
-    without_value: Count
+    without_value: Number
     """Sets for which neither model has a value, by the same rule."""
     since: tuple[str, ...]
     """Kinds of rewrites that had to be made before the original could be run: they are not compared."""
@@ -156,7 +130,7 @@ class WrittenValidation(_Part, frozen=True):
     """Why nothing, or not all that was requested, was compared."""
 
 
-class RecordFile(_Part, frozen=True):
+class RecordFile(Part, frozen=True):
     """The record of a rewritten model: sonnx fix --report, --format json."""
 
     format: Literal[1]
@@ -187,7 +161,7 @@ def render(result: Rewriting, output: str | None = None) -> str:
     new = sha256(result.model_bytes())
     document = RecordFile(
         FORMAT,
-        Tool("sonnx", tool_version()),
+        tool(),
         result.after.exit_code(),  # type: ignore[arg-type]
         result.after.edition,
         _summary(PurePath(result.before.name).name, result.source_sha256, result.before),
@@ -196,12 +170,12 @@ def render(result: Rewriting, output: str | None = None) -> str:
         tuple(map(_remaining, result.remaining)),
         _validation(result.validation),
     )
-    return json.dumps(to_builtins(document), indent=1, ensure_ascii=True) + "\n"
+    return dumps(document)
 
 
 def _summary(name: str | None, digest: str, report: Report) -> WrittenSummary:
     found = Counter((each.rule, each.verdict) for each in report.roots)
-    findings = tuple(FindingsNumber(*each, number) for each, number in found.items())
+    findings = tuple(CountedFindings(*each, number) for each, number in found.items())
     return WrittenSummary(name, digest, report.verdict, findings)
 
 

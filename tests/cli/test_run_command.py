@@ -11,6 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy
 import pytest
+from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper
 
 from sonnx.cli.commands import run as run_command
@@ -248,8 +249,16 @@ def test_elements_of_the_exact_path_are_reported(capsys):
 
 
 def test_a_comparison_as_json(folder, capsys):
-    assert command("max.onnx --test-data test_data_set_0 --report json") == 0
-    assert json.loads(capsys.readouterr().out)["compared"] == [{"output": "y", "elements": 6, "different": 0}]
+    schema = json.loads((ROOT / "sonnx" / "report" / "run.schema.json").read_text("utf-8"))
+    same = {"output": "y", "elements": 6, "different": 0, "first": None}
+    wrong = next(Path("test_data_set_0").glob("output_*.pb"))
+    for different in (0, 6):
+        assert command("max.onnx --test-data test_data_set_0 --report json") == (1 if different else 0)
+        document = json.loads(capsys.readouterr().out)
+        Draft202012Validator(schema).validate(document)
+        [compared] = document["compared"]
+        assert compared == same if not different else (compared["different"], bool(compared["first"])) == (6, True)
+        wrong.write_bytes(numpy_helper.from_array(numpy.full_like(A + B, 99)).SerializeToString())
 
 
 # ------------------------------------------------------------------ threads and progress

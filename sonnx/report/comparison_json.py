@@ -1,0 +1,155 @@
+"""What `sonnx compare --format json` prints; comparison.schema.json beside this file is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import convert
+
+from sonnx.executor.comparison import Comparison, Row
+from sonnx.executor.distance import Distance
+from sonnx.profile.text_types import Limit, Sha256
+from sonnx.report.json_parts import Number, Part, Tool, dumps, tool
+
+
+class SpecialPart(Part, frozen=True):
+    """Elements of which one value alone is a NaN, an infinity or -0."""
+
+    kind: Literal["NaN", "infinity", "sign of zero"]
+    """What differs."""
+    number: Annotated[int, Limit(ge=1)]
+    """How many."""
+    at: tuple[Number, ...]
+    """The index of the first."""
+    exact: str
+    """The exact element there, with its bits."""
+    found: str
+    """The runtime's element there, with its bits."""
+
+
+class UlpPart(Part, frozen=True):
+    """Distances in steps between representable values, over the measured elements."""
+
+    largest: Number
+    """The largest distance."""
+    mean: float
+    """The mean distance."""
+
+
+class AbsolutePart(Part, frozen=True):
+    """Distances of the numbers, in float64; the string "infinity" where JSON has no such number."""
+
+    largest: float | Literal["infinity"]
+    """The largest distance."""
+    mean: float | Literal["infinity"]
+    """The mean over the measured elements."""
+
+
+class DistancePart(Part, frozen=True):
+    """How far the values are from the exact ones."""
+
+    elements: Number
+    """Elements of all runs."""
+    identical: Number
+    """Elements that are the same bit for bit, all NaNs being one value."""
+    measured: Number
+    """Elements that are finite on both sides."""
+    ulp: UlpPart | None
+    """Distances in ulp; null for integers, bool and strings."""
+    absolute: AbsolutePart
+    """Distances of the numbers."""
+    at: tuple[Number, ...] | None
+    """The index of the largest distance; null where there is none."""
+    exact: str | None
+    """The exact element there, with its bits."""
+    found: str | None
+    """The runtime's element there, with its bits."""
+    specials: tuple[SpecialPart, ...]
+    """Elements whose kind differs."""
+
+
+class RowPart(Part, frozen=True):
+    """One value, compared in one way."""
+
+    way: Literal["output", "on equal inputs", "accumulated"]
+    """The whole model's outputs, a node alone on exact inputs, or every value of the whole model."""
+    value: str
+    """The name of the value."""
+    operator: str | None
+    """The operator of the node that makes it; null for outputs."""
+    place: str | None
+    """The place of that node; null for outputs."""
+    type: str
+    """The element type."""
+    distance: DistancePart | None
+    """How far it is from the exact values; null where nothing was compared."""
+    failures: tuple[str, ...]
+    """Runs in which it was not compared, with the reason."""
+
+
+class ComparisonDocument(Part, frozen=True):
+    """A runtime against the exact values: sonnx compare --format json."""
+
+    format: Literal[1]
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool
+    """The program that wrote the document."""
+    model: str
+    """The base name of the file."""
+    sha256: Sha256 | None
+    """The SHA-256 of the bytes of the model file; null where it was not requested."""
+    runtime: str
+    """The runtime, its version and how it was used."""
+    edition: str | None
+    """The edition; null where the model was not checked."""
+    unchecked: bool
+    """Whether a model was compared without a check of its conformance."""
+    inputs: str
+    """Where the inputs come from."""
+    runs: Number
+    """Runs with exact values."""
+    skipped: tuple[str, ...]
+    """Runs without exact values, with the reason."""
+    rows: tuple[RowPart, ...]
+    """Every value compared, each in its way."""
+    first_diverging: str | None
+    """The first node that differs on equal inputs."""
+    broken: tuple[str, ...]
+    """The bounds that do not hold."""
+
+
+def render(found: Comparison, broken: Sequence[str]) -> str:
+    """The comparison as one JSON document."""
+    first = found.first_diverging
+    return dumps(
+        ComparisonDocument(
+            1, tool(), found.model, found.sha256 or None, found.runtime, found.edition or None, found.unchecked,
+            found.inputs, found.runs, found.skipped, tuple(map(_row, found.rows)), first.place if first else None,
+            tuple(broken),
+        )
+    )  # fmt: skip
+
+
+def _row(row: Row) -> RowPart:
+    distance = None if row.distance is None else _distance(row.distance)
+    return RowPart(row.way, row.value, row.operator or None, row.place or None, row.type, distance, row.failures)  # type: ignore[arg-type]
+
+
+def _distance(each: Distance) -> DistancePart:
+    return DistancePart(
+        each.elements,
+        each.identical,
+        each.measured,
+        None if each.ulp is None else UlpPart(each.ulp, each.ulp_mean),
+        AbsolutePart(_number(each.absolute), _number(each.absolute_mean)),
+        each.at if each.exact else None,
+        each.exact or None,
+        each.found or None,
+        convert(each.specials, tuple[SpecialPart, ...], from_attributes=True),
+    )
+
+
+def _number(value: float) -> float | Literal["infinity"]:
+    """JSON has no infinity."""
+    return value if value - value == 0 else "infinity"

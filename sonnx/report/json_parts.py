@@ -1,0 +1,90 @@
+"""What the JSON documents of all commands share.
+
+Each document is a structure: `python -m tools.schemas` makes its JSON Schema from the fields and the texts below them,
+and `dumps` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from msgspec import Struct, to_builtins
+
+from sonnx.base.resources import tool_version
+from sonnx.checker.verdicts import Verdict
+from sonnx.profile.definitions import Edition, Tag
+from sonnx.profile.text_types import Limit
+
+Number = Annotated[int, Limit(ge=0)]
+Text = Annotated[str, Limit(min_length=1)]
+Slug = Annotated[str, Limit(pattern=r"^([A-Z][A-Za-z0-9]*\.|tailoring\.|deviation\.)?[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*$")]
+"""The name of a rule."""
+EditionName = Annotated[str, Limit(pattern="^[0-9]{4}-[0-9]{2}$")]
+
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a document; a text that may be absent is null, not empty."""
+
+
+class Tool(Part, frozen=True):
+    """The program."""
+
+    name: Literal["sonnx"]
+    """The name of the program."""
+    version: Text
+    """The version of the program, 0 in a tree that is not installed."""
+
+
+class EditionPart(Part, frozen=True):
+    """An edition of the profile."""
+
+    name: EditionName
+    """The name of the edition."""
+    title: Text
+    """What the edition is."""
+    consolidated: bool
+    """Whether this tool chose the texts of the edition."""
+
+
+class TagPart(Part, frozen=True):
+    """A label of a rule."""
+
+    text: Text
+    """The text that uses the label."""
+    label: Text
+    """The label as the text prints it."""
+    origin: Text
+    """Where the text says the rule comes from."""
+
+
+class CountedFindings(Part, frozen=True):
+    """Findings of one rule with one verdict."""
+
+    rule: Slug
+    """The slug of the rule."""
+    verdict: Verdict
+    """What it states."""
+    number: Annotated[int, Limit(ge=1)]
+    """How many findings."""
+
+
+def tool() -> Tool:
+    """This program."""
+    return Tool("sonnx", tool_version())
+
+
+def edition_part(edition: Edition) -> EditionPart:
+    """An edition as a part."""
+    return EditionPart(edition.name, edition.title, edition.consolidated)
+
+
+def tag_parts(tags: tuple[Tag, ...]) -> tuple[TagPart, ...]:
+    """Labels as parts."""
+    return tuple([TagPart(each.text, each.label, each.origin) for each in tags])
+
+
+def dumps(document: Struct) -> str:
+    """A document in ASCII, ending in a line feed."""
+    data: Any = to_builtins(document)
+    return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
