@@ -30,7 +30,7 @@ def page(about: Mapping[str, Any], report: Report) -> str:
         report=report,
         phrase=verdict_phrase(report),
         counts=verdict_counts(report),
-        kinds=list(_kinds(about["rewrites"]["rewrites"])) if about["rewrites"] is not None else [],
+        kinds=list(_kinds(about["rewrites"]["content"]["rewrites"])) if about["rewrites"] is not None else [],
         totals=[
             (kind, str(number), KINDS.get(kind, "no solver has answered these queries"))
             for kind, number in totals(about["theorems"]).items()
@@ -47,8 +47,8 @@ def _kinds(rewrites: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
         kinds.setdefault(each["kind"], []).append(each)
     for kind, made in kinds.items():
         rules = sorted({rule for each in made for rule in each["rules"]})
-        proved = sorted({each["theorem"] for each in made} - {""})
-        changes = sorted({each["changes"] for each in made} - {""})
+        proved = sorted({each["theorem"] for each in made} - {None})
+        changes = sorted({each["changes"] for each in made} - {None})
         yield (
             code(escape(kind)), str(len(made)), escape(", ".join(rules)), escape(", ".join(proved)) or "construction",
             escape("; ".join(changes)),

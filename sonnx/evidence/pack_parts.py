@@ -118,10 +118,10 @@ def require_about(record: Record, name: str, digest: str) -> None:
     Raises:
         UsageError: with the difference.
     """
-    if record.rewritten.sha256 != digest:
+    if record.content.rewritten.sha256 != digest:
         raise UsageError(
             f"{quote(record.file)} is the record of another file: it states the SHA-256 "
-            f"{quote(record.rewritten.sha256)}, and {quote(name)} has {digest}"
+            f"{quote(record.content.rewritten.sha256)}, and {quote(name)} has {digest}"
         )
     unknown = sorted(theorems(record) - {each.id for each in registry.theorems()})
     if unknown:
@@ -130,4 +130,4 @@ def require_about(record: Record, name: str, digest: str) -> None:
 
 def theorems(record: Record) -> set[str]:
     """The theorems that justify the rewrites."""
-    return {each.theorem for each in record.rewrites if each.theorem}
+    return {each.theorem for each in record.content.rewrites if each.theorem}

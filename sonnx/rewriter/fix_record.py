@@ -30,7 +30,7 @@ FORMAT: Literal[1] = 1
 """The version of the format that is written and read."""
 
 
-class WrittenSummary(Part, frozen=True):
+class ModelPart(Part, frozen=True):
     """The original or the rewritten model."""
 
     model: str | None
@@ -43,7 +43,7 @@ class WrittenSummary(Part, frozen=True):
     """The findings that do not follow from another one, counted."""
 
 
-class WrittenPlace(Part, frozen=True):
+class RewritePlace(Part, frozen=True):
     """The place of a rewrite."""
 
     place: str
@@ -56,14 +56,14 @@ class WrittenPlace(Part, frozen=True):
     """The operator of a node."""
 
 
-class WrittenRewrite(Part, frozen=True):
+class RewritePart(Part, frozen=True):
     """One place that a rewrite changed."""
 
     kind: str
     """The kind of rewrite; docs/fix.md lists them."""
     rules: tuple[str, ...]
     """The slugs it serves."""
-    where: WrittenPlace
+    where: RewritePlace
     """Its place."""
     before: str
     """What the original has."""
@@ -75,7 +75,7 @@ class WrittenRewrite(Part, frozen=True):
     """What happens to values, or to the interface of the model; null for nothing."""
 
 
-class WrittenReason(Part, frozen=True):
+class ReasonPart(Part, frozen=True):
     """The findings of one reason."""
 
     reason: str
@@ -84,7 +84,7 @@ class WrittenReason(Part, frozen=True):
     """Where."""
 
 
-class WrittenFindings(Part, frozen=True):
+class FindingsPart(Part, frozen=True):
     """What a rule still reports."""
 
     rule: str
@@ -95,11 +95,11 @@ class WrittenFindings(Part, frozen=True):
     """How many findings."""
     remedy: str
     """What a person can do."""
-    reasons: tuple[WrittenReason, ...]
+    reasons: tuple[ReasonPart, ...]
     """The findings by reason."""
 
 
-class WrittenValidation(Part, frozen=True):
+class ValidationPart(Part, frozen=True):
     """What was compared between both models."""
 
     summary: str
@@ -141,15 +141,15 @@ class RecordFile(Part, frozen=True):
     """The exit code of a check of the rewritten model."""
     edition: str
     """The edition the model was brought to."""
-    original: WrittenSummary
+    original: ModelPart
     """The model before."""
-    rewritten: WrittenSummary
+    rewritten: ModelPart
     """The model after."""
-    rewrites: tuple[WrittenRewrite, ...]
+    rewrites: tuple[RewritePart, ...]
     """Every rewrite, in the order in which they were made."""
-    left: tuple[WrittenFindings, ...]
+    left: tuple[FindingsPart, ...]
     """What still fails or is open, by rule."""
-    validation: WrittenValidation
+    validation: ValidationPart
     """What was compared between both models."""
 
 
@@ -173,28 +173,28 @@ def render(result: Rewriting, output: str | None = None) -> str:
     return dumps(document)
 
 
-def _summary(name: str | None, digest: str, report: Report) -> WrittenSummary:
+def _summary(name: str | None, digest: str, report: Report) -> ModelPart:
     found = Counter((each.rule, each.verdict) for each in report.roots)
     findings = tuple(CountedFindings(*each, number) for each, number in found.items())
-    return WrittenSummary(name, digest, report.verdict, findings)
+    return ModelPart(name, digest, report.verdict, findings)
 
 
-def _applied(each: AppliedRewrite) -> WrittenRewrite:
-    where = WrittenPlace(each.where.place, each.where.kind, each.where.name, each.where.operator or None)
-    return WrittenRewrite(
+def _applied(each: AppliedRewrite) -> RewritePart:
+    where = RewritePlace(each.where.place, each.where.kind, each.where.name, each.where.operator or None)
+    return RewritePart(
         each.name, tuple(each.rules), where, each.before, each.after, each.theorem or None, each.changes or None
     )
 
 
-def _remaining(each: RemainingFindings) -> WrittenFindings:
+def _remaining(each: RemainingFindings) -> FindingsPart:
     reasons = (
-        WrittenReason(reason, tuple(one.where.place for one in findings)) for reason, findings in each.reasons.items()
+        ReasonPart(reason, tuple(one.where.place for one in findings)) for reason, findings in each.reasons.items()
     )
-    return WrittenFindings(each.rule.slug, each.verdict, len(each.findings), each.rule.remedy, tuple(reasons))
+    return FindingsPart(each.rule.slug, each.verdict, len(each.findings), each.rule.remedy, tuple(reasons))
 
 
-def _validation(validation: Validation) -> WrittenValidation:
-    return WrittenValidation(
+def _validation(validation: Validation) -> ValidationPart:
+    return ValidationPart(
         summary=validation.sentence,
         done=validation.complete,
         requested=validation.requested,
@@ -214,51 +214,12 @@ def _validation(validation: Validation) -> WrittenValidation:
 # ------------------------------------------------------------------ reading
 
 
-class ModelSummary(Struct, frozen=True):
-    """The original or the rewritten model: base name ("" where no file was written), SHA-256, verdict, and findings."""
-
-    model: str
-    sha256: str
-    verdict: Verdict
-    findings: int
-
-
-class RecordedRewrite(Struct, frozen=True):
-    """One place that a rewrite changed; `kind` is the name of the rewrite, `theorem` and `changes` may be empty."""
-
-    kind: str
-    rules: tuple[str, ...]
-    place: str
-    name: str
-    operator: str
-    before: str
-    after: str
-    theorem: str
-    changes: str
-
-
-class RecordedFindings(Struct, frozen=True):
-    """What a rule still reports, its remedy, and each reason with its places."""
-
-    rule: str
-    verdict: Verdict
-    remedy: str
-    reasons: tuple[tuple[str, tuple[str, ...]], ...]
-
-
 class Record(Struct, frozen=True):
-    """A record; `summary` states what was compared between both models, `done` whether that was all."""
+    """A record that was read: the base name and the SHA-256 of its file, and what stands in it."""
 
     file: str
     sha256: str
-    tool: str
-    edition: str
-    original: ModelSummary
-    rewritten: ModelSummary
-    rewrites: tuple[RecordedRewrite, ...]
-    left: tuple[RecordedFindings, ...]
-    done: bool
-    summary: str
+    content: RecordFile
 
 
 def read(path: str | os.PathLike[str]) -> Record:
@@ -267,37 +228,4 @@ def read(path: str | os.PathLike[str]) -> Record:
     Raises:
         UsageError: the file cannot be read, or is not such a record.
     """
-    return read_project_file(path, RecordFile, _record, JSON)
-
-
-def _record(written: RecordFile, file: str, digest: str) -> Record:
-    return Record(
-        file,
-        digest,
-        written.tool.version,
-        written.edition,
-        _read_summary(written.original),
-        _read_summary(written.rewritten),
-        tuple(map(_read_rewrite, written.rewrites)),
-        tuple(map(_read_findings, written.left)),
-        written.validation.done,
-        written.validation.summary,
-    )
-
-
-def _read_summary(written: WrittenSummary) -> ModelSummary:
-    number = sum(each.number for each in written.findings)
-    return ModelSummary(written.model or "", written.sha256, written.verdict, number)
-
-
-def _read_findings(written: WrittenFindings) -> RecordedFindings:
-    reasons = tuple((each.reason, each.places) for each in written.reasons)
-    return RecordedFindings(written.rule, written.verdict, written.remedy, reasons)
-
-
-def _read_rewrite(written: WrittenRewrite) -> RecordedRewrite:
-    where = written.where
-    return RecordedRewrite(
-        written.kind, written.rules, where.place, where.name, where.operator or "", written.before, written.after,
-        written.theorem or "", written.changes or "",
-    )  # fmt: skip
+    return read_project_file(path, RecordFile, lambda content, file, digest: Record(file, digest, content), JSON)

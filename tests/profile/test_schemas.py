@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import onnx.parser
 import pytest
 from jsonschema import Draft202012Validator
@@ -369,20 +370,17 @@ def test_records_of_rewrites_follow_their_schema(capsys: pytest.CaptureFixture[s
         assert document["rewrites"]
     assert json.loads(record.read_text("utf-8")) == document
     found = fix_record.read(record)
-    assert (found.original.sha256, found.rewritten.sha256) == tuple(
+    assert json.loads(msgspec.json.encode(found.content)) == document
+    assert (found.content.original.sha256, found.content.rewritten.sha256) == tuple(
         hashlib.sha256(path.read_bytes()).hexdigest() for path in (model, tmp_path / "out.onnx")
     )
-    assert [(each.kind, each.place, each.before, each.after) for each in found.rewrites] == [
-        (each["kind"], each["where"]["place"], each["before"], each["after"]) for each in document["rewrites"]
-    ]
-    assert found.original.findings == sum(each["number"] for each in document["original"]["findings"])
 
 
 def test_a_wrong_record_is_refused_twice(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     path.write_text(json.dumps(RECORDED))
     validator("rewrites.schema.json").validate(RECORDED)
-    assert fix_record.read(path).left[0].reasons == (("none", ("graph/input[0]", "graph/output[0]")),)
+    assert json.loads(msgspec.json.encode(fix_record.read(path).content)) == RECORDED
     for what, record in wrong_records():
         assert not validator("rewrites.schema.json").is_valid(record), what
         path.write_text(json.dumps(record))
