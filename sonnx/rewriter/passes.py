@@ -65,6 +65,7 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
 COMPLETIONS: tuple[Rewrite[Completion], ...] = (
     cleanup.DEAD_NODES,
     cleanup.DUPLICATE_CONSTANTS,
+    cleanup.OMITTED_OUTPUTS,
     declarations.EXPLICIT_DECLARATIONS,
     convolutions.FOLDED_BATCH_NORMALIZATION,
     versions.FORMAT_VERSION,

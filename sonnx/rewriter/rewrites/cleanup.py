@@ -1,4 +1,4 @@
-"""Cleanup: nodes, graph inputs and constants that nothing needs, and constants that are stored several times."""
+"""Cleanup: nodes, outputs, graph inputs and constants that nothing needs, and constants stored several times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
-from sonnx.model.scopes import captured
+from sonnx.model.scopes import canonical_domain, captured
+from sonnx.profile import catalogue
+from sonnx.profile.signature import signature
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
@@ -82,16 +84,67 @@ DUPLICATE_CONSTANTS = Rewrite(
     apply=_duplicate_constants,
 )
 
+# ------------------------------------------------------------------ unused outputs
+
+OUTPUTS_CONNECTED = "outputs-connected"
+"""The rule, of some editions, that no optional output is left out."""
+
+
+def _omitted_outputs(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange | None:
+    """The model without the optional outputs that nothing uses, of nodes with another output that is used."""
+    del facts
+    graph = model.graph
+    used = _used(graph)
+    nodes, edits = list(graph.nodes), []
+    gone: set[str] = set()
+    for index, node in enumerate(graph.nodes):
+        unused = set() if used.isdisjoint(node.outputs) else _optional_outputs(node, context) - used
+        if unused:
+            outputs = ["" if name in unused else name for name in node.outputs]
+            while not outputs[-1]:
+                outputs.pop()
+            nodes[index] = replace(node, outputs=tuple(outputs))
+            where = Where(f"graph/node[{index}]", "node", node.name, node.operator, context.operator_set)
+            listed = ", ".join(quote(name) for name in node.outputs if name in unused)
+            edits.append(Edit(where, f"output {listed}", "left out"))
+            gone |= unused
+    if not gone or OUTPUTS_CONNECTED in context.active_rules.slugs:
+        return None
+    info = tuple(value for value in graph.value_info if value.name not in gone)
+    return ModelChange(replace(model, graph=replace(graph, nodes=tuple(nodes), value_info=info)), tuple(edits))
+
+
+def _optional_outputs(node: Node, context: RewriteContext) -> set[str]:
+    """The named outputs that the operator allows to leave out."""
+    known = None if canonical_domain(node.domain) else catalogue.operator(node.operator)
+    version = known.version_at(context.operator_set) if known and context.operator_set is not None else None
+    made = signature(node.operator, version, context.active_rules.edition.name) if version is not None else None
+    formals = made.outputs if made is not None else ()
+    return {name for name, formal in zip(node.outputs, formals, strict=False) if name and formal.optional}
+
+
+OMITTED_OUTPUTS = Rewrite(
+    name="omitted-outputs",
+    trigger=Trigger.RULE_SELECTED,
+    apply=_omitted_outputs,
+)
+
 # ------------------------------------------------------------------ unused values
+
+
+def _used(graph: Graph) -> set[str]:
+    """The values that a node of the graph or of its subgraphs reads, and the outputs."""
+    used = {value.name for value in graph.outputs}
+    for node in graph.nodes:
+        used.update(node.inputs, captured(node))
+    return used
 
 
 def _unused_values(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange | None:
     """The model without graph inputs and initializers that nothing uses."""
     del context, facts
     graph = model.graph
-    used = {value.name for value in graph.outputs}
-    for node in graph.nodes:
-        used.update(node.inputs, captured(node))
+    used = _used(graph)
     edits = tuple(_removals(graph, used))
     if not edits:
         return None
