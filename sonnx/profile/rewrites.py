@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -25,6 +25,8 @@ class RewriteFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The slugs it serves, or their last parts where several operators have such a rule."""
     operators: tuple[str, ...] = ()
     """The only operators of nodes it is tried on; every operator without it."""
+    kinds: tuple[Literal["node", "value", "tensor"], ...] = ()
+    """The only kinds of places it corrects, where a rule has several; every kind without it."""
     theorem: str = ""
     """The theorem about its arithmetic."""
 
@@ -51,12 +53,13 @@ def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
 
 
 @cache
-def rewrites_for(slug: str, operator: str = "") -> tuple[RewriteDescription, ...]:
-    """The rewrites that may correct a failure of a rule at a node of an operator.
+def rewrites_for(slug: str, operator: str = "", kind: str = "node") -> tuple[RewriteDescription, ...]:
+    """The rewrites that may correct a failure of a rule at a place of a kind, a node of an operator for example.
 
     Where a node fails because of its operator, only rewrites for that very operator count.
     """
-    found = (each for each in rewrite_descriptions().values() if each.serves(slug))
+    served = (each for each in rewrite_descriptions().values() if each.serves(slug))
+    found = (each for each in served if not each.kinds or kind in each.kinds)
     return tuple(each for each in found if operator in each.operators or not (each.operators or slug == OUTSIDE))
 
 

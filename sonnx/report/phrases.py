@@ -63,7 +63,8 @@ def meaning(finding: Finding, rule: Rule) -> str:
 
 def rewrites_of(finding: Finding) -> tuple[RewriteDescription, ...]:
     """The rewrites that `sonnx fix` has for a failure; whether one applies depends on the model."""
-    return rewrites_for(finding.rule, finding.where.operator) if finding.verdict is Verdict.FAIL else ()
+    where = finding.where
+    return rewrites_for(finding.rule, where.operator, where.kind) if finding.verdict is Verdict.FAIL else ()
 
 
 def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:

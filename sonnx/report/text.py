@@ -108,7 +108,8 @@ def _correctable(failures: Sequence[Finding]) -> str:
     rules = len({finding.rule for finding in failures})
     text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
     fixable = sum(bool(rewrites_of(each)) for each in failures)
-    return f"{text}; sonnx fix has rewrites for {'all' if fixable == len(failures) else fixable} of them"
+    number = "all" if fixable == len(failures) else fixable or "none"
+    return f"{text}; sonnx fix has rewrites for {number} of them"
 
 
 def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
