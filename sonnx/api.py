@@ -324,6 +324,7 @@ def compare(
     max_ulp: int | None = None,
     no_special_mismatch: bool = False,
     bound: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
     progress: Progress = lambda _: None,
@@ -347,6 +348,7 @@ def compare(
         max_ulp: a value further away than this many ulp breaks a bound.
         no_special_mismatch: a difference in NaN, an infinity or the sign of a zero breaks a bound.
         bound: the hypotheses under which every value must lie within its bound, a predefined name or a file.
+        limits: size limits of a model, see `sonnx.model.limits`.
         name: the model file as reports name it; by default the base name.
         hashed: read the whole file once and state its SHA-256.
         progress: called before each step.
@@ -366,7 +368,7 @@ def compare(
     from sonnx.report.comparison import ComparisonReport
 
     found = encoded(source)
-    model, digest = open_model(found, hashed)
+    model, digest = open_model(found, hashed, limits)
     path = None if isinstance(found, bytes) else found
     sized = bind_symbols(model, bind or {}, input_shapes or {})
     made = source_of(sized, path, changed=bool(bind or input_shapes))
@@ -425,6 +427,7 @@ def bound(
     progress: Progress | None = None,
     jobs: int = 1,
     resume: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Bounds:
     """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
 
@@ -444,6 +447,7 @@ def bound(
         progress: called with a short text while the box is halved.
         jobs: processes that halve the box.
         resume: a file that keeps the parts of the box; where it exists, the parts it has are taken.
+        limits: size limits of a model, see `sonnx.model.limits`.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
@@ -458,7 +462,7 @@ def bound(
         return bound_source(
             encoded(source), box, hypotheses, edition, unchecked=unchecked, differences=differences, argmax=argmax,
             max_error=max_error, bind=bind, input_shapes=input_shapes, split=split, progress=progress,
-            jobs=jobs, kept=resume,
+            jobs=jobs, kept=resume, limits=limits,
         )  # fmt: skip
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
@@ -493,6 +497,7 @@ def fix(
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
     samples: int = DEFAULT_SAMPLES,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> FixResult:
     """Rewrite a model into the profile without changing a value; check and validate the result.
@@ -507,6 +512,7 @@ def fix(
             are rounded.
         strict_versions: accept only the operator version that a text specifies.
         samples: how many sets of inputs both models are run on.
+        limits: size limits of a model, see `sonnx.model.limits`.
         name: what the reports call the model; by default the base name of the file.
 
     Raises:
@@ -518,7 +524,7 @@ def fix(
     return rewrite(
         encoded(source), edition, bind=bind, input_shapes=input_shapes, select=select,
         fold_batch_normalization=fold_batch_normalization,
-        strict_versions=strict_versions, samples=samples, name=name,
+        strict_versions=strict_versions, samples=samples, limits=limits, name=name,
     )  # fmt: skip
 
 

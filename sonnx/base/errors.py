@@ -39,6 +39,12 @@ class ErrorCondition(Stop):
         self.rule = rule
 
 
+class Unfinished(Stop):
+    """The time or the memory of the command does not suffice."""
+
+    exit_code = 3
+
+
 class NotExecutable(Stop):
     """The executor does not support a part of the model, or a constant of the model has no values."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sonnx.base.errors import BadInput, UsageError
@@ -15,6 +16,7 @@ from sonnx.bounds.result import Bounds
 from sonnx.bounds.split import Goal, Work, bisect
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
+from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.reader import read
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
@@ -37,13 +39,14 @@ def bound(
     progress: Callable[[str], None] | None = None,
     jobs: int = 1,
     kept: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Bounds:
     """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
 
     `sonnx.bound` documents the arguments and errors.
     """
     assumed = hypotheses_named(hypotheses) if isinstance(hypotheses, str) else hypotheses
-    model = bind_symbols(read(source), bind or {}, input_shapes or {})
+    model = bind_symbols(read(source, limits=limits), bind or {}, input_shapes or {})
     path = None if isinstance(source, bytes) else Path(source)
     ranges = box_of(model, box)
     if split is not None and all(each.is_point for each in ranges.values()):
@@ -57,7 +60,7 @@ def bound(
         sizes = dict(bind or {}), dict(input_shapes or {})
         work = Work(
             source if isinstance(source, bytes) else os.fspath(source), sizes, assumed, edition,
-            Goal(max_error, tuple(differences), argmax),
+            Goal(max_error, tuple(differences), argmax), dict(limits),
         )  # fmt: skip
         found = bisect(work, ranges, found, split, progress, jobs=jobs, kept=kept)
     return replace(found, max_error=max_error)
@@ -65,12 +68,16 @@ def bound(
 
 def box_of(model: Model, box: Mapping[str, Array | tuple[Array, Array]] | Collection[str]) -> Box:
     """A box from arrays, or from texts of the command line."""
-    return box_of_arrays(model, box) if isinstance(box, Mapping) else box_of_texts(model, box, _only_array)
+    return (
+        box_of_arrays(model, box)
+        if isinstance(box, Mapping)
+        else box_of_texts(model, box, partial(_only_array, model.limits))
+    )
 
 
-def _only_array(name: str) -> Array:
+def _only_array(limits: Limits, name: str) -> Array:
     """The array of a file that has one."""
-    arrays = read_file(Path(name))
+    arrays = read_file(Path(name), limits)
     if len(arrays) != 1:
         raise BadInput(f"{quote(name)} has {len(arrays)} arrays; a box takes one")
     return next(iter(arrays.values()))

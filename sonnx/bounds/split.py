@@ -25,6 +25,7 @@ from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.model.ir import Model
+from sonnx.model.limits import Limits
 from sonnx.model.reader import read
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
@@ -75,6 +76,7 @@ class Work:
     hypotheses: Hypotheses
     edition: str | None
     goal: Goal
+    limits: Limits
 
     @property
     def folder(self) -> Path | None:
@@ -84,7 +86,7 @@ class Work:
     @cached_property
     def model(self) -> Model:
         """The model, read where it is first used."""
-        return bind_symbols(read(self.source), *self.sizes)
+        return bind_symbols(read(self.source, limits=self.limits), *self.sizes)
 
     @cached_property
     def analyser(self) -> Analyser:

@@ -19,6 +19,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
 from sonnx.language.explainer import explain
+from sonnx.language.known_numbers import KnownNumbers
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import fields
 from sonnx.profile import catalogue
@@ -180,7 +181,7 @@ class _Reading(NamedTuple):
             value = names.get(name)
             if isinstance(value, TensorFacts):
                 yield self.fields(value)
-            elif isinstance(value, tuple):
+            elif isinstance(value, tuple) and type(value) is not KnownNumbers:
                 yield tuple([self.fields(each) if isinstance(each, TensorFacts) else each for each in value])
             else:
                 yield tuple(value.items()) if isinstance(value, dict) else value

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from sonnx.base.budget import OutOfTime, require_time
 from sonnx.base.errors import ErrorCondition
 from sonnx.checker.verdicts import Where
 from sonnx.executor.distance import Distance, Incomparable, distance
@@ -78,6 +79,8 @@ class Comparison:
     """The runs with ordinary inputs that were compared."""
     hypotheses: str = ""
     """The hypotheses of the bounds that every value was compared with, "" for none."""
+    stopped: bool = False
+    """Whether the time was over before the last run."""
 
     @property
     def first_diverging(self) -> Row | None:
@@ -158,26 +161,34 @@ def compare_source(
     """
     made = _Comparator(source, runtime, every_node, tolerance)
     skipped: list[str] = []
-    ordinary_runs = 0
+    ordinary_runs, stopped = 0, False
     runner = ModelRunner(source.model, _place(source), edition, unchecked=unchecked, all_values=every_node)
     chosen = edition or ""
     for number, given in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
+        compared = dict(made.rows)
         try:
+            require_time()
             exact = runner.run(given)
+            chosen = exact.report.edition if exact.report else chosen
+            if tolerance is not None:
+                progress(f"run {number + 1} of {len(runs)}: bounds")
+                tolerance.start(given, exact.values)
+            made.ordinary = ordinary is None or number in ordinary
+            made.add_run(f"run {number + 1}", given, exact.values, progress)
         except ErrorCondition as stop:
             skipped.append(f"run {number + 1}: {stop}")
-            continue
-        chosen = exact.report.edition if exact.report else chosen
-        if tolerance is not None:
-            progress(f"run {number + 1} of {len(runs)}: bounds")
-            tolerance.start(given, exact.values)
-        made.ordinary = ordinary is None or number in ordinary
-        ordinary_runs += made.ordinary
-        made.add_run(f"run {number + 1}", given, exact.values, progress)
+        except OutOfTime:
+            if not number:
+                raise
+            made.rows, stopped = compared, True
+            skipped += [f"run {left + 1}: the time was over (--timeout)" for left in range(number, len(runs))]
+            break
+        else:
+            ordinary_runs += made.ordinary
     return Comparison(
         source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
-        tuple(made.rows.values()), tuple(skipped), ordinary_runs=ordinary_runs,
+        tuple(made.rows.values()), tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped,
     )  # fmt: skip
 
 

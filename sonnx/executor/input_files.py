@@ -12,6 +12,7 @@ from sonnx.base.escaping import quote
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.tensor_files import as_declared, read_file
 from sonnx.model.ir import Model, Value
+from sonnx.model.limits import Limits
 from sonnx.numerics.formats import Array
 
 
@@ -31,7 +32,7 @@ def inputs_from_files(
     declared = {value.name: value.type.element for value in model.graph.inputs}
     found = dict(_test_data(Path(test_data), "input", required_inputs(model))) if test_data else {}
     for file in files:
-        for name, values in _arrays(file).items():
+        for name, values in _arrays(file, model.limits).items():
             if name in found:
                 raise BadInput(f"the input {quote(name)} is given twice")
             found[name] = as_declared(values, declared.get(name))
@@ -40,14 +41,14 @@ def inputs_from_files(
     return found
 
 
-def _arrays(text: str) -> Mapping[str, Array]:
+def _arrays(text: str, limits: Limits) -> Mapping[str, Array]:
     """The arrays of `NAME=FILE` or `FILE.npz`."""
     name, equals, file = text.partition("=")
     if not equals:
         if text.lower().endswith(".npz"):
-            return read_file(Path(text))
+            return read_file(Path(text), limits)
         raise BadInput(f"--input takes NAME=FILE or FILE.npz, not {quote(text)}")
-    arrays = read_file(Path(file))
+    arrays = read_file(Path(file), limits)
     if name in arrays:
         return {name: arrays[name]}
     if len(arrays) != 1:

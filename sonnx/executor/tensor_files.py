@@ -11,6 +11,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from os import getpid
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
+from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits, enforce
 from sonnx.model.reader import Unreadable, map_file, read_tensor
 from sonnx.model.writer import Unwritable, write_tensor
 from sonnx.numerics.constant_data import decode
@@ -41,13 +43,15 @@ def as_declared(values: Array, element: str | None) -> Array:
     return values.view(ELEMENTS[element or ""]) if plain is not None and values.dtype == plain else values
 
 
-def read_file(path: Path) -> dict[str, Array]:
+def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:
     """The arrays in a file by name; "" is the name of the one in a .npy file, and of a TensorProto without a name.
 
     Raises:
-        BadInput: the file cannot be read, or is of another format.
+        BadInput: the file cannot be read, is of another format, or unpacks to more than the limit `arrays`.
     """
-    readers: dict[str, Callable[[Path], dict[str, Array]]] = {".npy": _npy, ".npz": _npz, ".pb": _pb}
+    readers: dict[str, Callable[[Path], dict[str, Array]]] = {
+        ".npy": _npy, ".npz": partial(_npz, limits), ".pb": _pb,
+    }  # fmt: skip
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise BadInput(f"{quote(str(path))} is not a .npy, .npz or .pb file")
@@ -57,6 +61,8 @@ def read_file(path: Path) -> dict[str, Array]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return reader(path)
+    except Exceeded as error:
+        raise BadInput(f"{quote(str(path))} {error}") from None
     except (Unreadable, NotExecutable) as error:
         raise BadInput(f"{quote(str(path))} does not hold a tensor: {error}") from None
     except _UNREADABLE as error:
@@ -69,9 +75,12 @@ def _npy(path: Path) -> dict[str, Array]:
         return {"": np.lib.format.read_array(file, allow_pickle=False)}
 
 
-def _npz(path: Path) -> dict[str, Array]:
+def _npz(limits: Limits, path: Path) -> dict[str, Array]:
     found: dict[str, Array] = {}
     with zipfile.ZipFile(path) as archive:
+        # What is not compressed takes as many bytes as the file; no entry gives more than the directory states.
+        compressed = (each for each in archive.infolist() if each.compress_type != zipfile.ZIP_STORED)
+        enforce(limits, "arrays", sum(each.file_size for each in compressed))
         for entry in archive.namelist():
             if entry.endswith(".npy"):
                 with archive.open(entry) as file:

@@ -143,10 +143,10 @@ def attribute_fact(attribute: Attribute) -> Any:
         return constant_facts(value)
     if isinstance(value, SparseTensor):
         return sparse_facts(value)
-    if isinstance(value, int | str | float) or (
-        isinstance(value, tuple) and all(isinstance(v, int | str | float) for v in value)
-    ):
+    if isinstance(value, int | str | float):
         return value
+    if isinstance(value, tuple) and {int, str, float}.issuperset(map(type, value)):
+        return known_numbers(value)
     return Unknown(UnknownCause.NOT_STATED, f"the attribute {attribute.name} has no value", because="attribute-kind")
 
 

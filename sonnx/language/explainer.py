@@ -125,7 +125,7 @@ class Explainer:
         subject, needs = _with_value(left), f"{sign} {_with_value(right)}"
         return Explained(value, text, f"{subject}, needs {needs}", strength=COMPARE, comparison=(subject, needs))
 
-    def conjunction(self, parts: Sequence[Thunk]) -> Explained:
+    def conjunction(self, parts: Iterable[Thunk]) -> Explained:
         unknown: Explained | None = None
         for part in parts:
             explained: Explained = part()
@@ -135,7 +135,7 @@ class Explainer:
                 unknown = unknown or explained
         return unknown or Explained(True, "")
 
-    def disjunction(self, parts: Sequence[Thunk]) -> Explained:
+    def disjunction(self, parts: Iterable[Thunk]) -> Explained:
         failed: list[Explained] = []
         for part in parts:
             explained: Explained = part()
@@ -166,7 +166,7 @@ class Explainer:
             chosen = self.evaluator.representatives(sequence.value, [edge.value for edge in edges])
         else:
             chosen = range(len(sequence.value))
-        parts: list[Thunk] = [self._visit(body, sequence, index) for index in chosen]
+        parts = (self._visit(body, sequence, index) for index in chosen)  # a list of them would take long
         return self.conjunction(parts) if name == "all" else self.disjunction(parts)
 
     def _visit(self, body: Callable[[Explained], Explained], sequence: Explained, index: int) -> Thunk:

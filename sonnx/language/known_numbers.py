@@ -19,6 +19,14 @@ Number = int | float | Fraction
 class KnownNumbers(tuple[int | float, ...]):
     """A list of which every item is a known number."""
 
+    def __hash__(self) -> int:
+        """That of the tuple, computed once: many calls may read one long list."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
     @cached_property
     def whole(self) -> bool:
         """Whether every item is a whole number."""

@@ -25,7 +25,7 @@ from sonnx.model.ir import (
     UnknownField,
     fast_constructor,
 )
-from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
+from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce, enforce_density
 from sonnx.model.tensor_reader import Reader
 from sonnx.model.type_reader import Types, decoded, is_text
 from sonnx.model.wire_format import Message
@@ -69,12 +69,14 @@ class _Sizes:
 class Builder:
     """Converts the messages of one file, equal types and attributes once.
 
-    `kinds` are the names of attribute kinds by number; `reader` reads tensors.
+    `kinds` are the names of attribute kinds by number; `reader` reads tensors; `size` is the number of bytes of the
+    structure.
     """
 
     kinds: Mapping[int, str]
     reader: Reader
     types: Types
+    size: int
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     attributes: dict[bytes, Attribute] = field(default_factory=dict)
     sizes: _Sizes = field(default_factory=_Sizes)
@@ -136,6 +138,7 @@ class Builder:
         """
         self.sizes.numbers[name] += sum(map(len, parts))
         enforce(self.limits, name, self.sizes.numbers[name])
+        enforce_density(self.limits, self.sizes.numbers.total(), self.size)
 
     def function(self, message: Message) -> Function:
         """A model-local function."""

@@ -252,6 +252,8 @@ class Model:
 def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
     """The subgraphs in a node's attributes, each with its place below the node."""
     for attribute in node.attributes:
+        if attribute.kind not in ("graph", "graphs"):  # a list of numbers may be long
+            continue
         values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
         for index, value in enumerate(values):
             if isinstance(value, Graph):

@@ -35,22 +35,26 @@ LIMITS = (
           "the length of what is printed"),
     Limit("nodes", 200_000, _ANY, "nodes in all its graphs and functions",
           "time: every active rule is evaluated for each node"),
-    Limit("graphs", 20_000, _ANY, "graphs in attributes",
+    Limit("graphs", 5000, _ANY, "graphs in attributes",
           "time: every rule about graphs is evaluated for each"),
     Limit("values", 250_000, _ANY, "inputs, outputs, value infos, initializers and constants of lists in attributes",
           "time, and memory for the findings"),
+    Limit("density", 50, _ANY, "nodes, graphs, values and entries for 1,000 bytes of structure",
+          "time and memory: two bytes can be a node, which then takes 700; files of up to 10,000 parts are exempt"),
     Limit("attributes", 1000, _ANY, "attributes of one node",
           "the length of what is printed of a node"),
     Limit("dimensions", 1000, _ANY, "dimensions of one tensor or type",
           "time: some rules compare every dimension with every other"),
-    Limit("entries", 20_000, _ANY, "operator sets, functions, training graphs and metadata entries",
+    Limit("entries", 10_000, _ANY, "operator sets, functions, training graphs and metadata entries",
           "time, and memory for the findings"),
     Limit("external", 10_000, _ANY, "files of external data",
           "open files: a run maps each of them"),
-    Limit("steps", 1_000_000, _ANY, "steps of evaluation: elements of lists that rules visit",
+    Limit("steps", 200_000, _ANY, "steps of evaluation: elements of lists that rules visit",
           "time: many nodes may read one long list", "the rules that would visit more are undecided"),
-    Limit("findings", 10_000, _ANY, "findings of one rule with one result",
+    Limit("findings", 2000, _ANY, "findings of one rule with one result",
           "the length of the report", "the findings are counted and not listed"),
+    Limit("arrays", 2**28, _ANY, "bytes of arrays in a compressed .npz file, unpacked",
+          "memory: one megabyte may unpack to a thousand", "the file is not read"),
 )  # fmt: skip
 
 Limits = Mapping[str, int]
@@ -65,6 +69,20 @@ SHORTEST_NAME = 512
 
 class Exceeded(Exception):
     """A number in a file exceeds its limit; the message is half a sentence that says how to raise the limit."""
+
+
+EXEMPT_PARTS = 10_000
+"""Nodes, graphs, values and entries of a file that may be as dense as they like: they take a fraction of a second."""
+
+
+def enforce_density(allowed: Limits, parts: int, size: int) -> None:
+    """Compare the nodes, graphs, values and entries of a structure of `size` bytes with the limit `density`.
+
+    Raises:
+        Exceeded: they are too many for so few bytes.
+    """
+    if parts > EXEMPT_PARTS:
+        enforce(allowed, "density", -(-1000 * parts // size))
 
 
 def enforce(allowed: Limits, name: str, number: int) -> None:

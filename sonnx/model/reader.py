@@ -81,12 +81,12 @@ def _read(source: memoryview, name: str, limits: Limits, folder: Path | None) ->
         raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
     with _no_collection():
-        return _builder(source, limits, folder).model(message, unknown)
+        return _builder(source, len(short), limits, folder).model(message, unknown)
 
 
-def _builder(source: memoryview, limits: Limits, folder: Path | None) -> Builder:
+def _builder(source: memoryview, size: int, limits: Limits, folder: Path | None) -> Builder:
     elements = element_names()
-    return Builder(attribute_kinds(), Reader(source, elements, limits, folder), Types(elements, limits), limits)
+    return Builder(attribute_kinds(), Reader(source, elements, limits, folder), Types(elements, limits), size, limits)
 
 
 def map_file(path: str | os.PathLike[str], name: str) -> memoryview:

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from sonnx.model.limits import COUNTED, Exceeded, Limits, enforce, exceeded
+from sonnx.model.limits import COUNTED, Exceeded, Limits, enforce, enforce_density, exceeded
 
 Message: TypeAlias = Any
 """A protobuf message or descriptor; their classes are made at run time, so type checkers do not know them."""
@@ -102,7 +102,7 @@ def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> b
     pieces = _guarded(buffer, message, bounds) or [buffer]
     size = _size(pieces)
     if allowed:
-        _enforce(allowed, bounds.numbers)
+        _enforce(allowed, bounds.numbers, size)
         enforce(allowed, "structure", size)
     if size >= MAX_MESSAGE_BYTES:
         raise Malformed(f"has {size} bytes without its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0)
@@ -110,13 +110,14 @@ def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> b
     if allowed and size > MAX_BYTES_COUNTED_LATER:
         everywhere = Bounds(0, MAX_MESSAGE_BYTES, Counter())
         _guarded(memoryview(short), message, everywhere)
-        _enforce(allowed, everywhere.numbers)
+        _enforce(allowed, everywhere.numbers, size)
     return short
 
 
-def _enforce(allowed: Limits, numbers: Counter[str]) -> None:
+def _enforce(allowed: Limits, numbers: Counter[str], size: int) -> None:
     for name, number in numbers.items():
         enforce(allowed, name, number)
+    enforce_density(allowed, numbers.total(), size)
 
 
 def check(buffer: memoryview, message: Layout) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
+from sonnx.base.budget import is_over
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.rules import ActiveRules
 from sonnx.graph.call import Call
@@ -46,6 +47,8 @@ UNSTATED_PREFIX = "u"
 """Prefix of the variables of dimensions that the model does not state; those of symbols begin with d."""
 NOT_COMPUTED = Unknown(UnknownCause.NOT_STATED, "its input comes from a node whose rules do not hold for all values")
 """The shape of an output that is not declared and, for some values of the symbols, not defined."""
+NO_ANSWER = "the solver finds neither a proof nor a counterexample"
+NO_TIME = "the time was over before the solver was asked (--timeout)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +229,7 @@ class CallProof:
         fails = all_of([assumed, condition.fails])
         numbers = self.symbols.smallest_values(fails)
         if numbers is None:
-            return RuleProof(rule, "open", demand, reason="the solver finds neither a proof nor a counterexample")
+            return RuleProof(rule, "open", demand, reason=NO_TIME if is_over() else NO_ANSWER)
         if self.unstated and not isinstance(condition.holds, bool):
             known = {str(number.term) for number in self.unstated}
             if known & names_in(condition.holds):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import z3
 
+from sonnx.base.budget import is_over, require_time
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 from sonnx.language.type_checker import type_of
@@ -68,6 +69,7 @@ class Symbols:
         self.hypotheses += [bool_term(self.holds(expression, self.numbers)) for _, expression in stated]
         self.assumptions = (*texts, *(f"{name}>=1" for name in self.names if name not in bounded))
         if self.ask([]) != z3.sat:
+            require_time()
             raise Unprovable(f"no values satisfy the assumptions {', '.join(self.assumptions)}")
 
     @property
@@ -124,6 +126,8 @@ class Symbols:
 
     def ask(self, conditions: Sequence[Truth]) -> z3.CheckSatResult:
         """Whether the conditions can hold together."""
+        if is_over():
+            return z3.unknown
         self.queries += 1
         solver = self.solver()
         solver.add(*[bool_term(each) for each in conditions])
@@ -140,6 +144,8 @@ class Symbols:
 
         Their largest is as small as the solver finds, and then each in turn, in the order of the symbols.
         """
+        if is_over():
+            return None
         self.queries += 1
         solver = self.solver()
         solver.add(bool_term(condition))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from math import log2
 
+from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.checker.verdicts import Where
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
@@ -45,8 +46,8 @@ class ComparisonReport(Comparison):
 
     @property
     def exit_code(self) -> int:
-        """0, or 1 if a bound is broken."""
-        return BROKEN if self.broken_bounds else 0
+        """0, 1 if a bound is broken, or 3 if the time was over before the last run."""
+        return BROKEN if self.broken_bounds else Unfinished.exit_code if self.stopped else 0
 
     def to_text(self) -> str:
         """Tables for a terminal."""

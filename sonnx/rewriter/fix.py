@@ -15,6 +15,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model
+from sonnx.model.limits import BY_NAME, DEFAULT_LIMITS, Limits
 from sonnx.model.reader import read
 from sonnx.model.scopes import function_key, imports_of, stored_tensors
 from sonnx.model.symbols import bind_symbols
@@ -65,6 +66,7 @@ def fix(
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
     samples: int,
+    limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> FixResult:
     """Rewrite what can be rewritten without changing a value, and check and validate the result.
@@ -79,6 +81,7 @@ def fix(
             rounded.
         strict_versions: admit only the version of an operator that its text specifies.
         samples: how many sets of inputs both models are run on.
+        limits: size limits of a model; every finding is listed, because those before and after are compared.
         name: what the reports call the model.
 
     Raises:
@@ -88,7 +91,8 @@ def fix(
     """
     chosen = catalogue.edition_named(edition).name
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    original = read(source)
+    limits = {**limits, "findings": BY_NAME["findings"].largest}
+    original = read(source, limits=limits)
     _require_no_external_data(original)
     before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
     _require_writable(original, before, strict_versions)
@@ -102,7 +106,7 @@ def fix(
     )
     result = _rewritten(bound, context)
     data = _file_of(result.model)
-    after = CheckReport.of(evaluate_model(read(data), called, chosen, strict_versions=strict_versions))
+    after = CheckReport.of(evaluate_model(read(data, limits=limits), called, chosen, strict_versions=strict_versions))
     validation = _validated(bound, result, context, before, after, samples)
     digest = sha256(source if isinstance(source, bytes) else Path(source))
     return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
@@ -145,7 +149,7 @@ def _validated(
     validation = validate(
         partly_rewritten,
         comparable.applied,
-        read(_file_of(comparable.model)),
+        read(_file_of(comparable.model), limits=bound.limits),
         context.active_rules.edition.name,
         samples,
         _rules_of_validity(before),
@@ -188,7 +192,9 @@ def _require_writable(model: Model, report: Report, strict: bool) -> None:
     Raises:
         UsageError: the first rule whose finding would change.
     """
-    again = evaluate_model(read(_file_of(model)), report.name, report.edition, strict_versions=strict)
+    again = evaluate_model(
+        read(_file_of(model), limits=model.limits), report.name, report.edition, strict_versions=strict
+    )
     missing = set(report.findings) - set(again.findings)
     lost = next((each for each in report.findings if each in missing), None)
     if lost is not None:

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from math import ceil
-from typing import Any
+from typing import Any, TextIO
 
+from sonnx.base.budget import memory_limit
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.tasks import Answer, Bounds, Work
@@ -22,7 +23,6 @@ GRACE_SECONDS = 5
 """Seconds after its time limit at which the child ends itself, in case the parent is gone."""
 IDLE_SECONDS = 60
 """Seconds without a request after which the child ends itself: the run it belongs to may be gone."""
-MEGABYTE = 1 << 20
 
 Worker = Callable[[Mapping[str, Any]], Answer]
 """The function `answer` of the module: a request in, an answer out."""
@@ -36,8 +36,12 @@ def main() -> None:
     os.dup2(2, 1)  # prints of a task go to standard error, not between the answers
     module = import_module(name)
     module.prepare()
-    if work.bounds.memory is not None:
-        _limit_memory(work.bounds.memory * MEGABYTE)
+    with memory_limit(work.bounds.memory):
+        _serve(module, work, answers)
+
+
+def _serve(module: Any, work: Work, answers: TextIO) -> None:
+    """Answer each request."""
     answer: Answer = {}  # the first line says that the child is ready
     while "last" not in answer:
         print(json.dumps(answer), file=answers, flush=True)
@@ -54,16 +58,6 @@ def _end_after(seconds: float | None) -> None:
     """Let the system end this process after a time, unless this is called again."""
     if hasattr(signal, "alarm"):
         signal.alarm(ceil(seconds or 0))
-
-
-def _limit_memory(size: int) -> None:
-    """Limit the memory of the process; mapped files do not count."""
-    if sys.platform == "win32":  # no such limit there
-        return
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (size if hard < 0 else min(size, hard), hard))
 
 
 def _answer(worker: Worker, request: Mapping[str, Any], work: Work) -> Answer:

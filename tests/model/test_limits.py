@@ -7,9 +7,11 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -97,9 +99,17 @@ def graphs(number: int) -> bytes:
     return b"\x08\x0a" + field(7, field(1, many) + field(1, one) * (number // 2))
 
 
+def density(number: int) -> bytes:
+    """As many nodes for 1,000 bytes, and more nodes than are exempt."""
+    parts = number * (limits.EXEMPT_PARTS // number + 1)
+    one = 1000 // number - 2
+    made = b"\x08\x0a" + field(7, (b"\x0a" + bytes([one]) + field(6, b"d" * (one - 2))) * parts)
+    return made + field(6, b"d" * (parts * 1000 // number - len(made) - 3))
+
+
 MAKERS: dict[str, Callable[[int], bytes]] = {
     made.__name__: made
-    for made in (structure, depth, name, nodes, graphs, values, attributes, dimensions, entries, external)
+    for made in (structure, depth, name, nodes, graphs, values, density, attributes, dimensions, entries, external)
 }  # fmt: skip
 SMALL = {"structure": 2000, "name": 700, "depth": 5}
 OF_FILES = [limit for limit in LIMITS if limit.beyond == "the file is unreadable"]
@@ -107,7 +117,7 @@ ALL = pytest.mark.parametrize("limit", OF_FILES, ids=lambda limit: limit.name)
 
 
 def test_every_limit_is_tested() -> None:
-    assert {*MAKERS, "steps", "findings"} == BY_NAME.keys() == limits.DEFAULT_LIMITS.keys()
+    assert {*MAKERS, "steps", "findings", "arrays"} == BY_NAME.keys() == limits.DEFAULT_LIMITS.keys()
 
 
 @ALL
@@ -137,9 +147,10 @@ LARGE = pytest.mark.campaign
     [pytest.param(each, marks=LARGE if each.default > 10**6 else (), id=each.name) for each in OF_FILES],
 )
 def test_both_sides_of_the_default(limit: limits.Limit) -> None:
-    assert read(MAKERS[limit.name](limit.default))
+    dense = {**limits.DEFAULT_LIMITS, **({} if limit.name == "density" else {"density": 1000})}
+    assert read(MAKERS[limit.name](limit.default), limits=dense)
     with pytest.raises(Unreadable):
-        read(MAKERS[limit.name](limit.default + 1))
+        read(MAKERS[limit.name](limit.default + 1), limits=dense)
 
 
 def test_the_dimensions_of_tensors_count_too() -> None:
@@ -202,19 +213,19 @@ def test_the_fuel_of_one_evaluation() -> None:
         facts.spend(1)
 
 
-@pytest.mark.parametrize(("count", "open_"), [(FUEL, False), (FUEL + 1, True)])
-def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(count: int, open_: bool) -> None:
-    """Every one of the numbers is positive; the rule passes, or says that it was not checked."""
-    made = model(
-        nodes=[helper.make_node("MaxPool", ["x"], ["y"], strides=[1] * count, kernel_shape=[1, 1])],
-        inputs=[helper.make_tensor_value_info("x", 1, [1, 1, 2, 2])],
-    )
+@pytest.mark.parametrize(("count", "open_"), [(1000, False), (1001, True)])
+def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(
+    count: int, open_: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All inputs and the output have one type; the rule about that passes, or says that it was not decided."""
+    monkeypatch.setattr(Evaluator.__init__, "__defaults__", (1000,))
+    named = [helper.make_tensor_value_info(each, 1, [2]) for each in "xy"]
+    made = model(nodes=[helper.make_node("Max", ["x"] * (count - 1), ["y"])], inputs=named[:1])
+    made.graph.output.append(named[1])
     report = sonnx.check(made.SerializeToString())
-    said = [each.verdict for each in report.findings if each.rule == "MaxPool.strides-positive"]
-    assert said == ([Verdict.UNDECIDED] if open_ else [])
-    passed = [
-        each for each in report.counts if each.rule == "MaxPool.strides-positive" and each.verdict is Verdict.PASS
-    ]
+    rule = "no-implicit-conversion"
+    assert [each.verdict for each in report.findings if each.rule == rule] == ([Verdict.UNDECIDED] if open_ else [])
+    passed = [each for each in report.counts if each.rule == rule and each.verdict is Verdict.PASS]
     assert bool(passed) is not open_
 
 
@@ -295,6 +306,28 @@ def test_both_sides_of_the_findings(allowed: int, listed: int) -> None:
     assert [each.number for each in report.counts if (each.rule, each.verdict) == ("operator-named", "fail")] == [20]
     note = "of 20 results fail of operator-named the first 19 are listed; --limit findings=20 lists all"
     assert (note in report.notes) is (allowed < 20)
+
+
+@pytest.mark.parametrize(("size", "taken"), [(1000, True), (1001, False)])
+def test_both_sides_of_the_arrays(
+    size: int, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A compressed file is refused by its directory, before anything is unpacked; a stored one is as long as it is."""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model(inputs=[helper.make_tensor_value_info("x", 3, [size - 128])]).SerializeToString())
+    values = {"x": np.zeros(size - 128, np.int8)}  # a header of numpy takes 128 bytes
+    np.savez(tmp_path / "stored.npz", **values)
+    np.savez_compressed(tmp_path / "small.npz", **values)
+    assert (tmp_path / "small.npz").stat().st_size < 300
+    if not taken:
+        monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("unpacked"))
+    arguments = ["run", str(path), "--unchecked", "--limit", "arrays=1000", "--input"]
+    code = run([*arguments, str(tmp_path / "small.npz")])
+    said = capsys.readouterr().err
+    assert (code == 0) is taken, said
+    assert taken or f"has 1001 {BY_NAME['arrays'].what}, more than the 1000 allowed; --limit arrays=1001" in said
+    monkeypatch.undo()
+    assert run([*arguments, str(tmp_path / "stored.npz")]) == 0
 
 
 # ------------------------------------------------------------------ files that change, files elsewhere

@@ -6,7 +6,7 @@ exactly there, and where it is, the evaluator gives the same value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sonnx.language.domain import BuiltIn, Thunk
@@ -20,7 +20,7 @@ class StrictEvaluator(Evaluator):
         unknown = strongest(items)
         return tuple(items) if unknown is None else unknown
 
-    def _until(self, end: bool, parts: Sequence[Thunk]) -> Any:
+    def _until(self, end: bool, parts: Iterable[Thunk]) -> Any:
         for part in parts:
             value = part()
             if isinstance(value, Unknown) or value is end:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from sonnx.base.escaping import plural, quote
+from sonnx.base.escaping import MAX_LISTED, plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.graph.call import Call
 from sonnx.model.ir import Attribute
@@ -148,10 +148,12 @@ def _counted(
     if len(present) < least or (most is not None and len(present) > most):
         yield Violation(f"the node has {plural(len(present), what)}, the operator {verb} {_range(least, most)}")
         return
-    for index, there in enumerate(present):
-        formal = formals[min(index, len(formals) - 1)]
-        if not there and not formal.optional:
-            yield Violation(f"{what} {index} ({formal.name}) {missing}")
+    absent = [index for index, there in enumerate(present) if not there]
+    required = [index for index in absent if not formals[min(index, len(formals) - 1)].optional]
+    for index in required[:MAX_LISTED]:
+        yield Violation(f"{what} {index} ({formals[min(index, len(formals) - 1)].name}) {missing}")
+    if len(required) > MAX_LISTED:
+        yield Violation(f"of {len(required)} such {what}s these are the first")
 
 
 def _bounds(formals: Sequence[Formal]) -> tuple[int, int | None]:

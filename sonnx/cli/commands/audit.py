@@ -14,6 +14,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import require_empty
 from sonnx.base.progress import clock
 from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
+from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
 from sonnx.report.phrases import headline
 
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--output", type=Path, metavar="DIR", help="write the pack to this folder, a new or empty one")
     kind.add_argument("--verify", type=Path, metavar="DIR", help="rebuild the pack in this folder and compare")
     add_check_arguments(parser)
+    add_budget_arguments(parser)
     parser.add_argument(
         "--rewrites",
         type=Path,
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=audit_command)
 
 
+@within_budget("audited")
 def audit_command(options: argparse.Namespace) -> int:
     """Write a pack and return the exit code of its check; or verify one: 0 if it is reproducible, else 1.
 

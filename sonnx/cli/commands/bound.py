@@ -16,7 +16,9 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine, clock
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
+from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
+from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.model.limits import parse_limits
 from sonnx.report.formats import render
 
 HELP = "bound the ranges of values and the errors of implementations"
@@ -55,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="bound a model that does not conform")
     add_size_arguments(parser)
+    add_limit_argument(parser)
+    add_budget_arguments(parser)
     parser.set_defaults(command=bound_command)
 
 
@@ -68,6 +72,7 @@ def _positive(text: str) -> float:
     return value
 
 
+@within_budget("bounded")
 def bound_command(options: argparse.Namespace) -> int:
     """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown.
 
@@ -85,7 +90,7 @@ def bound_command(options: argparse.Namespace) -> int:
                 options.model, options.input, options.hypotheses, options.edition, unchecked=options.unchecked,
                 differences=[_pair(text) for text in options.difference], argmax=options.argmax,
                 max_error=options.max_error, split=options.split, progress=line if line.enabled else None,
-                jobs=options.jobs, resume=options.resume,
+                jobs=options.jobs, resume=options.resume, limits=parse_limits(options.limit),
                 **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:

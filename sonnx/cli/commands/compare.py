@@ -11,8 +11,10 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_size_arguments, amount, sizes_of
+from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
+from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.commands.run import INPUT_HELP
+from sonnx.model.limits import parse_limits
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS, render
 
 HELP = "compare a runtime with the exact values"
@@ -44,9 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--unchecked", action="store_true", help="compare a model that does not conform")
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    add_limit_argument(parser)
+    add_budget_arguments(parser)
     parser.set_defaults(command=compare_command)
 
 
+@within_budget("compared")
 def compare_command(options: argparse.Namespace) -> int:
     """Compare and print: 0; 1 for a model without values or a broken bound; 2 for bad input.
 
@@ -63,7 +68,7 @@ def compare_command(options: argparse.Namespace) -> int:
                 test_data=options.test_data, outputs=options.outputs, runs=options.random, seed=options.seed,
                 **sizes_of(options), unchecked=options.unchecked, every_node=options.every_node,
                 max_ulp=options.max_ulp, no_special_mismatch=options.no_special_mismatch, bound=options.bound,
-                name=options.model, hashed=options.format in HASHED, progress=line,
+                limits=parse_limits(options.limit), name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip
     except NotConforming as stop:
         deliver(render(options.format, [stop.report], {}, stop.exit_code), options.output)

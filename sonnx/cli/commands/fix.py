@@ -11,7 +11,15 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path, write_whole
 from sonnx.base.progress import clock
-from sonnx.cli.arguments import add_size_arguments, amount, names, sizes_of
+from sonnx.cli.arguments import (
+    add_limit_argument,
+    add_size_arguments,
+    amount,
+    names,
+    sizes_of,
+)
+from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.model.limits import parse_limits
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
 
 HELP = "rewrite a model into the profile without changing a value"
@@ -39,9 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of what is printed")
+    add_limit_argument(parser)
+    add_budget_arguments(parser)
     parser.set_defaults(command=fix_command)
 
 
+@within_budget("rewritten")
 def fix_command(options: argparse.Namespace) -> int:
     """Run the command; the exit code is that of `check` for the new file.
 
@@ -63,6 +74,7 @@ def fix_command(options: argparse.Namespace) -> int:
             fold_batch_normalization=options.fold_batch_normalization,
             strict_versions=options.strict_versions,
             samples=options.samples,
+            limits=parse_limits(options.limit),
             name=options.model,
         )
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)

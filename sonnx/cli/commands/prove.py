@@ -14,6 +14,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine, clock
 from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, edition_help, names
+from sonnx.cli.budget import add_memory_argument, budget
 from sonnx.model.limits import parse_limits
 from sonnx.model.symbols import parse_input_shapes
 from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
@@ -36,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write each query with its proof by cvc5 in the format CPC to this new folder")  # fmt: skip
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
+    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS",
+        help="time limit for the model, or for each theorem")  # fmt: skip
     add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
         help="processes for theorems and proofs (default: the cores); 0: this process")  # fmt: skip
     about_model = parser.add_argument_group("for a MODEL")
@@ -44,10 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--assume", action="append", default=[], metavar="N>=1,N<=64", help="conditions on the symbols of the model")
     add_input_shape_argument(about_model)
     add_limit_argument(about_model)
+    add_memory_argument(about_model)
     add = parser.add_argument_group("for theorems").add_argument
     add("--list", action="store_true", help="list the theorems")
     add("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
-    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="time limit for each theorem")
     add("--cluster", default=None, metavar="ADDRESS", help="prove on the Dask cluster with this scheduler")
     add("--cache", type=Path, metavar="DIR", help="where answers of solvers are kept (default: the user's cache)")
     add("--no-cache", action="store_true", help="ask every query again and keep no answer")
@@ -65,9 +68,9 @@ def prove_command(options: argparse.Namespace) -> int:
     return _prove_theorems(options) if options.model is None else _prove_model(options)
 
 
-THEOREM_OPTIONS = ("--list", "--select", "--no-cache", "--cache", "--timeout", "--cluster")
+THEOREM_OPTIONS = ("--list", "--select", "--no-cache", "--cache", "--cluster")
 """Options without effect on a MODEL."""
-MODEL_OPTIONS = ("--edition", "--assume", "--input-shape", "--limit")
+MODEL_OPTIONS = ("--edition", "--assume", "--input-shape", "--limit", "--memory")
 """Options without effect on theorems."""
 
 
@@ -94,7 +97,7 @@ def _prove_model(options: argparse.Namespace) -> int:
 
         require_usable(options.proofs)
     wanted = options.emit_smt2 is not None or options.proofs is not None
-    with clock(f"proving {options.model}"):
+    with budget(options, "proved", interrupts=False), clock(f"proving {options.model}"):
         report = prove(
             options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
             hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape),

@@ -13,6 +13,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
+from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
 from sonnx.report.formats import render
 
@@ -46,9 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
     add_size_arguments(parser)
     add_limit_argument(parser)
+    add_budget_arguments(parser)
     parser.set_defaults(command=run_command)
 
 
+@within_budget("run")
 def run_command(options: argparse.Namespace) -> int:
     """Run and print: 0; 1 if the model has no values or they differ from the expected ones; 2 for bad input.
 

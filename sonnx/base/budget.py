@@ -1,0 +1,83 @@
+"""The time and the memory of one command: `--timeout` and `--memory` where no child process does the work."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
+
+MEGABYTE = 1 << 20
+_END: ContextVar[float | None] = ContextVar("when the time of the command is over", default=None)
+
+
+class OutOfTime(BaseException):
+    """The time of the command is over; not an `Exception`, which a runtime might take for a failure of a node."""
+
+
+def is_over() -> bool:
+    """Whether the time of the command is over."""
+    end = _END.get()
+    return end is not None and monotonic() >= end
+
+
+def require_time() -> None:
+    """Go on only while there is time.
+
+    Raises:
+        OutOfTime: the time of the command is over.
+    """
+    if is_over():
+        raise OutOfTime
+
+
+@contextmanager
+def time_limit(seconds: float | None, *, interrupts: bool = True) -> Iterator[None]:
+    """Limit the time of the body: `is_over` says when it has passed.
+
+    Raises:
+        OutOfTime: the body takes longer; only if it interrupts, in the main thread, and not on Windows.
+    """
+    if seconds is None:
+        yield
+        return
+    token = _END.set(monotonic() + seconds)
+    timed = interrupts and hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGALRM, _expire) if timed else None
+    try:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    finally:
+        _END.reset(token)
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+
+def _expire(*_: object) -> None:
+    raise OutOfTime
+
+
+@contextmanager
+def memory_limit(megabytes: int | None) -> Iterator[None]:
+    """Limit the data of the process while the body runs, mapped files excepted; Windows has no such limit.
+
+    Raises:
+        MemoryError: the body takes more.
+    """
+    if megabytes is None or sys.platform == "win32":
+        yield
+        return
+    import resource
+
+    before, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    size = megabytes * MEGABYTE
+    resource.setrlimit(resource.RLIMIT_DATA, (size if hard < 0 else min(size, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, hard))

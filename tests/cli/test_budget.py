@@ -1,0 +1,115 @@
+"""The budget of the commands about one model: a sentence, code 3, and what was done is kept."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+from sonnx.base import budget
+from sonnx.base.budget import OutOfTime, time_limit
+from sonnx.cli.main import run
+from tests.support.invariants import one_sentence
+
+LARGE = """
+<ir_version: 10, opset_import: ["" : 13]> g (float[3000, 3000] x) => (float[3000, 3000] y) { y = MatMul(x, x) }
+"""
+SYMBOLIC = """
+<ir_version: 10, opset_import: ["" : 13]> g (float[N] a, float[M] b) => (float[N] y) { y = Max(a, b) }
+"""
+COMMANDS = {
+    "run": ("run", "--random"),
+    "rewritten": ("fix", "--output", "new.onnx"),
+    "compared": ("compare", "--runtime", "reference", "--output", "report.txt"),
+    "bounded": ("bound", "--input", "x=[-1,1]", "--output", "report.txt"),
+    "audited": ("audit", "--output", "pack"),
+}
+"""The commands by the participle of what they do, with options that write."""
+EACH = pytest.mark.parametrize("done", COMMANDS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "m.onnx").write_bytes(onnx.parser.parse_model(LARGE).SerializeToString())
+    (tmp_path / "symbolic.onnx").write_bytes(onnx.parser.parse_model(SYMBOLIC).SerializeToString())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(done: str, *options: str) -> list[str]:
+    name, *rest = COMMANDS[done]
+    return [name, "m.onnx", *rest, *options]
+
+
+def refused(arguments: Sequence[str], code: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The sentence of a command that ends with a code; it writes nothing."""
+    before = sorted(folder.rglob("*"))
+    assert run(arguments) == code
+    said = capsys.readouterr()
+    assert said.out == "" and one_sentence(said.err.strip())
+    assert sorted(folder.rglob("*")) == before
+    return said.err
+
+
+@EACH
+def test_a_limit_of_the_file(done: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "has 1 nodes in all" in refused(command(done, "--limit", "nodes=0"), 2, folder, capsys)
+
+
+@EACH
+def test_the_time_of_a_command(
+    done: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal comes at once; nothing takes it for a failure of its own."""
+    monkeypatch.setattr(signal, "setitimer", lambda kind, seconds: seconds and signal.raise_signal(signal.SIGALRM))
+    said = refused(command(done, "--timeout", "7"), 3, folder, capsys)
+    assert said == f"sonnx: 'm.onnx' was not {done} within 7 seconds (--timeout)\n"
+
+
+def test_the_time_passes() -> None:
+    with pytest.raises(OutOfTime), time_limit(0.01):
+        while True:
+            pass
+    with time_limit(0.01, interrupts=False):
+        while not budget.is_over():
+            pass
+    assert not budget.is_over()
+
+
+def test_the_memory_of_a_command(folder: Path) -> None:
+    """The product of the matrices takes more; the limit holds for a process of its own."""
+    arguments = command("run", "--memory", "150")
+    done = subprocess.run([sys.executable, "-m", "sonnx", *arguments], check=False, capture_output=True, text=True)
+    said = "sonnx: 'm.onnx' was not run within 150 megabytes of memory (--memory)\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
+
+
+def test_a_comparison_keeps_its_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time is over when the third run of four begins."""
+    over = iter([False, False, True])
+    monkeypatch.setattr(budget, "is_over", lambda: next(over))
+    assert run(["compare", "symbolic.onnx", "--bind", "N=2,M=2", "--runtime", "reference", "--timeout", "60"]) == 3
+    said = capsys.readouterr().out
+    assert "skipped: run 3: the time was over (--timeout)" in said
+    assert "skipped: run 4: the time was over (--timeout)" in said
+    assert "2 runs" in said
+
+
+def test_a_proof_keeps_its_answers(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Conditions whose question is not asked in time are open, with the reason."""
+    from sonnx.prover import call_proof, symbols
+
+    asked = iter([False])  # whether the assumptions can hold
+    monkeypatch.setattr(symbols, "is_over", lambda: next(asked, True))
+    monkeypatch.setattr(call_proof, "is_over", lambda: True)
+    assert run(["prove", "symbolic.onnx", "--timeout", "60"]) == 3
+    assert call_proof.NO_TIME in capsys.readouterr().out
