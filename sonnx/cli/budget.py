@@ -9,6 +9,7 @@ from functools import wraps
 
 from sonnx.base.budget import OutOfTime, memory_limit, time_limit
 from sonnx.base.errors import Unfinished
+from sonnx.base.escaping import plural
 from sonnx.cli.arguments import amount
 
 Command = Callable[[argparse.Namespace], int]
@@ -51,8 +52,8 @@ def budget(options: argparse.Namespace, done: str, *, interrupts: bool = True) -
         with time_limit(options.timeout, interrupts=interrupts), memory_limit(options.memory):
             yield
     except OutOfTime:
-        raise Unfinished(f"{begun} {options.timeout} seconds (--timeout)") from None
+        raise Unfinished(f"{begun} {plural(options.timeout, 'second')} (--timeout)") from None
     except MemoryError:
         if options.memory is None:
             raise
-        raise Unfinished(f"{begun} {options.memory} megabytes of memory (--memory)") from None
+        raise Unfinished(f"{begun} {plural(options.memory, 'megabyte')} of memory (--memory)") from None
