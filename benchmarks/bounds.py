@@ -138,8 +138,9 @@ def campaign(options):
                     worst[name] = max(worst[name], ratio)
                     assert ratio <= 1, f"{each} of network {runs // many}: {ratio:.3g} times its bound"
             runs += many
-    print(f"{runs} runs, {values} values, none outside its bound; boxes without bounds: {unbounded}; largest error over bound: "
-          + ", ".join(f"{name} {ratio:.2f}" for name, ratio in worst.items()))  # fmt: skip
+    ratios = ", ".join(f"{name} {ratio:.2f}" for name, ratio in worst.items())
+    print(f"{runs} runs, {values} values, none outside its bound; boxes without bounds: {unbounded}")
+    print(f"largest error over bound: {ratios}")
 
 
 def best_of(times, function):

@@ -15,14 +15,16 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 KINDS = {
-    "float16": (np.dtype(np.float16), TensorProto.FLOAT16), "bfloat16": (np.dtype(ml_dtypes.bfloat16), TensorProto.BFLOAT16),
+    "float16": (np.dtype(np.float16), TensorProto.FLOAT16),
+    "bfloat16": (np.dtype(ml_dtypes.bfloat16), TensorProto.BFLOAT16),
     "float": (np.dtype(np.float32), TensorProto.FLOAT), "double": (np.dtype(np.float64), TensorProto.DOUBLE),
 }  # fmt: skip
 ORDERS = ("random", "growing", "falling", "signs", "pairwise", "lanes")
 EPSILON = float(np.float32(1e-5))
 ACTIVATIONS = {
-    "Relu": lambda x: np.maximum(x, 0), "LeakyRelu": lambda x: np.where(x < 0, x * float(np.float32(0.01)), x), "Abs": np.abs,
-    "Tanh": np.tanh, "Sigmoid": lambda x: 1 / (1 + np.exp(-x)), "Identity": lambda x: x, "Softplus": lambda x: np.logaddexp(x, 0),
+    "Relu": lambda x: np.maximum(x, 0), "LeakyRelu": lambda x: np.where(x < 0, x * float(np.float32(0.01)), x),
+    "Abs": np.abs, "Tanh": np.tanh, "Sigmoid": lambda x: 1 / (1 + np.exp(-x)), "Identity": lambda x: x,
+    "Softplus": lambda x: np.logaddexp(x, 0),
 }  # fmt: skip
 PAIRS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum}
 SMOOTH = ("Tanh", "Sigmoid", "Softplus")
@@ -101,7 +103,7 @@ def _layer(source: Any, kind: Any, index: int, value: str, shape: tuple[int, ...
                 [summed, *(f"{each}{index}" for each in ("scale", "shift", "mean", "var"))],
                 [f"n{index}"],
             )
-        )  # noqa: E501
+        )
         normal, summed = tuple(each[many] for each in parts), f"n{index}"
     activation = str(source.choice(list(ACTIVATIONS)))
     nodes.append(helper.make_node(activation, [summed], [f"a{index}"]))
@@ -171,7 +173,7 @@ class Implementation:
             while order == "lanes" and len(parts) > 8:
                 parts = [
                     self.rounded(parts[k] + parts[k + 8]) if k + 8 < len(parts) else parts[k] for k in range(8)
-                ] + parts[16:]  # noqa: E501
+                ] + parts[16:]
             while len(parts) > 1:
                 parts = [self.rounded(sum(parts[k : k + 2])) for k in range(0, len(parts), 2)]
             return parts[0]

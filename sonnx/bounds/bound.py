@@ -65,10 +65,10 @@ def bound(
 
 def box_of(model: Model, box: Mapping[str, Array | tuple[Array, Array]] | Collection[str]) -> Box:
     """A box from arrays, or from texts of the command line."""
-    return box_of_arrays(model, box) if isinstance(box, Mapping) else box_of_texts(model, box, _only_array)
+    return box_of_arrays(model, box) if isinstance(box, Mapping) else box_of_texts(model, box, only_array)
 
 
-def _only_array(name: str) -> Array:
+def only_array(name: str) -> Array:
     """The array of a file that has one."""
     arrays = read_file(Path(name))
     if len(arrays) != 1:
