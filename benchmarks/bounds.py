@@ -1,5 +1,6 @@
 """Figures of `sonnx bound`: soundness by sampling, time, tightness, boxes, faults that a tolerance catches, functions.
 
+python -m benchmarks.bounds campaign [--runs N] [--seconds S]
 python -m benchmarks.bounds soundness MODEL...  [--points N] [--radius R]
 python -m benchmarks.bounds points MODEL...
 python -m benchmarks.bounds attained MODEL...
@@ -24,14 +25,22 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
+from benchmarks import implementations
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.bound import bound
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.values import NotBounded
 
 LEVELS = (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
+EVERY_LEVEL = (
+    LEVELS[0],
+    ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    LEVELS[1],
+)
 
 
 def shape_of(value):
@@ -69,7 +78,7 @@ def soundness(options):
     for path in options.models:
         proto, source = onnx.load(path), np.random.default_rng(options.seed)
         model = read(path)
-        runs = [session(each, level) for level in LEVELS for each in (with_every_value(proto), proto)]
+        runs = [session(each, level) for level in EVERY_LEVEL for each in (with_every_value(proto), proto)]
         analyser, worst, values = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent), 0.0, 0
         for _ in range(options.points):
             x = inputs_of(model, source)
@@ -92,6 +101,46 @@ def soundness(options):
         print(f"{Path(path).stem}: {values} values, largest error over bound {worst:.3f}")
         assert worst <= 1, "a computed value is outside its bound"
     print(f"no violation in {total} values")
+
+
+def campaign(options):
+    """Random networks in four element types against implementations that round badly; see implementations.py."""
+    source, runs, values, unbounded = np.random.default_rng(options.seed), 0, 0, 0
+    worst = dict.fromkeys(implementations.KINDS, 0.0)
+    end = perf_counter() + options.seconds
+    while perf_counter() < end and runs < options.runs:
+        name = str(source.choice(list(implementations.KINDS)))
+        kind, flush = implementations.KINDS[name][0], bool(source.integers(2))
+        proto, layers = implementations.network(source, name)
+        model = read(proto.SerializeToString())
+        shape = shape_of(model.graph.inputs[0])
+        analyser = Analyser(model, hypotheses_named(options.hypotheses or ("onnxruntime-cpu" if flush else "ieee-any")))
+        for radius in (0.0, 0.0, 2.0**-10, 2.0**-5):
+            x = source.normal(size=int(np.prod(shape))) * source.choice([0.1, 1.0])
+            x = implementations.near_a_kink(layers[0], x, source) if source.integers(2) else x
+            low, high = ((x + sign * radius).astype(kind) for sign in (-1, 1))
+            box = {"x": (low.reshape(shape), high.reshape(shape))}
+            try:
+                found = analyser.run(make_box(model, box)).values
+            except NotBounded:
+                unbounded += 1
+                continue
+            many = 512
+            inputs = source.uniform(low.astype(float), high.astype(float), (many, x.size)).astype(kind).astype(float)
+            inputs[::4] = np.where(source.integers(2, size=inputs[::4].shape), low.astype(float), high.astype(float))
+            made = implementations.Implementation(kind, source, flush=flush)
+            for part in np.split(np.clip(inputs, low.astype(float), high.astype(float)), 8):
+                for each, computed in made.run(layers, part, set(found)).items():
+                    if found[each].unbounded:
+                        continue
+                    values += computed.size
+                    ratio = max(excess(found[each], row.reshape(found[each].shape)) for row in computed)
+                    worst[name] = max(worst[name], ratio)
+                    assert ratio <= 1, f"{each} of network {runs // many}: {ratio:.3g} times its bound"
+            runs += many
+    ratios = ", ".join(f"{name} {ratio:.2f}" for name, ratio in worst.items())
+    print(f"{runs} runs, {values} values, none outside its bound; boxes without bounds: {unbounded}")
+    print(f"largest error over bound: {ratios}")
 
 
 def best_of(times, function):
@@ -360,9 +409,11 @@ def functions(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    every = [soundness, points, attained, boxes, property1, decisions, faults, accumulators, functions]
+    every = [campaign, soundness, points, attained, boxes, property1, decisions, faults, accumulators, functions]
     parser.add_argument("what", choices=[each.__name__ for each in every])
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--hypotheses", help="for campaign: others, which it should break")
+    parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--points", type=int, default=20)
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--radius", type=float, default=0.0)

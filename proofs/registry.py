@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from sonnx.proofs import (
+    accuracy,
     argmax,
     auto_padding,
     bounds,
@@ -30,11 +31,13 @@ from sonnx.proofs import (
     rewrites,
     signs,
     slices,
+    slopes,
     windows,
 )
 from sonnx.prover.theorem import Theorem
 
 MODULES: tuple[Callable[[], Iterator[Theorem]], ...] = (
+    accuracy.theorems,
     argmax.theorems,
     auto_padding.theorems,
     bounds.theorems,
@@ -59,6 +62,7 @@ MODULES: tuple[Callable[[], Iterator[Theorem]], ...] = (
     rewrites.theorems,
     signs.theorems,
     slices.theorems,
+    slopes.theorems,
     windows.theorems,
 )
 

@@ -480,11 +480,14 @@ def discharged(report: Report, path: str, box: Collection[str], request: CheckRe
     Raises:
         BadInput: the box does not fit the inputs of the model.
     """
-    from sonnx.bounds.discharge import discharged as discharged_by_box
+    from sonnx.bounds.bound import box_of
+    from sonnx.bounds.discharge import discharge
     from sonnx.model.symbols import bind_symbols
+    from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
     model = bind_symbols(open_model(path, False, request.limits)[0], request.bind, request.input_shapes)
-    return discharged_by_box(report, model, Path(path), box, DEFAULT_HYPOTHESES)
+    hypotheses = hypotheses_named(DEFAULT_HYPOTHESES)
+    return discharge(report, model, Path(path), box_of(model, box), box, hypotheses).report
 
 
 def fix(
@@ -541,6 +544,7 @@ def audit(
     date: date | None = None,
     rewrites: str | os.PathLike[str] | None = None,
     proofs: str | os.PathLike[str] | None = None,
+    box: Collection[str] = (),
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -560,6 +564,7 @@ def audit(
         date: the day on which deviations must not have expired; required with deviations.
         rewrites: the record that `fix` wrote of the model.
         proofs: a folder of certificates that `sonnx prove --proofs` wrote.
+        box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
         limits: size limits of a model, see `sonnx.model.limits`.
         name: the name of the model in the pack; by default the base name of the file.
 
@@ -582,7 +587,7 @@ def audit(
             found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,
             None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
             None if rewrites is None else Path(rewrites),
-            None if proofs is None else Path(proofs),
+            None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
         )
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ import msgspec
 
 from sonnx.checker.deviation_records import DeviationsFile
 from sonnx.checker.tailoring import TailoringFile
+from sonnx.profile.accuracy import AccuracyFile
 from sonnx.profile.file_format import (
     EditionsFile,
     ErrataFile,
@@ -45,6 +46,7 @@ from sonnx.rewriter.fix_record import RecordFile
 ROOT = Path(__file__).parent.parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TOML_FILES: dict[str, Any] = {
+    "restrictions/schema/accuracy.json": AccuracyFile,
     "restrictions/schema/editions.json": EditionsFile,
     "restrictions/schema/errata.json": ErrataFile,
     "restrictions/schema/general.json": GeneralFile,

@@ -68,14 +68,12 @@ def bound(
 
 def box_of(model: Model, box: Mapping[str, Array | tuple[Array, Array]] | Collection[str]) -> Box:
     """A box from arrays, or from texts of the command line."""
-    return (
-        box_of_arrays(model, box)
-        if isinstance(box, Mapping)
-        else box_of_texts(model, box, partial(_only_array, model.limits))
-    )
+    if isinstance(box, Mapping):
+        return box_of_arrays(model, box)
+    return box_of_texts(model, box, partial(only_array, limits=model.limits))
 
 
-def _only_array(limits: Limits, name: str) -> Array:
+def only_array(name: str, limits: Limits = DEFAULT_LIMITS) -> Array:
     """The array of a file that has one."""
     arrays = read_file(Path(name), limits)
     if len(arrays) != 1:

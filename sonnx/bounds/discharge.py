@@ -10,50 +10,58 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import bound_model
-from sonnx.bounds.bound import box_of
+from sonnx.bounds.box import Box
 from sonnx.bounds.result import Bounds
 from sonnx.checker.report import Count, Finding, Report, overall
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.ir import Model
-from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import NotBounded
 from sonnx.operators.registry import find_operator
 
 
-def discharged(report: Report, model: Model, path: Path, box: Collection[str], hypotheses: str) -> Report:
-    """The report where what the box shows passes; a note says for which box, and under which hypotheses.
+@dataclass(frozen=True, eq=False)
+class Discharge:
+    """What a box shows of the findings of a report."""
 
-    Raises:
-        UsageError: unknown hypotheses.
-        BadInput: the box is not one of the model.
-    """
+    report: Report
+    """The report where these findings pass; a note says for which box, and under which hypotheses."""
+    shown: tuple[Finding, ...]
+    bounds: Bounds | None
+    """None where a node has no transfer function."""
+
+
+def discharge(
+    report: Report, model: Model, path: Path | None, box: Box, texts: Collection[str], hypotheses: Hypotheses
+) -> Discharge:
+    """What a box of inputs shows; `texts` say it."""
     try:
-        found = bound_model(
-            model, box_of(model, box), hypotheses_named(hypotheses), path, report.edition, unchecked=True
-        )
+        found = bound_model(model, box, hypotheses, path, report.edition, unchecked=True)
     except NotBounded as reason:
-        return replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}"))
-    shown = [each for each in report.findings if _shows(found, model, each)]
+        return Discharge(replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}")), (), None)
+    shown = tuple(each for each in report.findings if _shows(found, model, each))
     left = tuple(each for each in report.findings if each not in shown)
     waiting = [each for each in left if each.verdict is Verdict.ASSUMED]
     text = (
-        f"assumptions shown by the box {', '.join(map(quote, box))}: {len(shown)}, for each of its inputs and in every "
-        f"implementation within the hypotheses {hypotheses}"
+        f"assumptions shown by the box {', '.join(map(quote, texts))}: {len(shown)}, for each of its inputs and in "
+        f"every implementation within the hypotheses {hypotheses.name}"
     )
     if waiting:
         why = next((f": {each.unbounded}" for each in found.tensors if each.unbounded), "")
         text += f"; not shown: {len(waiting)}{why}"
     counts = _counted(report.counts, Counter(each.rule for each in shown))
-    return replace(
+    made = replace(
         report, findings=left, counts=counts, verdict=overall({each.verdict for each in counts}),
         notes=(*report.notes, text),
     )  # fmt: skip
+    return Discharge(made, shown, found)
 
 
 def _shows(found: Bounds, model: Model, finding: Finding) -> bool:

@@ -40,6 +40,8 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     add("--accept-assumptions", action="store_true",
         help="exit 0 if only assumptions on run-time values are open")  # fmt: skip
     add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
+    add("--box", action="append", default=[], metavar="NAME=BOX",
+        help="the range of an input, as for sonnx bound --input: assumptions that it shows pass")  # fmt: skip
     add_limit_argument(parser)
 
 

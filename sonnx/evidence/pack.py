@@ -24,9 +24,12 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import identity, pack_page, pack_parts, proof_files
+from sonnx.evidence import box_files, identity, pack_page, pack_parts, proof_files
+from sonnx.evidence.box_files import BoxEvidence
 from sonnx.evidence.traceability import Trace, traces
+from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, file_bytes, read
+from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.report.formats import render
@@ -67,6 +70,12 @@ class PackRequest:
     """The record of `sonnx fix` for the model."""
     proofs: Path | None = None
     """The folder of certificates that `sonnx prove --proofs` wrote."""
+    box: tuple[str, ...] = ()
+    """The ranges of the inputs, as texts of `sonnx bound --input`."""
+    box_folder: Path | None = None
+    """Where the files of the box stand; the working folder if None."""
+    hypotheses: str = ""
+    """About the implementations for which the box shows assumptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,8 @@ def pack(request: PackRequest) -> EvidencePack:
     if record is not None:
         pack_parts.require_about(record, request.name, digest)
     report = check_model(model, digest, request.check, request.name, drawn=True)
+    boxed = _boxed(request, report, model) if request.box else None
+    report = boxed.report if boxed is not None else report
     if request.deviations is not None and request.date is not None:
         [report] = deviations.apply((report,), deviation_records.read(request.deviations), request.date)
     code = report.exit_code(request.accept_assumptions)
@@ -113,10 +124,11 @@ def pack(request: PackRequest) -> EvidencePack:
         f"report.{name}": render(format_, [report], {}, code, request.accept_assumptions).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
-    files |= _configuration(request, report, record)
+    files |= _configuration(request, report, record) | (dict(boxed.files) if boxed is not None else {})
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
-    named = pack_parts.theorems(record) if record is not None else ()
+    named = pack_parts.theorems(record) if record is not None else set()
+    named |= pack_parts.theorems_about(box_files.TOPIC) if boxed is not None else set()
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = pack_parts.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
@@ -126,7 +138,7 @@ def pack(request: PackRequest) -> EvidencePack:
         files |= copies
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
-    about = _audit(request, report, record, code, used, found, certificates)
+    about = _audit(request, report, record, boxed, code, used, found, certificates)
     about["model"] = identity.about_model(
         model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
     )
@@ -135,6 +147,13 @@ def pack(request: PackRequest) -> EvidencePack:
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
     return EvidencePack(files, report)
+
+
+def _boxed(request: PackRequest, report: Report, model: Model) -> BoxEvidence:
+    """What the box of the request shows."""
+    sized = bind_symbols(model, request.check.bind, request.check.input_shapes)
+    path = None if isinstance(request.model, bytes) else request.model
+    return box_files.evidence(report, sized, path, request.box, request.box_folder, request.hypotheses)
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
@@ -162,6 +181,7 @@ def _audit(
     request: PackRequest,
     report: Report,
     record: fix_record.Record | None,
+    boxed: BoxEvidence | None,
     code: int,
     used: Sequence[str],
     theorems_used: Sequence[Theorem],
@@ -177,7 +197,7 @@ def _audit(
         "model": {},
         "verdict": report.verdict,
         "exit": code,
-        "command": _command(request, report, record),
+        "command": _command(request, report, record, boxed),
         "options": {
             "edition": report.edition,
             "bind": dict(report.bound),
@@ -189,6 +209,7 @@ def _audit(
             "date": str(request.date) if report.deviations else None,
             "rewrites": record and record.file,
             "proofs": None if request.proofs is None else proof_files.FOLDER,
+            "box": list(boxed.texts) if boxed is not None else [],
         },
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
@@ -208,12 +229,15 @@ def _audit(
             for each in report.findings
             if each.verdict is Verdict.ASSUMED
         ],
+        "box": boxed.about if boxed is not None else None,
         "known_problems": _problems(rules, used),
-        "limits": [*LIMITS, *([pack_parts.LIMIT] if record else [])],
+        "limits": [*LIMITS, *([pack_parts.LIMIT] if record else []), *([box_files.LIMIT] if boxed is not None else [])],
     }
 
 
-def _command(request: PackRequest, report: Report, record: fix_record.Record | None) -> list[str]:
+def _command(
+    request: PackRequest, report: Report, record: fix_record.Record | None, boxed: BoxEvidence | None
+) -> list[str]:
     """The command that builds the pack, with base names."""
     command = ["sonnx", "audit", request.name, "--edition", report.edition]
     command += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
@@ -222,6 +246,7 @@ def _command(request: PackRequest, report: Report, record: fix_record.Record | N
     command += ["--tailoring", report.tailoring.file] if report.tailoring else []
     command += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
     command += ["--rewrites", record.file] if record else []
+    command += [text for each in boxed.texts for text in ("--box", each)] if boxed is not None else []
     command += ["--proofs", proof_files.FOLDER] if request.proofs is not None else []
     command += ["--strict-versions"] if report.strict_versions else []
     return command + (["--accept-assumptions"] if request.accept_assumptions else [])
@@ -317,13 +342,16 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
         )
         accept = bool(options["accept_assumptions"])
         proofs = folder / proof_files.FOLDER if options["proofs"] else None
+        box = tuple(map(str, options["box"]))
+        hypotheses = str(document["box"]["hypotheses"]["name"]) if box else ""
     except (OSError, ValueError, KeyError, TypeError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
     own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
     check = replace(check, tailoring=own)
     request = PackRequest(
-        model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs
-    )
+        model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
+        folder / box_files.FOLDER, hypotheses,
+    )  # fmt: skip
     return pack(request).files
 
 

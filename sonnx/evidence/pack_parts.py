@@ -131,3 +131,8 @@ def require_about(record: Record, name: str, digest: str) -> None:
 def theorems(record: Record) -> set[str]:
     """The theorems that justify the rewrites."""
     return {each.theorem for each in record.content.rewrites if each.theorem}
+
+
+def theorems_about(topic: str) -> set[str]:
+    """The theorems of a topic."""
+    return {each.id for each in registry.theorems() if each.id.startswith(topic)}

@@ -14,6 +14,7 @@ from sonnx.checker.deviations import RULES
 from sonnx.language.parser import built_ins
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
+from sonnx.profile.accuracy import accuracy_formulas
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.definitions import Erratum, Operator, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
@@ -234,6 +235,11 @@ def _operator(described: Operator) -> str:
     for point in described.rounding:
         noted = f"; erratum {', '.join(point.errata)}" if point.errata else ""
         lines += _wrapped("rounding", f"{point.name}: {point.statement} ({point.source}{noted})")
+    for each in accuracy_formulas():
+        if each.operator == described.name:
+            why = "right" if each.holds else f"wrong, erratum {each.erratum}"
+            lines += _wrapped("accuracy", f"{each.formula}  ({each.place}: {why}; theorem {each.theorem})")
+            lines += _wrapped("", f"sonnx bound: {each.ours}", 12) if each.ours else []
     lines += ["  rules", *_table(every_rule(described))]
     return "\n".join(lines)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -48,3 +50,37 @@ def test_a_box_is_about_one_file_and_its_inputs(arc: str, capsys: pytest.Capture
     assert "the model has no input 'q'" in capsys.readouterr().err
     assert run(["check", arc, "--box", "x=[1,0]"]) == 2
     assert "reversed interval" in capsys.readouterr().err
+
+
+def test_an_evidence_pack_carries_what_the_box_shows(
+    arc: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, ends in (("low", [-0.5, -2.0]), ("high", [0.5, 1.0])):
+        np.save(tmp_path / f"{name}.npy", np.array(ends, np.float32))
+    pack = tmp_path / "pack"
+    box = f"x={tmp_path}/low.npy:{tmp_path}/high.npy"
+    assert run(["audit", arc, "--output", str(pack), "--box", box]) == 3
+    about = json.loads((pack / "audit.json").read_text())
+    assert about["box"]["inputs"] == about["options"]["box"] == ["x=low.npy:high.npy"]
+    assert [each["place"] for each in about["box"]["shown"]] == ["graph/node[1]"]
+    assert [each["place"] for each in about["assumptions"]] == ["graph/node[2]"]
+    assert {"bounds.sum-errors", "bounds.arc-cosine"} <= {each["id"] for each in about["theorems"]}
+    first, second = about["box"]["outputs"]
+    assert first["low"] <= np.arccos(np.tanh(1.0)) < np.arccos(np.tanh(-2.0)) <= first["high"] < 2.9
+    assert 0 < first["error"] < 1e-5
+    assert second == {"name": "z", "shape": [2], "low": None, "high": None, "error": None}
+    (tmp_path / "low.npy").unlink()
+    capsys.readouterr()
+    assert run(["audit", "--verify", str(pack)]) == 0
+    np.save(pack / "configuration" / "box" / "high.npy", np.array([0.5, 0.5], np.float32))
+    assert run(["audit", "--verify", str(pack)]) == 1
+    assert "audit.json: box differs" in capsys.readouterr().out
+
+
+def test_two_files_of_a_box_need_two_names(arc: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "x.npy", np.zeros(2, np.float32))
+    box = f"x={tmp_path}/a/x.npy:{tmp_path}/b/x.npy"
+    assert run(["audit", arc, "--output", str(tmp_path / "pack"), "--box", box]) == 2
+    assert "two files of the box are named 'x.npy'" in capsys.readouterr().err

@@ -64,6 +64,7 @@ def _verify(options: argparse.Namespace) -> int:
         any(each is not None for each in given)
         or options.bind
         or options.input_shape
+        or options.box
         or options.strict_versions
         or options.accept_assumptions
     ):
@@ -91,7 +92,7 @@ def _write(options: argparse.Namespace) -> int:
             options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
             accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
             date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
-            proofs=options.proofs, limits=parse_limits(options.limit),
+            proofs=options.proofs, box=options.box, limits=parse_limits(options.limit),
         )  # fmt: skip
     run = {
         "command": sys.argv,

@@ -33,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option, what in (("--select", "only"), ("--ignore", "all but")):
         add(option, action="append", default=[], metavar="RULE",
             help=f"check {what} the rules with these slugs, tags or operators, comma-separated")  # fmt: skip
-    add("--box", action="append", default=[], metavar="NAME=BOX",
-        help="the range of an input, as for sonnx bound --input: assumptions that it shows pass")  # fmt: skip
     add("--format", choices=FORMATS, default="text", help="the format of the report")
     add(
         "--fix",

@@ -1,0 +1,123 @@
+"""A box of inputs in an evidence pack: its files, and what it shows of the model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from pathlib import Path
+from typing import Any
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape, quote
+from sonnx.bounds.bound import only_array
+from sonnx.bounds.box import box_of_texts
+from sonnx.bounds.discharge import Discharge, discharge
+from sonnx.bounds.result import Bounds, Tensor
+from sonnx.checker.report import Report
+from sonnx.model.ir import Model
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.formats import Array
+
+FOLDER = "configuration/box"
+"""The folder of a pack that has its files."""
+TOPIC = "bounds."
+"""Begins the theorems that bounds rest on."""
+LIMIT = (
+    "What the box shows holds for inputs of the box, and for implementations within the hypotheses that audit.json "
+    "states. Its figures are rounded outward."
+)
+DIGITS = 4
+"""Digits of the figures: the last digits of a float64 product depend on the processor, a pack does not."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoxEvidence:
+    """The report where what the box shows passes, the files of the box, and the entry of audit.json."""
+
+    report: Report
+    files: Mapping[str, bytes]
+    texts: tuple[str, ...]
+    """The texts of the box, with base names."""
+    about: dict[str, Any]
+
+
+def evidence(
+    report: Report, model: Model, path: Path | None, texts: Sequence[str], folder: Path | None, hypotheses: str
+) -> BoxEvidence:
+    """What a box shows.
+
+    Args:
+        report: of the check.
+        model: with numbers for its symbols.
+        path: of the model file.
+        texts: the box, as `sonnx bound --input` takes it.
+        folder: where its files stand; the working folder if None.
+        hypotheses: about the implementations.
+
+    Raises:
+        BadInput: the box is not one of the model.
+        UsageError: two of its files have the same base name.
+    """
+    read: dict[str, bytes] = {}
+
+    def array(name: str) -> Array:
+        place = Path(name) if folder is None else folder / name
+        made, content = only_array(str(place)), place.read_bytes()
+        if read.setdefault(name, content) != content or sum(Path(each).name == place.name for each in read) > 1:
+            raise UsageError(f"two files of the box are named {quote(place.name)}: a pack has one")
+        return made
+
+    box, assumed = box_of_texts(model, texts, array), hypotheses_named(hypotheses)
+    named = tuple(_with_base_names(text, sorted(read, key=len, reverse=True)) for text in texts)
+    found = discharge(report, model, path, box, named, assumed)
+    files = {f"{FOLDER}/{Path(name).name}": content for name, content in read.items()}
+    about = {
+        "inputs": list(named),
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+        "hypotheses": assumed.as_json(),
+        "shown": [
+            {"place": each.where.place, "rule": each.rule, "condition": each.requires} for each in found.shown
+        ],
+        **_figures(found),
+    }  # fmt: skip
+    return BoxEvidence(found.report, files, named, about)
+
+
+def _with_base_names(text: str, files: Sequence[str]) -> str:
+    for each in files:
+        text = text.replace(each, Path(each).name)
+    return text
+
+
+def _figures(found: Discharge) -> dict[str, Any]:
+    bounds = found.bounds
+    if bounds is None:
+        return {"conditions": 0, "open": [], "unbounded": found.report.notes[-1], "outputs": []}
+    return {
+        "conditions": len(bounds.conditions),
+        "open": [{"place": escape(each.node), "condition": each.name} for each in bounds.conditions if not each.holds],
+        "unbounded": _stopped(bounds),
+        "outputs": [_output(each) for each in bounds.outputs],
+    }
+
+
+def _stopped(bounds: Bounds) -> str:
+    return next((escape(each.unbounded) for each in bounds.tensors if each.unbounded), "")
+
+
+def _output(tensor: Tensor) -> dict[str, Any]:
+    """The range and the error of the worst element; null where they are not known."""
+    known = not tensor.unbounded and tensor.low.size > 0
+    return {
+        "name": escape(tensor.name),
+        "shape": list(tensor.low.shape),
+        "low": _rounded(float(tensor.low.min()), ROUND_FLOOR) if known else None,
+        "high": _rounded(float(tensor.high.max()), ROUND_CEILING) if known else None,
+        "error": _rounded(tensor.largest_error, ROUND_CEILING) if known else None,
+    }
+
+
+def _rounded(value: float, direction: str) -> float:
+    return float(Context(prec=DIGITS, rounding=direction).create_decimal_from_float(value))
