@@ -512,13 +512,20 @@ def test_the_test_of_the_wall_can_fail():
     assert "numpy" in run(READ + "import onnx\n" + WALL)[1]
 
 
-@pytest.mark.parametrize("first", ["import onnx\n" + READ, READ + "import onnx\n", READ + "import onnx.helper\n"])
+WITHOUT_C = "import os; os.environ['PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION'] = 'python'\n"
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["import onnx\n" + READ, READ + "import onnx\n", READ + "import onnx.helper\n", WITHOUT_C + READ + "import onnx\n"],
+)
 def test_onnx_shares_the_message_classes(first):
     code = first + (
         "import onnx, onnx.checker, pickle\n"
         "assert onnx.ModelProto is sonnx.model.reader.message_classes().ModelProto\n"
         "model = onnx.load(" + repr(str(LIGHT[0])) + "); onnx.checker.check_model(model)\n"
-        "from onnx import onnx_ml_pb2\nassert onnx_ml_pb2 is sonnx.model.reader.message_classes()\n"
+        "from onnx import onnx_ml_pb2\n"
+        "assert onnx_ml_pb2.TypeProto.Tensor is sonnx.model.reader.message_classes().TypeProto.Tensor\n"
         "pickle.loads(pickle.dumps(model)); print('same')"
     )
     assert run(code) == (0, "same")
