@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sonnx.model.ir import (
     Attribute,
@@ -23,7 +25,6 @@ from sonnx.model.ir import (
     Node,
     SparseTensor,
     UnknownField,
-    fast_constructor,
 )
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.tensor_reader import Reader
@@ -37,8 +38,6 @@ NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
 """Kinds whose value is a message: an absent field means an absent value."""
 
 _NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
-
-_make_node = fast_constructor(Node)
 
 _OWN_STRINGS = attrgetter("name", "operator", "domain", "overload")
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
@@ -56,17 +55,15 @@ def _decoded_node(node: Node) -> Node:
     )
 
 
-@dataclass(slots=True)
-class _Sizes:
+class _Sizes(Struct):
     """The numbers that limits apply to, counted so far."""
 
     configurations: int = 0
     depth: int = 0
-    numbers: Counter[str] = field(default_factory=Counter)
+    numbers: Counter[str] = field(default_factory=Counter[str])
 
 
-@dataclass(frozen=True, slots=True)
-class Builder:
+class Builder(Struct, frozen=True):
     """Converts the messages of one file, equal types and attributes once.
 
     `kinds` are the names of attribute kinds by number; `reader` reads tensors.
@@ -76,7 +73,7 @@ class Builder:
     reader: Reader
     types: Types
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
-    attributes: dict[bytes, Attribute] = field(default_factory=dict)
+    attributes: dict[bytes, Attribute] = {}
     sizes: _Sizes = field(default_factory=_Sizes)
 
     def model(self, message: Message, unknown: tuple[UnknownField, ...]) -> Model:
@@ -164,7 +161,7 @@ class Builder:
     def node(self, message: Message) -> Node:
         """One node, with strings as protobuf returns them: bytes where they are not UTF-8."""
         self.sizes.configurations += len(message.device_configurations)
-        return _make_node(
+        return Node(
             message.name,
             message.op_type,
             message.domain,

@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from sonnx.checker.verdicts import Verdict
 
@@ -18,8 +19,7 @@ _OF_VERDICT = {Verdict.FAIL: _RED, Verdict.PASS: _GREEN, Verdict.DEVIATED: _BLUE
 _ESCAPES = re.compile("\x1b\\[[0-9;]*m")
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """The width that lines are wrapped to, None for none, and whether to use colours."""
 
     width: int | None = None

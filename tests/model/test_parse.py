@@ -1,6 +1,5 @@
 """The reader: the content of a file arrives complete, and what is not a model is refused in one sentence."""
 
-import dataclasses
 import gc
 import os
 import stat
@@ -270,7 +269,7 @@ def test_objects_made_the_fast_way_are_ordinary():
     assert node == ir.Node("", "Max", "", "", ("a",), (), ())
     assert hash(node) == hash(ir.Node("", "Max", "", "", ("a",), (), ()))
     assert type(node) is ir.Node
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         node.name = "x"
 
 
