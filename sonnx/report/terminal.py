@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 
 from msgspec import Struct
@@ -70,5 +69,7 @@ def terminal_style(colour: str = "auto", docs: str = "") -> Style:
     """
     terminal = sys.stdout.isatty()
     wanted = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    import shutil  # loads compression libraries
+
     width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if terminal else None
     return Style(width, wanted if colour == "auto" else colour == "always", docs)
