@@ -37,6 +37,12 @@ VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": 
 NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
 """Kinds whose value is a message: an absent field means an absent value."""
 
+_LARGE = frozenset({"graph", "graphs", "tensors", "sparse_tensor", "sparse_tensors"})
+"""Kinds of attributes that are seldom equal, or whose parts are counted."""
+
+MAX_SHARED_BYTES = 1 << 10
+"""Bytes of the largest attribute with a tensor that is looked for among the others: long ones are seldom equal."""
+
 _NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
 
 _OWN_STRINGS = attrgetter("name", "operator", "domain", "overload")
@@ -185,7 +191,7 @@ class Builder(Struct, frozen=True):
     def attribute(self, message: Message) -> Attribute:
         """An attribute; equal ones are one object, because most networks repeat a few attributes."""
         kind = self.kinds.get(message.type, "undefined")
-        if kind.startswith(("graph", "tensor", "sparse")):  # large as a key, and seldom equal
+        if kind in _LARGE or (kind == "tensor" and message.ByteSize() > MAX_SHARED_BYTES):
             return self._attribute(message, kind)
         key = message.SerializeToString()
         found = self.attributes.get(key)

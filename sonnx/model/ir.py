@@ -269,6 +269,8 @@ class Model(ComparedInPart, frozen=True):
 def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
     """The subgraphs in a node's attributes, each with its place below the node."""
     for attribute in node.attributes:
+        if attribute.kind not in ("graph", "graphs"):
+            continue
         values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
         for index, value in enumerate(values):
             if isinstance(value, Graph):
