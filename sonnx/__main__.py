@@ -6,7 +6,6 @@ import gc
 import io
 import os
 import sys
-import traceback
 
 TOOL_FAILED = 4
 INTERRUPTED = 130
@@ -34,6 +33,8 @@ def main() -> int:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001  the one catch-all of the program
         if "SONNX_TRACEBACK" in os.environ:
+            import traceback  # only a failure needs it
+
             traceback.print_exc()
         text = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"sonnx: the tool failed ({text}); set SONNX_TRACEBACK=1 for the details a report needs", file=sys.stderr)  # noqa: T201

@@ -6,7 +6,6 @@ Numpy, solvers and the onnx package are loaded by the functions that need them; 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
@@ -236,6 +235,8 @@ def run(
         ErrorCondition: a rule that the values depend on does not hold; it names the rule.
         NotExecutable: the executor does not support a part of the model.
     """
+    import dataclasses  # loads inspect, which a check does without
+
     from sonnx.executor.distance import first_difference
     from sonnx.executor.executor import required_inputs
     from sonnx.executor.input_files import inputs_from_files, outputs_from_files
@@ -360,6 +361,8 @@ def compare(
         NotConforming: the model does not conform; it carries the report.
         Stop: the executor does not support a part of the model, or an input cannot be used.
     """
+    import dataclasses  # as in `run`
+
     from sonnx.executor.comparison import BoundViolation, compare_source, recorded_runtime, source_of
     from sonnx.executor.input_files import outputs_from_files
     from sonnx.executor.probes import comparison_inputs

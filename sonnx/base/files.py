@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -71,6 +68,8 @@ def json_value(data: bytes | str) -> Any:
     Raises:
         ValueError: the text is not JSON, or nested too deeply.
     """
+    import json  # models are no JSON
+
     try:
         return json.loads(data)
     except RecursionError:
@@ -136,6 +135,8 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
                 path.write_bytes(content)
             part.replace(target)
         except BaseException:
+            import shutil  # loads compression libraries
+
             shutil.rmtree(part, ignore_errors=True)
             raise
 
@@ -146,6 +147,8 @@ def sha256(source: Path | bytes | memoryview) -> str:
     Raises:
         OSError: the file cannot be read.
     """
+    import hashlib  # loads OpenSSL, and a report as text states no hash
+
     if isinstance(source, bytes | memoryview):
         return hashlib.sha256(source).hexdigest()
     with source.open("rb") as file:

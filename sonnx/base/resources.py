@@ -6,7 +6,6 @@ So every path below is the same in both.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +48,8 @@ def own_files() -> Iterator[tuple[str, Path]]:
 
 def own_hash() -> str:
     """One SHA-256 of all files of the tool and their names."""
+    import hashlib  # loads OpenSSL
+
     digest = hashlib.sha256()
     for name, path in own_files():
         digest.update(f"{sha256(path)}  {name}\n".encode())

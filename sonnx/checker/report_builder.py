@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -39,6 +39,14 @@ class Subject(Struct, frozen=True):
     open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
+class _Row(NamedTuple):
+    """What the findings of one result have in common: rule and verdict, the fields after the place, formal names."""
+
+    key: tuple[str, Verdict]
+    said: tuple[str, str, bool, tuple[Tag, ...], str]
+    names: tuple[str, ...]
+
+
 class ReportBuilder:
     """The results of one check so far."""
 
@@ -48,7 +56,8 @@ class ReportBuilder:
         self.uses: Counter[SubjectResults] = Counter()  # the number of subjects with the same results
         self.findings: list[Finding] = []
         self.listed: Counter[tuple[str, Verdict]] = Counter()
-        self.tags: dict[int, tuple[Rule, tuple[Tag, ...]]] = {}  # by id of the rule, which the entry keeps alive
+        self.tags: dict[Rule, tuple[Tag, ...]] = {}
+        self.rows: dict[SubjectResults, list[_Row]] = {}
         self.notes: dict[str, None] = {}
         self.decided: Counter[tuple[str, Verdict]] = Counter()  # the number of results of rules decided by functions
         self.rules: dict[str, Rule] = {}
@@ -58,22 +67,25 @@ class ReportBuilder:
     ) -> None:
         """Add the results for one subject; of a node with its signature, findings name its operands."""
         self.uses[results] += 1
-        for result in results.reported:
-            if self._is_listed(result.rule.slug, result.verdict):
-                self.findings.append(self._finding(result, where, _operands(result.names, node, signature)))
+        rows = self.rows.get(results)
+        if rows is None:
+            rows = self.rows[results] = [self._row(result) for result in results.reported]
+        values = {} if node is None or signature is None else _values(node, signature)
+        for row in rows:
+            self._list(row, where, values)
 
-    def _is_listed(self, slug: str, verdict: Verdict) -> bool:
-        """Whether one more finding of a rule is listed, or only counted."""
-        self.listed[slug, verdict] += 1
-        return self.listed[slug, verdict] <= self.most
+    def _list(self, row: _Row, where: Where, values: Mapping[str, str]) -> None:
+        """Add a finding, or only count it if there are many like it."""
+        self.listed[row.key] += 1
+        if self.listed[row.key] <= self.most:
+            operands = _operands(row.names, values) if row.names and values else ()
+            self.findings.append(Finding(*row.key, where, *row.said, operands))
 
     def add_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
         """Add a failure of a rule that a function decides, or why it has no answer."""
         self._count(rule, verdict)
-        if self._is_listed(rule.slug, verdict):
-            breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-            result = RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)
-            self.findings.append(self._finding(result, where, ()))
+        breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
+        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where, {})
 
     def add_pass(self, rule: Rule) -> None:
         """Add a pass of a rule that a function decides."""
@@ -87,18 +99,13 @@ class ReportBuilder:
         """Add a note, unless it is there already."""
         self.notes.setdefault(text)
 
-    def _finding(self, result: RuleResult, where: Where, operands: tuple[tuple[str, str], ...]) -> Finding:
+    def _row(self, result: RuleResult) -> _Row:
         cause = result.cause if result.cause in self.active.slugs or "." in result.cause else ""
-        return Finding(
-            result.rule.slug, result.verdict, where, shortened(result.actual), result.requires, result.breaks_onnx,
-            self._tags(result.rule), cause, operands,
-        )  # fmt: skip
-
-    def _tags(self, rule: Rule) -> tuple[Tag, ...]:
-        found = self.tags.get(id(rule))
-        if found is None:
-            found = self.tags[id(rule)] = rule, self._latest_tags(rule)
-        return found[1]
+        tags = self.tags.get(result.rule)
+        if tags is None:
+            tags = self.tags[result.rule] = self._latest_tags(result.rule)
+        said = shortened(result.actual), result.requires, result.breaks_onnx, tags, cause
+        return _Row((result.rule.slug, result.verdict), said, result.names)
 
     def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:
         """The tags of the text that applies, or of the latest one before it that gives the rule any."""
@@ -162,11 +169,8 @@ def _coverage(counts: tuple[Count, ...], known: int, nodes: int) -> Coverage:
     )
 
 
-def _operands(names: tuple[str, ...], node: Node | None, signature: Signature | None) -> tuple[tuple[str, str], ...]:
+def _operands(names: tuple[str, ...], values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The value of the model for each formal name."""
-    if node is None or signature is None or not names:
-        return ()
-    values = _values(node, signature)
     items = [f"{name}[{index}]" for name in names for index in range(MAX_SHOWN_INPUTS)]
     return tuple((name, values[name]) for name in dict.fromkeys((*names, *items)) if name in values)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ def parser(named: str = "") -> CommandParser:
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
     made.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    each = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    each = made.add_subparsers(title="commands", required=True, metavar="COMMAND", prog=made.prog)
     names = _names()
     for name in [named] if named in names else names:
         module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
@@ -56,8 +57,8 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 def _names() -> list[str]:
     """The names of the commands: the modules of the folder."""
-    folder = Path(str(commands.__file__)).parent
-    return sorted(path.stem.replace("_", "-") for path in folder.glob("[a-z]*.py"))
+    files = os.listdir(commands.__path__[0])  # noqa: PTH208  a pattern takes five times as long
+    return sorted(name[:-3].replace("_", "-") for name in files if name.endswith(".py") and name[0] != "_")
 
 
 UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--?[\w-]+\S*)")

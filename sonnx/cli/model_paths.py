@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Sequence
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
 
 SUFFIX = ".onnx"
+MAGIC = frozenset("*?[")
+"""The characters that make an argument a pattern."""
 
 
 def models_of(arguments: Sequence[str]) -> list[str]:
@@ -25,7 +26,7 @@ def is_one(argument: str) -> bool:
     """Whether an argument names a file, present or not, rather than a folder or a pattern."""
     path = Path(argument)
     try:
-        return argument == "-" or path.is_file() or not (path.is_dir() or glob.has_magic(argument))
+        return argument == "-" or path.is_file() or not (path.is_dir() or MAGIC.intersection(argument))
     except ValueError:  # not a possible file name
         return True
 
@@ -38,6 +39,8 @@ def _named(argument: str) -> list[str]:
         names = sorted(str(path) for path in folder.rglob(f"*{SUFFIX}") if not path.is_dir())
         lacking = f"the folder {argument!r} has no {SUFFIX} file"
     else:
+        import glob  # most arguments name files
+
         names = sorted(name for name in glob.glob(argument, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
         lacking = f"no file matches {argument!r}"
     if not names:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from msgspec import structs
+
 from sonnx.base.budget import OutOfTime, require_time
 from sonnx.base.errors import ErrorCondition
 from sonnx.checker.verdicts import Where
@@ -281,14 +283,14 @@ class _Comparator:
         declared = {value.name for value in graph.outputs}
         named = dict.fromkeys(name for node in graph.nodes for name in node.outputs if name and name not in declared)
         outputs = (*graph.outputs, *(_value(name, exact[name]) for name in named))
-        made = replace(self.source.model, graph=replace(graph, outputs=outputs))
+        made = structs.replace(self.source.model, graph=structs.replace(graph, outputs=outputs))
         return self.runtime.load(write(made), self.source.folder)
 
     def _alone(self, index: int, node: Node, values: Mapping[str, Array]) -> Loaded:
         inputs = tuple(_value(name, values[name]) for name in dict.fromkeys(node.inputs) if name)
         outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
         graph = Graph(f"node {index}", inputs, outputs, (), (), (), (node,))
-        return self.runtime.load(write(replace(self.source.model, graph=graph)), self.source.folder)
+        return self.runtime.load(write(structs.replace(self.source.model, graph=graph)), self.source.folder)
 
     def _constants(self, given: Mapping[str, Array]) -> dict[str, Array]:
         tensors = self.source.model.graph.initializers

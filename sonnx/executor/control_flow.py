@@ -7,10 +7,10 @@ of other nodes run as programs of their own, once their values exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.base.errors import NotExecutable
 from sonnx.executor.node_errors import NodeErrors

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from sonnx.model.ir import Attribute, Function, Model, Node
 from sonnx.model.scopes import Scope, canonical_domain, function_key
@@ -11,8 +11,7 @@ from sonnx.profile.definitions import Edition, Operator
 from sonnx.profile.signature import Signature, resolve, signature
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(Struct, frozen=True, eq=False):
     """A node without the names of its values: nodes that differ in names only share one call.
 
     `inputs` and `outputs` say which are connected.  `status` is specified, draft or planned, "" where the edition does

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
 
 from sonnx.graph.call import Call, Calls
 from sonnx.language.steps import steps_of_model
@@ -64,8 +65,7 @@ class Visit(NamedTuple, Generic[ValueT, ResultT]):
     result: ResultT
 
 
-@dataclass(slots=True)
-class ScopeResult(Generic[ValueT, ResultT]):
+class ScopeResult(Struct, Generic[ValueT, ResultT]):
     """One scope: the numbers of its declarations by name, of several the first, and of its values after the last node;
     a visit for each node, in order.
     """
@@ -100,8 +100,7 @@ class Values(Generic[ValueT]):
         return [self._known[number] for number in numbers]
 
 
-@dataclass(frozen=True)
-class Interpretation(Generic[ValueT, ResultT]):
+class Interpretation(Struct, Generic[ValueT, ResultT], frozen=True):
     """A model in a domain: every scope, a graph before those nested in it, functions after the main graph."""
 
     model: Model

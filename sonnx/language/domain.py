@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct
+
+from sonnx.base.frozen import ComparedInPart
 
 Value = Any
 """A value of the domain: a fact, a type, an SMT term, a formula."""
@@ -19,8 +22,7 @@ class RuleError(ValueError):
     """A text is not an expression of the rule language; the message names the construct and quotes the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """What a loop evaluates for each item of its list.
 
     `compared` gives the values that the item is compared with, and is there only where the body does nothing else with
@@ -72,22 +74,25 @@ class Domain(Protocol):
     def undefined(self, reason: str) -> Value: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(ComparedInPart, frozen=True):
     """A parsed expression; `names` are its free names, questions such as written(axis) included."""
 
     text: str
     names: frozenset[str]
-    run: Run = field(compare=False, repr=False)
-    tree: ast.expr = field(compare=False, repr=False)
+    run: Run
+    tree: ast.expr
     """The syntax tree, from which `structure.py` answers what the expression reads and demands."""
-    built_ins: tuple[str, ...] = field(default=(), compare=False)
+    built_ins: tuple[str, ...] = ()
     """The built-in functions the expression calls directly."""
-    variables: frozenset[str] = field(default=frozenset(), compare=False)
+    variables: frozenset[str] = frozenset()
     """The variables of its loops."""
-    over: tuple[str, Run] | None = field(default=None, compare=False, repr=False)
+    over: tuple[str, Run] | None = None
     """The list that an outermost all(...), or the first condition of an outermost or, ranges over: its source text,
     and how to evaluate it."""
+
+    def compared(self) -> tuple[object, ...]:
+        """See `ComparedInPart`."""
+        return self.text, self.names
 
     def over_nothing(self, domain: Domain, environment: Environment) -> bool:
         """Whether that list is empty: the condition is then about nothing."""
@@ -98,17 +103,20 @@ class Expression:
         return self.run(domain, environment)
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
+class BuiltIn(ComparedInPart, frozen=True):
     """A function of `builtins.py`: the code that runs, and closures of the same source for the other domains."""
 
     name: str
-    function: Callable[..., Any] = field(compare=False)
+    function: Callable[..., Any]
     parameters: tuple[str, ...]
     source: str
-    body: Run = field(compare=False, repr=False)
-    built_ins: tuple[str, ...] = field(default=(), compare=False)
+    body: Run
+    built_ins: tuple[str, ...] = ()
     """The built-in functions it calls directly."""
+
+    def compared(self) -> tuple[object, ...]:
+        """See `ComparedInPart`."""
+        return self.name, self.parameters, self.source
 
     def interpret(self, domain: Domain, arguments: Sequence[Value]) -> Value:
         """The value of the function, interpreted through its source."""

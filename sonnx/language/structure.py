@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from functools import cache
 from typing import NamedTuple
 
@@ -127,7 +126,7 @@ def strings(expression: Expression) -> frozenset[str]:
 @cache
 def without_listed_strings(expression: Expression) -> Expression:
     """The expression with each list of strings emptied: equal for rules that differ only in, say, allowed types."""
-    return parse(ast.unparse(_EmptyStringLists().visit(deepcopy(expression.tree))))
+    return parse(ast.unparse(_EmptyStringLists().visit(ast.parse(expression.text, mode="eval").body)))
 
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)

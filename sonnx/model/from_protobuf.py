@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sonnx.model.ir import (
     Attribute,
@@ -23,7 +25,6 @@ from sonnx.model.ir import (
     Node,
     SparseTensor,
     UnknownField,
-    fast_constructor,
 )
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce, enforce_density
 from sonnx.model.tensor_reader import Reader
@@ -36,9 +37,13 @@ VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": 
 NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
 """Kinds whose value is a message: an absent field means an absent value."""
 
-_NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
+_LARGE = frozenset({"graph", "graphs", "tensors", "sparse_tensor", "sparse_tensors"})
+"""Kinds of attributes that are seldom equal, or whose parts are counted."""
 
-_make_node = fast_constructor(Node)
+MAX_SHARED_BYTES = 1 << 10
+"""Bytes of the largest attribute with a tensor that is looked for among the others: long ones are seldom equal."""
+
+_NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
 
 _OWN_STRINGS = attrgetter("name", "operator", "domain", "overload")
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
@@ -56,17 +61,15 @@ def _decoded_node(node: Node) -> Node:
     )
 
 
-@dataclass(slots=True)
-class _Sizes:
+class _Sizes(Struct):
     """The numbers that limits apply to, counted so far."""
 
     configurations: int = 0
     depth: int = 0
-    numbers: Counter[str] = field(default_factory=Counter)
+    numbers: Counter[str] = field(default_factory=Counter[str])
 
 
-@dataclass(frozen=True, slots=True)
-class Builder:
+class Builder(Struct, frozen=True):
     """Converts the messages of one file, equal types and attributes once.
 
     `kinds` are the names of attribute kinds by number; `reader` reads tensors; `size` is the number of bytes of the
@@ -78,7 +81,7 @@ class Builder:
     types: Types
     size: int
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
-    attributes: dict[bytes, Attribute] = field(default_factory=dict)
+    attributes: dict[bytes, Attribute] = {}
     sizes: _Sizes = field(default_factory=_Sizes)
 
     def model(self, message: Message, unknown: tuple[UnknownField, ...]) -> Model:
@@ -167,7 +170,7 @@ class Builder:
     def node(self, message: Message) -> Node:
         """One node, with strings as protobuf returns them: bytes where they are not UTF-8."""
         self.sizes.configurations += len(message.device_configurations)
-        return _make_node(
+        return Node(
             message.name,
             message.op_type,
             message.domain,
@@ -191,7 +194,7 @@ class Builder:
     def attribute(self, message: Message) -> Attribute:
         """An attribute; equal ones are one object, because most networks repeat a few attributes."""
         kind = self.kinds.get(message.type, "undefined")
-        if kind.startswith(("graph", "tensor", "sparse")):  # large as a key, and seldom equal
+        if kind in _LARGE or (kind == "tensor" and message.ByteSize() > MAX_SHARED_BYTES):
             return self._attribute(message, kind)
         key = message.SerializeToString()
         found = self.attributes.get(key)

@@ -6,12 +6,15 @@ name that are not UTF-8 are lone surrogates (PEP 383).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, make_dataclass
+from collections.abc import Iterator
 from itertools import count
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import astuple, force_setattr
 
 from sonnx.base.escaping import escape
+from sonnx.base.frozen import ComparedInPart
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 
 Dimension = int | str | None
@@ -52,8 +55,7 @@ DATA_FIELD |= dict.fromkeys(WIDTH.keys() - DATA_FIELD.keys(), "int32_data")
 """The typed data field for the values of each element type that are not in raw_data (onnx.proto, TensorProto)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(Struct, frozen=True):
     """The type of a value: kind, element type, shape.
 
     `kind` is one of: tensor, sparse tensor, sequence, optional, map, opaque, not stated.
@@ -83,29 +85,30 @@ class Type:
 NOT_STATED = Type()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A graph input, a graph output, or an entry of value_info."""
 
     name: str
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
-class External:
+class External(ComparedInPart, frozen=True):
     """The description of external data; numbers as written, None where absent or not a number."""
 
     location: str
     offset: int | None
     length: int | None
     entries: tuple[tuple[str, str], ...]
-    file: int | str | None = field(default=None, compare=False)
+    file: int | str | None = None
     """The bytes of the file at the location, or half a sentence on why it cannot be used; None where the file system
     was not asked, because the model was read from bytes."""
 
+    def compared(self) -> tuple[object, ...]:
+        """See `ComparedInPart`."""
+        return self.location, self.offset, self.length, self.entries
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+
+class Tensor(ComparedInPart, frozen=True):
     """A constant tensor: an initializer or the value of an attribute.
 
     `stored` are the data fields that are present in the file.  `data` has the little-endian row-major layout of
@@ -118,8 +121,8 @@ class Tensor:
     element: str | None
     dims: tuple[int, ...]
     stored: tuple[str, ...] = ()
-    data: memoryview | None = field(default=None, compare=False, repr=False)
-    strings: tuple[bytes, ...] = field(default=(), repr=False)
+    data: memoryview | None = None
+    strings: tuple[bytes, ...] = ()
     count: int | None = None
     """The number of elements in the typed data field (complex: two entries each; 4-bit: two per entry; 2-bit: four),
     None where raw_data or external data are used or the field is absent."""
@@ -128,9 +131,13 @@ class Tensor:
     misfit: tuple[int, int] | None = None
     """Index and value of the first entry of the typed data field that the element type cannot represent."""
 
+    def compared(self) -> tuple[object, ...]:
+        """All but the bytes."""
+        meta = self.name, self.element, self.dims, self.stored, self.strings, self.count
+        return (*meta, self.external, self.segment, self.misfit)
 
-@dataclass(frozen=True, slots=True)
-class SparseTensor:
+
+class SparseTensor(ComparedInPart, frozen=True):
     """A sparse tensor; the profile only requires that there are none.
 
     `values` has the shape [n]; `indices`, of shape [n] or [n, rank], are their positions; other elements are zero.
@@ -139,12 +146,15 @@ class SparseTensor:
     name: str
     element: str | None
     dims: tuple[int, ...]
-    values: Tensor | None = field(default=None, compare=False, repr=False)
-    indices: Tensor | None = field(default=None, compare=False, repr=False)
+    values: Tensor | None = None
+    indices: Tensor | None = None
+
+    def compared(self) -> tuple[object, ...]:
+        """See `ComparedInPart`."""
+        return self.name, self.element, self.dims
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(ComparedInPart, frozen=True):
     """An attribute of a node; `kind` is the declared one in lower case (int, ints, tensor, graph, …, undefined).
 
     `reference` is the name of the function's attribute that gives the value; `fields` are the value fields present.
@@ -157,17 +167,25 @@ class Attribute:
     value: AttributeValue
     reference: str = ""
     fields: tuple[str, ...] = ()
-    identity: int = field(init=False, compare=False, repr=False, default_factory=count().__next__)
+    identity: int = -1
     """A number no other attribute has: equal attributes that the reader made one object share it.  The bytes of a
-    tensor are not compared, so equality does not tell which attributes mean the same."""
+    tensor are not compared, so equality does not tell which attributes mean the same.  It is set when the object is
+    made, also by `replace`."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "identity", next(_IDENTITIES))
+
+    def compared(self) -> tuple[object, ...]:
+        """See `ComparedInPart`."""
+        return self.name, self.kind, self.value, self.reference, self.fields
 
 
+_IDENTITIES = count()
 Item: TypeAlias = "int | float | str | Tensor | SparseTensor | Type | Graph"
 AttributeValue: TypeAlias = "Item | tuple[Item, ...] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A node; an empty input or output name is an omitted optional one."""
 
     name: str
@@ -179,8 +197,7 @@ class Node:
     attributes: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """The main graph, or a subgraph in an attribute (a branch, a body)."""
 
     name: str
@@ -194,8 +211,7 @@ class Graph:
     """The number of entries of quantization_annotation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A model-local function; its inputs and outputs have names, but no types."""
 
     name: str
@@ -210,16 +226,14 @@ class Function:
     imports: tuple[Import, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """An operator set that a model or function imports; the version is None where it is missing."""
 
     domain: str
     version: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownField:
+class UnknownField(Struct, frozen=True):
     """A protobuf field that the ONNX format of the installed onnx package does not define."""
 
     place: str
@@ -228,8 +242,7 @@ class UnknownField:
     """The protobuf field number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(ComparedInPart, frozen=True):
     """One model file."""
 
     ir_version: int | None
@@ -245,8 +258,12 @@ class Model:
     """The number of device configurations of the model and of its nodes."""
     producer: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
-    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS, compare=False, repr=False)
+    limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     """The limits with which the file was read; some bound its evaluation and its report."""
+
+    def compared(self) -> tuple[object, ...]:
+        """All but the limits."""
+        return astuple(self)[:-1]
 
 
 def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
@@ -259,22 +276,3 @@ def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
             if isinstance(value, Graph):
                 suffix = f"[{index}]" if isinstance(attribute.value, tuple) else ""
                 yield f"{attribute.name}{suffix}", value
-
-
-Frozen = TypeVar("Frozen")
-
-
-def fast_constructor(kind: type[Frozen]) -> Callable[..., Frozen]:
-    """A fast constructor of a frozen dataclass with slots; it takes every field by position.
-
-    The constructor of a frozen dataclass calls `object.__setattr__` for each field, which takes most of the time of
-    reading a node.  This one makes an object of an ordinary class with the same slots, and then changes its class.
-    """
-    twin: Any = make_dataclass(kind.__name__, [(one.name, Any) for one in fields(kind)], slots=True)  # type: ignore[arg-type]
-
-    def make(*values: object) -> Frozen:
-        instance = twin(*values)
-        instance.__class__ = kind
-        return instance  # type: ignore[no-any-return]
-
-    return make

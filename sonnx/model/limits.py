@@ -6,14 +6,14 @@ A limit bounds the time and the memory that a file of a given size can cause; it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from sonnx.base.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """One limit: `what` is counted, the default, the largest value that can be set, and what it protects."""
 
     name: str

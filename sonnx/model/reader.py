@@ -7,20 +7,25 @@ records every field that the format does not define: see `Model.unknown`.
 
 from __future__ import annotations
 
+import ast
 import gc
 import importlib
 import importlib.util
 import mmap
 import os
+import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
+from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.message import Message as ProtobufMessage
 
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder
@@ -146,18 +151,50 @@ def _no_collection() -> Iterator[None]:
 
 
 @cache
-def message_classes() -> ModuleType:
-    """The module of message classes of the installed onnx package, without importing the package.
+def message_classes() -> Any:
+    """The message classes of the installed onnx package by name, without importing the package.
 
-    `import onnx` takes most of the time of a check and loads numpy.  The module gets its usual name, so that an import
-    of onnx, before or after, shares the classes.
+    `import onnx` takes most of the time of a check and loads numpy, and the module that protobuf generates for it loads
+    twenty modules of protobuf.  So the description of the format is read from the text of that module, and the classes
+    are made of it; an import of onnx, before or after, shares them.
     """
     if _GENERATED in sys.modules or "onnx" in sys.modules:
         return importlib.import_module(_GENERATED)
     package = importlib.util.find_spec("onnx")
     if package is None or not package.submodule_search_locations:
         raise ModuleNotFoundError("the onnx package is not installed", name="onnx")
-    path = Path(package.submodule_search_locations[0]) / "onnx_ml_pb2.py"
+    path = f"{package.submodule_search_locations[0]}/onnx_ml_pb2.py"
+    return _described_classes(path) or _generated_classes(path)
+
+
+_DESCRIPTION = re.compile(r"^DESCRIPTOR = .*\.AddSerializedFile\((b'.*')\)$", re.MULTILINE)
+"""The serialized description of the format in a module that protobuf generated."""
+
+
+def _described_classes(path: str) -> SimpleNamespace | None:
+    """The classes from the description in a generated module; None if protobuf does not run as its C library."""
+    if api_implementation.Type() != "upb":
+        return None
+    description = _DESCRIPTION.search(Path(path).read_text("utf-8"))
+    if description is None:
+        return None
+    library = api_implementation._c_module  # type: ignore[attr-defined]  # the stubs leave it out
+    described = library.default_pool.AddSerializedFile(ast.literal_eval(description[1]))
+    return SimpleNamespace(**_classes(library.MessageMeta, described.message_types_by_name, ""))
+
+
+def _classes(make: type, described: Mapping[str, Message], outer: str) -> dict[str, type]:
+    """The classes of messages, as protobuf itself makes them; those of inner messages are attributes of the outer."""
+    found = {}
+    for name, descriptor in described.items():
+        inner = _classes(make, descriptor.nested_types_by_name, f"{outer}{name}.")
+        place = {"DESCRIPTOR": descriptor, "__module__": _GENERATED, "__qualname__": f"{outer}{name}"}
+        found[name] = make(name, (ProtobufMessage,), {**inner, **place})
+    return found
+
+
+def _generated_classes(path: str) -> Any:
+    """The generated module, under its usual name."""
     specification = importlib.util.spec_from_file_location(_GENERATED, path)
     assert specification is not None and specification.loader is not None  # noqa: S101  (a .py file has a loader)
     module = importlib.util.module_from_spec(specification)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from sonnx.base.escaping import escape
 from sonnx.model.ir import (
@@ -31,8 +32,7 @@ def canonical_domain(domain: str) -> str:
     return "" if domain == STANDARD[1] else domain
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True, dict=True):
     """One list of nodes with the names visible to it; a function body is a graph whose inputs have no types."""
 
     place: str

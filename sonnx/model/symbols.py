@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.model.ir import Attribute, Graph, Model, Node, Type, Value

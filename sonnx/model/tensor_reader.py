@@ -9,8 +9,9 @@ import re
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from sonnx.model import wire_format
 from sonnx.model.external_data import file_size
@@ -34,8 +35,7 @@ EXTERNAL = 1
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "external_data")
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Reads the tensors of one file; `source` are its bytes, `elements` the names of element types by number."""
 
     source: memoryview
@@ -43,7 +43,7 @@ class Reader:
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     folder: Path | None = None
     """The folder of the model, None for bytes."""
-    files: dict[str, int | str | None] = field(default_factory=dict)
+    files: dict[str, int | str | None] = {}
     """The locations of external data so far, each with `External.file`."""
 
     def tensor(self, message: Message) -> Tensor:

@@ -6,9 +6,10 @@ Messages are read through their attributes only; only `reader.py` and `writer.py
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from sonnx.model.ir import NOT_STATED, Dimension, Shape, Type, Value, fast_constructor
+from msgspec import Struct, field
+
+from sonnx.model.ir import NOT_STATED, Dimension, Shape, Type, Value
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.wire_format import Message
 
@@ -23,8 +24,6 @@ _TYPE_KIND = {
 
 _INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
-
-_make_type, _make_value = fast_constructor(Type), fast_constructor(Value)
 
 _NAME_TAG = 1 << 3 | 2
 """The tag of ValueInfoProto.name, which comes first: protobuf writes fields in the order of their numbers."""
@@ -72,15 +71,14 @@ def _denotations(message: Message) -> tuple[str, ...]:
     return written if any(written) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Types:
+class Types(Struct, frozen=True):
     """Reads the types of one file, equal ones once; `elements` are the names of element types by number."""
 
     elements: Mapping[int, str | None]
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     known: dict[bytes, Type] = field(default_factory=lambda: {b"": NOT_STATED})
-    same: dict[Type, Type] = field(default_factory=dict)
-    rests: dict[bytes, Type] = field(default_factory=dict)
+    same: dict[Type, Type] = {}
+    rests: dict[bytes, Type] = {}
 
     def values(self, messages: Sequence[Message]) -> tuple[Value, ...]:
         """Values with their types, in the order of the file."""
@@ -99,7 +97,7 @@ class Types:
         if found is None:
             found = self._type(message.type)
             found = self.rests[rest] = self.same.setdefault(found, found)
-        return _make_value(name, found)
+        return Value(name, found)
 
     def type(self, message: Message) -> Type:
         """The type; equal types are usually one object, so that comparing them is fast."""
@@ -118,6 +116,6 @@ class Types:
         if which in ("tensor_type", "sparse_tensor_type"):
             element = element_name(self.elements, inner.elem_type)
             sparse, denotations = which == "sparse_tensor_type", _denotations(inner)
-            return _make_type(kind, element, _shape(inner, self.limits), sparse, denotations)
+            return Type(kind, element, _shape(inner, self.limits), sparse, denotations)
         within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
         return Type(kind, holds_sparse=within.holds_sparse)

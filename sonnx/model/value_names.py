@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
 from sonnx.model.ir import Attribute, Graph, Node, Value, subgraphs

@@ -15,8 +15,9 @@ from __future__ import annotations
 import mmap
 import struct
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from sonnx.model.limits import COUNTED, Exceeded, Limits, enforce, enforce_density, exceeded
 
@@ -53,15 +54,14 @@ class Malformed(ValueError):
         self.offset = offset
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class Layout(Struct, frozen=True, eq=False):
     """The submessages of a message: their layout by tag, None for the payload of a tensor."""
 
     name: str
-    fields: dict[int, Layout | None] = field(default_factory=dict, repr=False)
-    names: set[int] = field(default_factory=set, repr=False)
+    fields: dict[int, Layout | None] = {}
+    names: set[int] = set()
     """The tags of string fields that are limited in length."""
-    counted: dict[int, str] = field(default_factory=dict)
+    counted: dict[int, str] = {}
     """The limits that fields count for, by tag."""
 
 

@@ -46,7 +46,8 @@ from sonnx.profile.file_format import (
     OutputFormat,
     ParameterFormat,
 )
-from sonnx.profile.toml_files import CatalogueError, T, by_version, loads, numbered, parsed, structure
+from sonnx.profile.stored_tables import table
+from sonnx.profile.toml_files import CatalogueError, T, by_version, numbered, parsed, structure
 
 MadeT = TypeVar("MadeT", bound=Struct)
 
@@ -57,8 +58,7 @@ def read_data(name: str, kind: type[T]) -> T:
     Raises:
         CatalogueError: the file is not valid TOML, or does not have the expected keys and values.
     """
-    text = (folder("restrictions") / name).read_text(encoding="utf-8")
-    return structure(loads(text, name), kind, name)
+    return structure(table(folder("restrictions") / name, name), kind, name)
 
 
 def _read_operator(file: str) -> Operator:

@@ -6,10 +6,8 @@ file of a project it becomes a `UsageError`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path, PurePath
@@ -18,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import DecodeError, ValidationError, convert, json
 
 from sonnx.base.errors import UsageError
-from sonnx.base.files import regular_bytes
+from sonnx.base.files import regular_bytes, sha256
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 
@@ -130,9 +128,29 @@ def loads(text: str, place: str) -> dict[str, Any]:
         CatalogueError: the text is not valid TOML.
     """
     try:
+        return _toml(text)
+    except Malformed as error:
+        raise CatalogueError(f"{place} is not valid TOML: {error}") from error
+
+
+class Malformed(ValueError):
+    """A text does not have its format; the message says what is wrong."""
+
+
+def _toml(text: str) -> dict[str, Any]:
+    import tomllib  # a check takes the tables of restrictions/ as they are stored
+
+    try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise CatalogueError(f"{place} is not valid TOML: {error}") from error
+        raise Malformed(str(error)) from error
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.decode(text)
+    except DecodeError as error:
+        raise Malformed(str(error)) from error
 
 
 class FileFormat(NamedTuple):
@@ -140,14 +158,13 @@ class FileFormat(NamedTuple):
 
     name: str
     loads: Callable[[str], Any]
-    error: type[Exception]
-    """What `loads` raises where a text has another format."""
+    """Raises `Malformed` where a text has another format."""
     max_bytes: int
     """A larger file is refused unread."""
 
 
-TOML = FileFormat("TOML", tomllib.loads, tomllib.TOMLDecodeError, 1 << 24)
-JSON = FileFormat("JSON", json.decode, DecodeError, 1 << 28)
+TOML = FileFormat("TOML", _toml, 1 << 24)
+JSON = FileFormat("JSON", _json, 1 << 28)
 
 
 def read_file(
@@ -167,7 +184,7 @@ def read_file(
         if len(data) > file_format.max_bytes:
             raise UsageError(f"{source} is not a {file_format.name} file of at most {file_format.max_bytes} bytes")
         found = structure(file_format.loads(data.decode("utf-8")), kind, base)
-        return make(found, base, hashlib.sha256(data).hexdigest())
+        return make(found, base, sha256(data))
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}") from None
     except UsageError:
@@ -178,7 +195,7 @@ def read_file(
         message = str(error)
         text = f"{source}{message[len(base) :]}" if message.startswith(base) else f"{source}: {message}"
         raise UsageError(text) from None
-    except file_format.error as error:
+    except Malformed as error:
         raise UsageError(f"{source} is not valid {file_format.name}: {error}") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
         raise UsageError(f"{source} is nested too deeply, or has a number that is too long") from None

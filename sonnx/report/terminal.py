@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from sonnx.checker.verdicts import Verdict
 
@@ -18,8 +18,7 @@ _OF_VERDICT = {Verdict.FAIL: _RED, Verdict.PASS: _GREEN, Verdict.DEVIATED: _BLUE
 _ESCAPES = re.compile("\x1b\\[[0-9;]*m")
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """The width that lines are wrapped to, None for none, and whether to use colours."""
 
     width: int | None = None
@@ -70,5 +69,7 @@ def terminal_style(colour: str = "auto", docs: str = "") -> Style:
     """
     terminal = sys.stdout.isatty()
     wanted = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    import shutil  # loads compression libraries
+
     width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if terminal else None
     return Style(width, wanted if colour == "auto" else colour == "always", docs)

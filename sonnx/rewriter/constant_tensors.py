@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.model.ir import WIDTH, SparseTensor, Tensor
 from sonnx.model.reader import element_names

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from sonnx.checker.rules import ActiveRules
 from sonnx.model.ir import Function
 
 
-@dataclass(frozen=True)
-class RewriteContext:
+class RewriteContext(Struct, frozen=True):
     """The rules in force, the model around the nodes, and which rewrites run.
 
     `operator_set` is the version of the standard operator set that the model imports; `selected` are the slugs that
@@ -20,7 +20,7 @@ class RewriteContext:
 
     active_rules: ActiveRules
     operator_set: int | None
-    functions: Mapping[tuple[str, str, str], Function] = field(default_factory=dict)
+    functions: Mapping[tuple[str, str, str], Function] = {}
     selected: frozenset[str] | None = None
     options: frozenset[str] = frozenset()
     only: frozenset[str] | None = None

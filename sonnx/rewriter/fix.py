@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
@@ -33,8 +34,7 @@ from sonnx.rewriter.validation import Validation, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
 
-@dataclass(frozen=True, slots=True)
-class FixResult(Rewriting):
+class FixResult(Rewriting, frozen=True):
     """The result of `fix`: a rewritten model, as text and as a record."""
 
     def to_text(self, *, every_place: bool = False) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import Attribute, AttributeValue, Node, Tensor

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts
@@ -23,8 +24,7 @@ class Trigger(Enum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One place that a rewrite of a whole model changed, with the texts of before and after.
 
     `rules` are the slugs served at this place, None for those of the rewrite.  `changes` says what happens to the
@@ -38,16 +38,14 @@ class Edit:
     changes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChange:
+class ModelChange(Struct, frozen=True):
     """What a rewrite made of a model, and the places it changed."""
 
     model: Model
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """What takes the place of one node, with the texts of before and after.
 
     `nodes` stand where the node stood.  `constants` are new initializers; one with the name of an output of the node
@@ -88,8 +86,7 @@ class Completion(Protocol):
 Stage_co = TypeVar("Stage_co", bound=Callable[..., Any], covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rewrite(Generic[Stage_co]):
+class Rewrite(Struct, Generic[Stage_co], frozen=True, kw_only=True):
     """One rewrite.
 
     `name` is that of its description in restrictions/rewrites.toml, which states the rules it serves.  `option` is the
@@ -147,8 +144,7 @@ class Rewrite(Generic[Stage_co]):
         return AppliedRewrite(self.name, about.title, rules, where, before, after, about.theorem, changes)
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedRewrite:
+class AppliedRewrite(Struct, frozen=True):
     """The record of one place that a rewrite changed: its name, title and theorem, the rest as in `Edit`."""
 
     name: str

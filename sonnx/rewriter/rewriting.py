@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
@@ -14,8 +15,7 @@ from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.validation import Validation
 
 
-@dataclass(frozen=True, slots=True)
-class RemainingFindings:
+class RemainingFindings(Struct, frozen=True):
     """What one rule still reports with one verdict.
 
     `reasons` groups the findings by what a person must know to act on them: why a shape is not known, or what is wrong.
@@ -27,8 +27,7 @@ class RemainingFindings:
     reasons: Mapping[str, tuple[Finding, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rewriting:
+class Rewriting(Struct, frozen=True):
     """A rewritten model.
 
     `before` is the check of the original, `after` that of the new model; `rewrites` are all places that were changed,
@@ -42,7 +41,7 @@ class Rewriting:
     unknown_shapes: Mapping[str, str]
     validation: Validation
     source_sha256: str
-    _model: bytes = field(repr=False)
+    _model: bytes
 
     def model_bytes(self) -> bytes:
         """The new model as a file."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
@@ -24,8 +25,7 @@ from sonnx.rewriter.context import RewriteContext
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True, dict=True):
     """A node with everything a rewrite may ask about it.
 
     `inputs` are the facts of its inputs, None for an omitted one; `outputs` the computed facts of its outputs,

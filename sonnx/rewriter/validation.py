@@ -6,7 +6,9 @@ Operators that the executor cannot run are left out of both models and named in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, plural, quote
@@ -24,8 +26,7 @@ class Differs(AssertionError):
     """The rewritten model gives another value: a defect of this tool; nothing is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Struct, frozen=True):
     """What was compared.
 
     Of the `requested` sets of inputs, `inputs` were run through both models; `elements` elements of `outputs` outputs
@@ -211,8 +212,7 @@ def _equal_elements(one: Mapping[str, Array], other: Mapping[str, Array]) -> int
 # models, and gets the same inputs in both for any outputs it gives, then what it computes does not matter.
 
 
-@dataclass(frozen=True)
-class ExecutablePart:
+class ExecutablePart(Struct, frozen=True):
     """A model without the nodes that are left out; `outputs` maps a description of each compared value to its name."""
 
     model: Model

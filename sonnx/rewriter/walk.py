@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, quote
 from sonnx.checker.facts_domain import FactsDomain
@@ -31,8 +33,7 @@ MAX_REWRITES_OF_NODE = 100
 """Each rewrite of a node serves a rule that then no longer fails, so that more are a defect."""
 
 
-@dataclass(frozen=True)
-class WalkResult:
+class WalkResult(Struct, frozen=True):
     """A model after the walk.
 
     `facts` are what is known of its values; `unknown_shapes` say for each value without a complete shape why, and what
@@ -55,8 +56,7 @@ def walk(model: Model, context: RewriteContext, rewrites: Iterable[Rewrite[NodeR
     return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
 
 
-@dataclass
-class _Rewriting:
+class _Rewriting(Struct, dict=True):
     """What the interpreter asks at each node; what is known and made so far.
 
     `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far.
@@ -65,14 +65,14 @@ class _Rewriting:
     model: Model
     context: RewriteContext
     rewrites: tuple[Rewrite[NodeRewriting], ...]
-    visible: dict[str, None] = field(default_factory=dict)
-    constants: dict[str, Tensor] = field(default_factory=dict)
-    unknown_shapes: dict[str, str] = field(default_factory=dict)
-    nodes: list[Node] = field(default_factory=list)
-    added: list[Tensor] = field(default_factory=list)
-    same: dict[str, str] = field(default_factory=dict)
-    applied: list[AppliedRewrite] = field(default_factory=list)
-    rewritten: Counter[int] = field(default_factory=Counter)
+    visible: dict[str, None] = {}
+    constants: dict[str, Tensor] = {}
+    unknown_shapes: dict[str, str] = {}
+    nodes: list[Node] = []
+    added: list[Tensor] = []
+    same: dict[str, str] = {}
+    applied: list[AppliedRewrite] = []
+    rewritten: Counter[int] = field(default_factory=Counter[int])
 
     def __post_init__(self) -> None:
         for value in self.graph.inputs:

@@ -7,13 +7,13 @@ import hashlib
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy
 import onnx
 import onnx.parser
 import pytest
+from msgspec.structs import replace
 from onnx import helper
 
 from sonnx.api import fix

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import onnx.parser
 import pytest
+from msgspec.structs import replace
 
 from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import OMITTED, Transferred, interpret

@@ -1,6 +1,5 @@
 """The reader: the content of a file arrives complete, and what is not a model is refused in one sentence."""
 
-import dataclasses
 import gc
 import os
 import stat
@@ -270,7 +269,7 @@ def test_objects_made_the_fast_way_are_ordinary():
     assert node == ir.Node("", "Max", "", "", ("a",), (), ())
     assert hash(node) == hash(ir.Node("", "Max", "", "", ("a",), (), ()))
     assert type(node) is ir.Node
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         node.name = "x"
 
 
@@ -512,13 +511,20 @@ def test_the_test_of_the_wall_can_fail():
     assert "numpy" in run(READ + "import onnx\n" + WALL)[1]
 
 
-@pytest.mark.parametrize("first", ["import onnx\n" + READ, READ + "import onnx\n", READ + "import onnx.helper\n"])
+WITHOUT_C = "import os; os.environ['PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION'] = 'python'\n"
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["import onnx\n" + READ, READ + "import onnx\n", READ + "import onnx.helper\n", WITHOUT_C + READ + "import onnx\n"],
+)
 def test_onnx_shares_the_message_classes(first):
     code = first + (
         "import onnx, onnx.checker, pickle\n"
         "assert onnx.ModelProto is sonnx.model.reader.message_classes().ModelProto\n"
         "model = onnx.load(" + repr(str(LIGHT[0])) + "); onnx.checker.check_model(model)\n"
-        "from onnx import onnx_ml_pb2\nassert onnx_ml_pb2 is sonnx.model.reader.message_classes()\n"
+        "from onnx import onnx_ml_pb2\n"
+        "assert onnx_ml_pb2.TypeProto.Tensor is sonnx.model.reader.message_classes().TypeProto.Tensor\n"
         "pickle.loads(pickle.dumps(model)); print('same')"
     )
     assert run(code) == (0, "same")

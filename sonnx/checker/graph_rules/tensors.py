@@ -38,15 +38,14 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
 
 
 def _stored_size(tensor: Tensor) -> Iterator[Violation]:
-    required = f"the dimensions {show(tensor.dims)} of type {tensor.element} need"
     if tensor.element == "string":
-        if byte_size("int8", tensor.dims) != len(tensor.strings):
-            yield Violation(f"{required} another number of strings than the {len(tensor.strings)} stored")
-        return
-    wanted = byte_size(tensor.element or "", tensor.dims)
-    stored = 0 if tensor.data is None else len(tensor.data)
+        wanted, stored = byte_size("int8", tensor.dims), len(tensor.strings)
+        need = f"another number of strings than the {stored} stored"
+    else:
+        wanted, stored = byte_size(tensor.element or "", tensor.dims), 0 if tensor.data is None else len(tensor.data)
+        need = f"{_bytes(wanted)}, {stored} are stored"
     if stored != wanted:
-        yield Violation(f"{required} {_bytes(wanted)}, {stored} are stored")
+        yield Violation(f"the dimensions {show(tensor.dims)} of type {tensor.element} need {need}")
 
 
 def _bytes(number: int | None) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import prod
 from typing import Any
+
+from msgspec.structs import replace
 
 from sonnx.base.errors import Stop
 from sonnx.base.escaping import escape

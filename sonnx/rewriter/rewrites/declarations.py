@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts, Unknown
@@ -39,8 +41,7 @@ def _explicit_declarations(model: Model, context: RewriteContext, facts: Mapping
     return ModelChange(replace(model, graph=replace(graph, outputs=outputs, value_info=info)), edits)
 
 
-@dataclass(frozen=True)
-class _Declarations:
+class _Declarations(Struct, frozen=True):
     """What is declared, what is known, the rules to serve, and the values with several declarations, which stay."""
 
     declared: Mapping[str, Type]

@@ -5,8 +5,9 @@ Every element of the output is the same sum of the same products.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
+
+from msgspec.structs import replace
 
 from sonnx.language.builtins import Undefined, broadcast
 from sonnx.model.ir import Attribute, Tensor

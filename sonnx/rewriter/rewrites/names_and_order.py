@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
+
+from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where

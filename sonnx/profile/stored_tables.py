@@ -1,0 +1,51 @@
+"""Tables of restrictions/ as Python values, stored beside Python's bytecode, so that a check parses no TOML.
+
+A stored table counts only if it begins with the hash of the text that it was made of (PEP 552 has the same for
+bytecode).  It is trusted as bytecode is: whoever can write it can change the program itself.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
+from pathlib import Path
+from typing import Any
+
+from sonnx.base.files import write_whole
+from sonnx.profile.toml_files import loads
+
+
+def table(path: Path, name: str) -> dict[str, Any]:
+    """The table in a TOML file; messages call it `name`.
+
+    Raises:
+        CatalogueError: the file is not valid TOML.
+        OSError: the file cannot be read.
+    """
+    text = path.read_bytes()
+    head, place = MAGIC_NUMBER + source_hash(text), Path(cache_from_source(path)).with_suffix(".table")
+    found = _stored(place, head)
+    if found is None:
+        found = loads(text.decode("utf-8"), name)
+        if not sys.dont_write_bytecode:
+            _store(place, head, found)
+    return found
+
+
+def _stored(place: Path, head: bytes) -> dict[str, Any] | None:
+    """The stored table, None where there is none of this text."""
+    try:
+        data = place.read_bytes()
+        return dict(marshal.loads(data[len(head) :])) if data.startswith(head) else None  # noqa: S302  as bytecode
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+
+
+def _store(place: Path, head: bytes, found: dict[str, Any]) -> None:
+    """Keep a table; where the installation cannot be written, each process parses it."""
+    try:
+        place.parent.mkdir(exist_ok=True)
+        write_whole(place, head + marshal.dumps(found))
+    except (OSError, ValueError):  # a value that marshal does not know, such as a date
+        return
