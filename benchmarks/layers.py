@@ -1,7 +1,6 @@
 """Time layers by themselves, models of one node, against the runtimes, in turns: python -m benchmarks.layers --write.
 
-A ratio is the median time of a whole run of this project (what a node computes, and making it ready) over the median of
-the peer's.  Inputs and weights are normally distributed.  `--write` renews the table in docs/values.md.
+A ratio is the median time of a run of this project, of a model that is prepared, over the median of the peer's.  Inputs and weights are normally distributed.  `--write` renews the table in docs/values.md.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from onnx import TensorProto, helper
 
 from benchmarks.racing import Action, Case, measure, write
 from benchmarks.values import runtimes
-from sonnx.executor.executor import run_model
+from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
@@ -46,7 +45,8 @@ def case(operator: str, detail: str, shapes: list[Shape], outputs: int = 1, **at
     opset = helper.make_opsetid("", VERSION)
     source = helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
     model, given = read(source), dict(zip(names, arrays, strict=True))
-    actions: dict[str, Action] = {"ours": lambda: run_model(model, given, unchecked=True)}
+    ready = ModelRunner(model, unchecked=True)
+    actions: dict[str, Action] = {"ours": lambda: ready.run(given)}
     return Case(operator, "float", detail, None, actions | dict(runtimes(source, arrays)))
 
 

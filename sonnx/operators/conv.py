@@ -84,7 +84,9 @@ def kernel(application: Application) -> Kernel:
         X, W = inputs[:2]
         bias = inputs[2] if len(inputs) > 2 else None
         slid, group = windows_of(application, X, W), application.names["group"]
-        left = application.constants.form(f"kernels of {group} groups", (W, bias), 8 * W.size, lambda: Left(stacked(W, bias, group)))
+        left = application.constants.form(
+            f"kernels of {group} groups", (W, bias), 8 * W.size, lambda: Left(stacked(W, bias, group))
+        )
         exact = convolution(X, W, bias, Patches(slid, X.shape[1], group, bias is not None), out, left)
         filled, places = without_gaps(application, X, W)
         if filled.shape != W.shape and not (np.isfinite(X).all() and (out[np.signbit(out)] != 0).all()):
@@ -107,9 +109,7 @@ def stacked(W: Array, bias: Array | None, group: int, memory: Scratch | None = N
     return made
 
 
-def convolution(
-    X: Array, W: Array, bias: Array | None, patches: Patches, out: Array, left: Left | None = None
-) -> int:
+def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: Array, left: Left | None = None) -> int:
     """Y in `out`; how many elements were added up exactly.  `left` is made of W and the bias."""
     if out.size == 0 or patches.height == 0:
         out[...] = 0

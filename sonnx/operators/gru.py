@@ -30,6 +30,7 @@ from sonnx.operators.recurrent_cells import (
     over_time,
     require_whole_sequences,
 )
+from sonnx.operators.recurrent_sequences import gru_sequence, intervals_decide
 
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
@@ -59,9 +60,18 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) 
     for d, back in enumerate(backwards):
         state = np.zeros((X.shape[1], R.shape[2]), X.dtype) if h is None else h[d]
         step = _step(application, W[d], R[d], None if B is None else B[d], activations[2 * d : 2 * d + 2], steps)
-        own_Y, own_last = over_time(X, (state,), step, back)
-        Y.append(own_Y)
-        last.append(own_last)
+        usual = (
+            list(activations[2 * d : 2 * d + 2]) == ["Sigmoid", "Tanh"] and application.attribute("clip", None) is None
+        )
+        own_B = None if B is None else B[d]
+        if steps.intervals and usual and intervals_decide(X.dtype, X, state, W[d], R[d], own_B):
+            rows = [] if own_B is None else list(own_B.reshape(2, -1))
+            before = application.attribute("linear_before_reset", 0) != 0
+            made = gru_sequence(application, X, (state,), (W[d], R[d], rows), step, back, before)
+        else:
+            made = over_time(X, (state,), step, back)
+        Y.append(made[0])
+        last.append(made[1])
     return arranged(layout, Y, last)[: application.outputs]
 
 
