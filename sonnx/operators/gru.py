@@ -8,6 +8,7 @@ product r_t * h, or R_h h + Rb_h, and the state are rounded once each.  What is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from sonnx.operators.recurrent_cells import (
     over_time,
     require_whole_sequences,
 )
-from sonnx.operators.recurrent_sequences import gru_sequence, intervals_decide
+from sonnx.operators.recurrent_sequences import gru_sequence, gru_weights, intervals_decide, kept
 
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
@@ -65,9 +66,10 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) 
         )
         own_B = None if B is None else B[d]
         if steps.intervals and usual and intervals_decide(X.dtype, X, state, W[d], R[d], own_B):
-            rows = [] if own_B is None else list(own_B.reshape(2, -1))
             before = application.attribute("linear_before_reset", 0) != 0
-            made = gru_sequence(application, X, (state,), (W[d], R[d], rows), step, back, before)
+            make = partial(gru_weights, W[d], R[d], own_B, before)
+            weights = kept(application, f"GRU, direction {d}, {before}", (W, R, B), make)
+            made = gru_sequence(application, X, (state,), weights, step, back)
         else:
             made = over_time(X, (state,), step, back)
         Y.append(made[0])

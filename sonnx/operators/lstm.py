@@ -9,6 +9,7 @@ SONNX LSTM of 2026-08 (a draft over the reals); ONNX LSTM-7 to LSTM-22.  With in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from sonnx.operators.recurrent_cells import (
     over_time,
     require_whole_sequences,
 )
-from sonnx.operators.recurrent_sequences import intervals_decide, lstm_sequence
+from sonnx.operators.recurrent_sequences import intervals_decide, kept, lstm_sequence, lstm_weights
 
 INPUT, OUTPUT, FORGET, CELL = range(4)
 """The gates in the order of the weights."""
@@ -73,8 +74,8 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps)
         )
         usual = list(activations[3 * d : 3 * d + 3]) == ["Sigmoid", "Tanh", "Tanh"]
         if whole and usual and intervals_decide(X.dtype, X, *states, *weights):
-            rows = [] if weights[2] is None else list(weights[2].reshape(2, -1))
-            made = lstm_sequence(application, X, states, (W[d], R[d], rows), step, back)
+            gates = kept(application, f"LSTM, direction {d}", (W, R, B), partial(lstm_weights, *weights[:3]))
+            made = lstm_sequence(application, X, states, gates, step, back)
         else:
             made = over_time(X, states, step, back)
         Y.append(made[0])
