@@ -1,7 +1,6 @@
 """Time layers by themselves, models of one node, against the runtimes, in turns: python -m benchmarks.layers --write.
 
-A ratio is the median time of a whole run of this project (what a node computes, and making it ready) over the median of
-the peer's.  Inputs and weights are normally distributed.  `--write` renews the table in docs/values.md.
+A ratio is the median time of a run of this project, of a model that is prepared, over the median of the peer's.  Inputs and weights are normally distributed.  `--write` renews the table in docs/values.md.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.racing import Action, Case, measure, write
 from benchmarks.values import runtimes
-from sonnx.executor.executor import run_model
+from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
@@ -39,15 +38,17 @@ def case(operator: str, detail: str, shapes: list[Shape], outputs: int = 1, **at
     arrays = [draw.standard_normal(shape, "f4") for shape in shapes]
     arrays[1:] = [each / np.sqrt(np.float32(each.shape[-1])) for each in arrays[1:]]
     names, made = [f"x{i}" for i in range(len(arrays))], [f"y{i}" for i in range(outputs)]
-    info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, a.shape) for n, a in zip(names, arrays, strict=True)]
+    info = [helper.make_tensor_value_info(names[0], TensorProto.FLOAT, arrays[0].shape)]
+    weights = [numpy_helper.from_array(a, n) for n, a in zip(names[1:], arrays[1:], strict=True)]
     kinds = [TensorProto.INT64 if operator == "MaxPool" and i else TensorProto.FLOAT for i in range(outputs)]
     results = [helper.make_tensor_value_info(n, kind, None) for n, kind in zip(made, kinds, strict=True)]
-    graph = helper.make_graph([helper.make_node(operator, names, made, **attributes)], "layer", info, results)
+    graph = helper.make_graph([helper.make_node(operator, names, made, **attributes)], "layer", info, results, weights)
     opset = helper.make_opsetid("", VERSION)
     source = helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
-    model, given = read(source), dict(zip(names, arrays, strict=True))
-    actions: dict[str, Action] = {"ours": lambda: run_model(model, given, unchecked=True)}
-    return Case(operator, "float", detail, None, actions | dict(runtimes(source, arrays)))
+    model, given = read(source), {names[0]: arrays[0]}
+    ready = ModelRunner(model, unchecked=True)
+    actions: dict[str, Action] = {"ours": lambda: ready.run(given)}
+    return Case(operator, "float", detail, None, actions | dict(runtimes(source, arrays[:1])))
 
 
 def recurrent(operator: str, steps: int, batch: int, inputs: int, hidden: int, **attributes: Any) -> Case:

@@ -112,6 +112,10 @@ class ModelRunner:
             )
             if len(self._plans) == MAX_PLANS:
                 self._plans.clear()
+                self.domain.constants.clear()
+            for values in plan.values:
+                if values is not None:
+                    self.domain.constants.add(values)
             self._plans[key] = plan
         return self._plans[key]
 

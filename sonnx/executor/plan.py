@@ -31,6 +31,9 @@ from sonnx.numerics.formats import TEXT, Array, TensorSpec
 OMITTED = -1
 """The place of an omitted optional input: the last one, which holds None."""
 
+MIN_BUFFER_BYTES = 1 << 12
+"""Bytes of a value below which memory of its own costs less than a buffer."""
+
 
 @dataclass(slots=True)
 class Step:
@@ -216,7 +219,7 @@ def _assign(steps: Sequence[Step]) -> int:
     free: list[int] = []
     last: dict[int, Step] = {}
     for step in steps:
-        if step.kernel is not None and step.size:
+        if step.kernel is not None and step.size >= MIN_BUFFER_BYTES:
             fitting = [(sizes[b], b) for b in free if step.size <= sizes[b] <= 2 * step.size]
             if fitting:
                 step.buffer = min(fitting)[1]

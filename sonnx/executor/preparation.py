@@ -42,7 +42,7 @@ from sonnx.language.evaluator import (
     first_unknown,
 )
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
-from sonnx.numerics.application import Application, Definition, ExactPathCounts, Kernel, NoValue
+from sonnx.numerics.application import Application, Constants, Definition, ExactPathCounts, Kernel, NoValue
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import (
     ELEMENTS,
@@ -144,11 +144,12 @@ class RunDomain:
         conforming: whether the model conforms to the edition.
         definitions_only: compute by the definitions, without kernels and fast paths.
         exact_path_counts: counts of all nodes.
+        constants: the arrays that no run changes.
     """
 
     def __init__(self, rules: ActiveRules, *, conforming: bool, definitions_only: bool = False) -> None:
         self.rules, self.conforming, self.definitions_only = rules, conforming, definitions_only
-        self.exact_path_counts = ExactPathCounts()
+        self.exact_path_counts, self.constants = ExactPathCounts(), Constants()
         self.facts, self._depth = FactsDomain(rules), 0
         self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
         self._valid = set[object]()
@@ -343,7 +344,8 @@ class RunDomain:
     def _application(
         self, call: Call, version: int, text: str, names: Mapping[str, Any], attributes: Mapping[str, Attribute]
     ) -> Application:
-        return Application(call.operator, version, text, names, attributes, self.exact_path_counts, len(call.outputs))
+        counts, count = self.exact_path_counts, len(call.outputs)
+        return Application(call.operator, version, text, names, attributes, counts, count, self.constants)
 
     def _prepared(
         self, application: Application, operator: Operator, specs: tuple[TensorSpec, ...] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from sonnx.model.ir import Attribute
 from sonnx.numerics.formats import Array
@@ -25,6 +25,48 @@ class ExactPathCounts:
         self.by_operator[operator] = (so_far[0] + elements, so_far[1] + exact)
 
 
+Form = TypeVar("Form")
+
+MAX_FORM_BYTES = 1 << 25
+"""Bytes of the forms of a model's constants that are kept: twice what its weights take, so not of all of large ones."""
+
+
+@dataclass(slots=True)
+class Constants:
+    """Arrays that no run of a model changes, and the forms kernels compute with, made once: in float64, their norms."""
+
+    _known: dict[int, Array] = field(default_factory=dict)
+    _forms: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    _free: int = MAX_FORM_BYTES
+
+    def add(self, values: Array) -> None:
+        """State that an array is constant; it is held, so that no other one gets its identity."""
+        self._known[id(values)] = values
+
+    def clear(self) -> None:
+        """Forget all arrays and forms."""
+        self._known.clear()
+        self._forms.clear()
+        self._free = MAX_FORM_BYTES
+
+    def form(self, role: str, arrays: Sequence[Array | None], size: int, make: Callable[[], Form]) -> Form | None:
+        """What `make` makes of these arrays, kept; None where one of them varies, or where too little room is left.
+
+        Args:
+            role: what the form is for.
+            arrays: all on which it depends.
+            size: its bytes, about.
+            make: a function of the arrays alone.
+        """
+        key = (role, *map(id, arrays))
+        if key not in self._forms:
+            if size > self._free or not all(each is None or id(each) in self._known for each in arrays):
+                return None
+            self._forms[key], self._free = make(), self._free - size
+        form: Form = self._forms[key]
+        return form
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """One use of an operator.
@@ -32,7 +74,7 @@ class Application:
     `names` are the parameters and defined names of the operator's data file by their effective values (an absent
     attribute has the value its absence means); it is empty for an operator without a data file.  `attributes` are those
     that the node states.  `text` is the text of the profile that applies, "onnx" where none does.  Without a data
-    file `version` is the operator set.  `outputs` is the number the node has.
+    file `version` is the operator set.  `outputs` is the number the node has.  `constants` are those of the model.
     """
 
     operator: str
@@ -42,6 +84,7 @@ class Application:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     exact_path_counts: ExactPathCounts = field(default_factory=ExactPathCounts, compare=False)
     outputs: int = 1
+    constants: Constants = field(default_factory=Constants, compare=False)
 
     def attribute(self, name: str, absent: Any) -> Any:
         """The value of an attribute as written, or what its absence means."""

@@ -17,7 +17,7 @@ from sonnx.numerics.certified_rounding import Bound, certify_block, wide_type
 from sonnx.numerics.elementwise import ElementFunction, each
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee, maximum_keeps_the_first_nan
-from sonnx.numerics.rounding import canonicalize_nans
+from sonnx.numerics.rounding import canonicalize_nans, has_nan
 from sonnx.numerics.scratch import Scratch
 
 Approximation = Callable[..., Any]
@@ -178,6 +178,9 @@ def arithmetic(exact: ElementFunction, operation: Approximation) -> KernelFactor
 
 def canonicalize_nans_in_blocks(out: Array) -> None:
     """See `canonicalize_nans`; without a mask of the whole array."""
+    if out.size <= BLOCK_ELEMENTS:
+        canonicalize_nans(out)
+        return
     flat = out.reshape(-1)
     for start in range(0, flat.size, BLOCK_ELEMENTS):
         canonicalize_nans(flat[start : start + BLOCK_ELEMENTS])
@@ -239,9 +242,8 @@ def clip_into(X: Array, low: Array | None, high: Array | None, out: Array) -> No
             continue
         if zeros and (negative or np.minimum.reduce(x.view(made.signed)) == -made.sign):
             np.copyto(y, x, where=x == 0)
-        nan = np.isnan(y)
-        if nan.any():
-            np.copyto(y, x, where=nan)
+        if high is not None and has_nan(y):  # np.maximum was tried: it keeps the first NaN
+            np.copyto(y, x, where=np.isnan(y))
 
 
 def _by_comparison(x: Array, low: Array | None, high: Array | None, y: Array) -> None:

@@ -6,7 +6,6 @@ Blocks of places are made one after another, so that one block at a time is in m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 from math import prod
 
 import numpy as np
@@ -54,7 +53,8 @@ class Patches:
         squares = np.einsum("gi...,gi...->g...", padded, padded)
         places, inner = self.slid.places, prod(self.slid.places[1:])
         step = max(1, PATCH_ELEMENTS // max(1, self.group * self.height * inner))
-        under, norms = self._under(padded), np.sqrt(self._sums(squares) + self.ones)
+        sums = sums_under(squares, self.slid) if self.each else np.zeros((self.group, *places))
+        under, norms = self._under(padded), np.sqrt(sums + self.ones)
         for start in range(0, places[0], step):
             part = slice(start, min(start + step, places[0]))
             count = (part.stop - start) * inner
@@ -80,19 +80,6 @@ class Patches:
         shape = (*padded.shape[:2], *slid.kernel, *slid.places)
         return np.lib.stride_tricks.as_strided(padded, shape, (*padded.strides[:2], *kernel, *moves), writeable=False)
 
-    def _sums(self, squares: Array) -> Array:
-        """The sums under the kernel at each place: (groups, axes of places); one axis after another."""
-        slid = self.slid
-        if self.height == self.ones:
-            return np.zeros((self.group, *slid.places))
-        axes = zip(slid.kernel, slid.strides, slid.dilations, slid.places, strict=True)
-        for axis, (size, stride, dilation, count) in enumerate(axes, start=1):
-            before, whole = (slice(None),) * axis, (count - 1) * stride + 1
-            squares = reduce(
-                np.add, [squares[(*before, slice(j, j + whole, stride))] for j in range(0, size * dilation, dilation)]
-            )
-        return squares
-
     def _columns(self, padded: Array, under: Array, part: slice, count: int) -> Array:
         if self.pointwise and not self.ones:
             flat = padded[:, :, part]
@@ -104,3 +91,19 @@ class Patches:
         if self.ones:
             made[:, -1] = 1
         return made
+
+
+def sums_under(padded: Array, slid: Windows) -> Array:
+    """The sums under the kernel at each place: of (stack, spatial axes), (stack, places); one axis after another.
+
+    No element goes through more additions than the axes of the kernel have elements together.
+    """
+    made = padded
+    axes = zip(slid.kernel, slid.strides, slid.dilations, slid.places, strict=True)
+    for axis, (size, stride, dilation, count) in enumerate(axes, start=1):
+        before, whole = (slice(None),) * axis, (count - 1) * stride + 1
+        views = [made[(*before, slice(j, j + whole, stride))] for j in range(0, size * dilation, dilation)]
+        made = views[0] if size == 1 else views[0] + views[1]
+        for view in views[2:]:
+            made += view
+    return made

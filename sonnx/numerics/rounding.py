@@ -164,6 +164,12 @@ def to_nearest(values: Array, kind: np.dtype[Any]) -> Array:
 
 def canonicalize_nans(out: Array) -> None:
     """Every NaN becomes `nan_of` the type: processors differ in the NaN they make."""
-    nan = np.isnan(out)
-    if nan.any():
-        out.view(grid_of(out.dtype).made.unsigned)[nan] = nan_of(out.dtype)
+    if has_nan(out):
+        out.view(grid_of(out.dtype).made.unsigned)[np.isnan(out)] = nan_of(out.dtype)
+
+
+def has_nan(values: Array) -> bool:
+    """Whether an element is a NaN; the maximum of floats and doubles, which tells it, takes one pass."""
+    if values.itemsize < 4 or not values.size:
+        return bool(np.isnan(values).any())
+    return bool(np.isnan(np.maximum.reduce(values, axis=None)))

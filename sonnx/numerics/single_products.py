@@ -18,15 +18,16 @@ an infinity or a NaN go to `exact_sums.special_sums`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.application import Constants
 from sonnx.numerics.certified_rounding import UNIT, certify, certify_singles, half_width
 from sonnx.numerics.exact_sums import special_sums
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.rounding import to_nearest
 from sonnx.numerics.scratch import Scratch
 from sonnx.numerics.summation import to_odd, total_along_first, two_sum
@@ -50,6 +51,9 @@ SLACK = 1 + 2.0**-20
 
 TIGHTENED_SHARE = 256
 """The sums of absolute products are computed for one open element of as many: adding up exactly is as much slower."""
+
+SMALL = 1 << 12
+"""Elements of an array below which memory of its own costs less than finding memory that is used again."""
 
 GATHERED_PRODUCTS = 1 << 17
 """Products that are added up exactly at a time."""
@@ -125,25 +129,65 @@ class Left:
             self.values = np.concatenate([self.values, np.ones((*A.shape[:2], 1))], axis=2)
         self.norms = np.sqrt(np.vecdot(self.values, self.values))
         self.part = PART if A.shape[1] >= FEW_ROWS else self.values.shape[2]
-        self.finite = bool(np.isfinite(self.norms).all())
+        self.finite = bool(np.maximum.reduce(self.norms, axis=None, initial=0) < np.inf)
 
 
-def block_into(left: Left, B: Array, out: Array, norms: Array | None = None) -> int:
+class Norms:
+    """The norms of the columns of a stack of matrices, (stack, columns), and what is asked of all together."""
+
+    def __init__(self, values: Array) -> None:
+        self.values, self.largest = values, np.maximum.reduce(values, axis=1, keepdims=True)
+        self.finite, self.zeros = bool(np.isfinite(self.largest).all()), not values.all()
+
+
+class Right:
+    """A matrix as the right operand in float64, with the norm of each column; made once for many left ones."""
+
+    def __init__(self, B: Array, row: Array | None) -> None:
+        self.values, self.one = wide(B, row).copy(order="K"), row is not None
+        self.norms = Norms(column_norms(self.values))
+
+    def product_into(self, A: Array, out: Array) -> int:
+        """As `product_into` of this module."""
+        return block_into(Left(A, self.one), self.values, out, self.norms)
+
+
+def constant_right(
+    constants: Constants, role: str, arrays: Sequence[Array], A: Array, B: Array, out: Array, row: Array | None = None
+) -> Right | None:
+    """The right operand, made once for all runs; None where it varies, is large, or is not a float of 32 bits or less.
+
+    Args:
+        constants: those of the model.
+        role: how B and the row are made of the arrays.
+        arrays: what B and the row are made of.
+        A: as in `product_into`, with three axes.
+        B: the same.
+        out: the same.
+        row: the same.
+    """
+    small = len(B) == 1 and max(A.size, B.size, out.size) <= RIGHT_ELEMENTS
+    if not small or out.dtype == DOUBLE or format_of(out.dtype) is None:
+        return None
+    return constants.form(role, arrays, B.size * DOUBLE.itemsize, lambda: Right(B, row))
+
+
+def block_into(left: Left, B: Array, out: Array, norms: Norms | None = None) -> int:
     """Make out = A B for stacks of matrices; B is float64 and finite in its products.
 
     Args:
         left: A.
         B: float64, every element one of a type of at most 32 bits.
         out: of that type.
-        norms: the norm of each column of B.
+        norms: those of B.
 
     Returns:
         How many elements were added up exactly.
     """
     made = in_parts(left.values, B, out.shape, left.part)
-    norms = column_norms(B) if norms is None else norms
-    if not (left.finite and np.isfinite(norms).all()):
-        return sum(_with_specials(left.values[s], B[s], left.norms[s], norms[s], out[s]) for s in range(len(B)))
+    norms = norms or Norms(column_norms(B))
+    if not (left.finite and norms.finite):
+        return sum(_with_specials(left.values[s], B[s], left.norms[s], norms.values[s], out[s]) for s in range(len(B)))
     return _rounded(left, lambda which: B[:, :, which], made, norms, out)
 
 
@@ -160,27 +204,25 @@ def _few_rows(left: Left, B: Array, row: Array | None, out: Array) -> int | None
         right = columns(part)
         np.matmul(left.values, right, out=made[:, :, part])
         norms[:, part] = column_norms(right)
-    if not (left.finite and np.isfinite(norms).all()):
-        return None
-    return _rounded(left, columns, made, norms, out)
+    found = Norms(norms)
+    return _rounded(left, columns, made, found, out) if left.finite and found.finite else None
 
 
-def _rounded(left: Left, columns: Columns, made: Array, norms: Array, out: Array) -> int:
+def _rounded(left: Left, columns: Columns, made: Array, norms: Norms, out: Array) -> int:
     """Approximations of products of finite matrices, rounded; how many elements were added up exactly."""
-    factor, largest = bound_factor(left.values.shape[2], left.part), norms.max(axis=1, keepdims=True)
-    reach = (left.norms * (largest * SLACK))[:, :, None]
+    factor = bound_factor(left.values.shape[2], left.part)
+    reach = (left.norms * (norms.largest * SLACK))[:, :, None]
     if out.dtype == SINGLE:
-        high = _HIGH.array(out.size, SINGLE).reshape(out.shape)
+        high = np.empty_like(out) if out.size < SMALL else _HIGH.array(out.size, SINGLE).reshape(out.shape)
         undecided = certify_singles(made, half_width(reach * factor, reach), out, high)
     else:
         out[...], undecided = certify(made, reach * factor + TINY, out.dtype)
-    if not norms.all():
-        undecided &= ~_zero_columns(left.values, columns, norms, out)[:, None]
-    open_ = np.flatnonzero(undecided)
-    if not len(open_):
+    if norms.zeros:
+        undecided &= ~_zero_columns(left.values, columns, norms.values, out)[:, None]
+    if not np.count_nonzero(undecided):
         return 0
-    at = s, i, j = np.unravel_index(open_, out.shape)
-    out[at], still = certify(made[at], left.norms[s, i] * norms[s, j] * factor + TINY, out.dtype)
+    at = s, i, j = np.unravel_index(np.flatnonzero(undecided), out.shape)
+    out[at], still = certify(made[at], left.norms[s, i] * norms.values[s, j] * factor + TINY, out.dtype)
     return _resolve(left.values, columns, made, factor, (s[still], i[still], j[still]), out) if still.any() else 0
 
 
@@ -214,9 +256,9 @@ def _resolve(
         out: A B, rounded once, but for these.
     """
     s, i, j = open_
-    places, j_here = np.unique(j, return_inverse=True)
-    B = columns(places)
     if len(s) * TIGHTENED_SHARE > out.size:
+        places, j_here = np.unique(j, return_inverse=True)
+        B = columns(places)
         sums = np.matmul(np.abs(A), np.abs(B))[s, i, j_here]
         values, still = certify(made[s, i, j], sums * factor, out.dtype)
         zero = sums == 0
@@ -224,11 +266,12 @@ def _resolve(
             values[zero] = _zeros(A, B)[s, i, j_here][zero]
         out[s, i, j] = values
         still &= ~zero
-        s, i, j, j_here = s[still], i[still], j[still], j_here[still]
+        s, i, j = s[still], i[still], j[still]
     step = max(1, GATHERED_PRODUCTS // A.shape[2])
     for start in range(0, len(s), step):
         some = slice(start, start + step)
-        addends = A[s[some], i[some]] * B[s[some], :, j_here[some]]
+        B = columns(j[some])
+        addends = A[s[some], i[some]] * (B[0].T if len(B) == 1 else B[s[some], :, np.arange(B.shape[2])])
         out[s[some], i[some], j[some]] = exact_row_sums(addends, out.dtype)
     return len(s)
 
@@ -245,6 +288,8 @@ def in_parts(A: Array, B: Array, shape: tuple[int, ...], part: int) -> Array:
 
     No product goes through more additions than `part` and the number of parts: K may be that number in the bound.
     """
+    if A.shape[2] <= part and prod(shape) < SMALL:
+        return np.matmul(A, B)
     made, spare = (memory.array(prod(shape), DOUBLE).reshape(shape) for memory in (_MADE, _SPARE))
     np.matmul(A[:, :, :part], B[:, :part], out=made)
     for k in range(part, A.shape[2], max(1, part)):
@@ -290,8 +335,25 @@ def _zeros(A: Array, B: Array) -> Array:
 def exact_row_sums(addends: Array, kind: np.dtype[Any]) -> Array:
     """The exact sum of each row of finite float64 numbers, rounded once.
 
-    A sum in two doubles and a bound of its error say on which side of the first double the exact sum lies, mostly.
+    Added by halves, no number goes through more additions than twice the digits of their count, which decides most.
     """
+    made = addends
+    while made.shape[1] > 1:
+        half = made.shape[1] // 2
+        rest = made[:, 2 * half :]
+        made = made[:, :half] + made[:, half : 2 * half]
+        if rest.size:
+            made[:, -1:] += rest
+    error = np.add.reduce(np.abs(addends), axis=1) * (2 * addends.shape[1].bit_length() * UNIT * SLACK)
+    values, open_ = certify(made[:, 0], error, kind)  # where every number is a zero it is the exact sum, with its sign
+    places = np.flatnonzero(open_)
+    if len(places):
+        values[places] = _sums_in_two_doubles(addends[places], kind)
+    return values
+
+
+def _sums_in_two_doubles(addends: Array, kind: np.dtype[Any]) -> Array:
+    """The same; a bound of the error says on which side of the first double the exact sum lies, mostly."""
     made, cut, size = total_along_first(addends.T)
     whole, rest = two_sum(made, cut)
     whole = np.where(size == 0, made, whole)  # nothing was cut off; a zero keeps its sign

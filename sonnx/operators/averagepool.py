@@ -15,9 +15,11 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.certified_rounding import UNIT, Bound, certify_block
 from sonnx.numerics.enclosures import averages
 from sonnx.numerics.exact_sums import Number, numbers, store, total
 from sonnx.numerics.formats import Array, format_of
+from sonnx.numerics.patches import sums_under
 from sonnx.numerics.summation import round_total, total_of
 from sonnx.numerics.windows import Windows, stated_windows
 from sonnx.operators.operator import Operator
@@ -98,8 +100,11 @@ def store_mean(Y: Array, index: tuple[int, ...], plane: Array, slid: Windows, li
 
 
 def kernel(application: Application) -> Kernel:
-    """The shifted views of padded planes, added up in float64 with what each addition cuts off (`summation.py`).
+    """The shifted views of padded planes, added up in float64.
 
+    Where no element is negative, a sum of a additions is off by at most a u of itself, u = 2^-53, and the mean by one u
+    more.  Other planes, and elements that this leaves open, are added up with what each addition cuts off
+    (`summation.py`).
     Padding that counts is +0, padding that does not is -0, which changes no sum, not even the sign of a zero.
     """
 
@@ -126,10 +131,17 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array) -> int:
     step = max(1, PLANE_ELEMENTS // max(1, planes[0].size))
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
-        values, open_ = round_total(
-            total_of(_views(_padded(planes[part], slid, limits), slid)), prod(slid.kernel), number, out.dtype
-        )
-        made[part] = values
+        padded = _padded(planes[part], slid, limits)
+        open_ = np.ones(made[part].shape, np.bool_)
+        if padded.min(initial=0) >= 0:
+            mean = np.divide(sums_under(padded, slid), number).reshape(-1)
+            found = certify_block(mean, Bound((sum(slid.kernel) + 2) * UNIT), made[part].reshape(-1))
+            open_ = np.zeros(open_.shape, np.bool_) if found is None else found.reshape(open_.shape)
+        if np.count_nonzero(open_):
+            some = slice(None) if open_.all() else open_
+            exactly = total_of(view[some] for view in _views(padded, slid))
+            divisor = np.broadcast_to(number, open_.shape)[some]
+            made[part][some], open_[some] = round_total(exactly, prod(slid.kernel), divisor, out.dtype)
         for plane in np.flatnonzero(open_.reshape(len(open_), -1).any(axis=1)).tolist():
             elements = np.array(numbers(planes[start + plane]), object).reshape(planes.shape[1:])
             for place in np.argwhere(open_[plane]).tolist():

@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, NoValue
-from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, certify_singles, half_width
+from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, half_width
 from sonnx.numerics.enclosures import averages
 from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, times, total
 from sonnx.numerics.formats import Array, patterns
@@ -27,7 +27,7 @@ from sonnx.operators.operator import Operator
 
 VARIANCE_NOT_NEGATIVE = "BatchNormalization.variance-not-negative"
 
-CHANNEL_ELEMENTS = 1 << 17
+CHANNEL_ELEMENTS = 1 << 16
 """Elements of the channels that are computed at a time; at least one channel."""
 
 _MADE, _HIGH = Scratch(), Scratch()
@@ -99,14 +99,26 @@ def kernel(application: Application) -> Kernel:
     """
 
     def batch_normalization(inputs: Sequence[Array], out: Array) -> Array:
-        epsilon = require_inference(application, inputs[4])
-        application.count(out.size, normalize(inputs, epsilon, out))
+        epsilon, own = require_inference(application, inputs[4]), inputs[1:]
+        role, size = f"channels with epsilon {epsilon}", 6 * 8 * inputs[4].size
+        channels = application.constants.form(role, own, size, lambda: Channels(own, epsilon))
+        application.count(out.size, normalize(inputs, epsilon, out, channels))
         return out
 
     return batch_normalization
 
 
-def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
+class Channels:
+    """What the channels are computed with, in float64, each of shape (channels, 1)."""
+
+    def __init__(self, inputs: Sequence[Array], epsilon: Fraction) -> None:
+        scale, self.B, self.mean, variance = (each.astype(DOUBLE).reshape(-1, 1) for each in inputs)
+        self.k = scale / np.sqrt(variance + float(epsilon))
+        shift = self.mean * self.k
+        self.c, self.size, self.slope = self.B - shift, np.abs(self.B) + np.abs(shift), np.abs(self.k)
+
+
+def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array, channels: Channels | None = None) -> int:
     """Y in `out`; how many elements took the exact path."""
     X, rank = inputs[0], inputs[0].ndim
     if not out.size:
@@ -115,22 +127,20 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
         for index in np.ndindex(out.shape):
             store_element(out, index, inputs, epsilon)
         return out.size
-    scale, B, mean, variance = (each.astype(DOUBLE).reshape(-1, 1) for each in inputs[1:])
-    k = scale / np.sqrt(variance + float(epsilon))
+    channels = channels or Channels(inputs[1:], epsilon)
     shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)
     elements, made = X.reshape(shape), out.reshape(shape)
     step, exact = max(1, CHANNEL_ELEMENTS // max(1, shape[2])), 0
     for n in range(shape[0]):
         for c in range(0, shape[1], step):
             part = slice(c, c + step)
-            undecided = _certified(elements[n, part], k[part], mean[part], B[part], made[n, part])
-            open_ = np.flatnonzero(undecided)
-            if not len(open_):
+            undecided = _certified(elements[n, part], channels, part, made[n, part])
+            if not np.count_nonzero(undecided):
                 continue
-            channel, place = np.divmod(open_, shape[2])
+            channel, place = np.divmod(np.flatnonzero(undecided), shape[2])
             channel += c
-            t = (elements[n, channel, place] - mean[channel, 0]) * k[channel, 0]
-            values, open_ = _rounded(t, B[channel, 0], out.dtype)
+            t = (elements[n, channel, place] - channels.mean[channel, 0]) * channels.k[channel, 0]
+            values, open_ = _rounded(t, channels.B[channel, 0], out.dtype)
             made[n, channel, place] = values
             for i in np.flatnonzero(open_).tolist():
                 flat = (n * shape[1] + channel[i]) * shape[2] + place[i]
@@ -139,22 +149,23 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array) -> int:
     return exact
 
 
-def _certified(X: Array, k: Array, mean: Array, B: Array, out: Array) -> Array:
+def _certified(X: Array, channels: Channels, part: slice, out: Array) -> Array:
     """Y of some channels of float32 where X k + c decides it, and a mask of the other elements."""
     if out.dtype != SINGLE:
-        return np.ones(out.shape, np.bool_)
-    shifted = mean * k
-    reach = np.maximum(X.max(axis=1, keepdims=True), -X.min(axis=1, keepdims=True)) * np.abs(k)
-    size = np.abs(B) + np.abs(shifted)
-    if not np.isfinite(reach + size).all():
         return np.ones(out.shape, np.bool_)
     made, high = (
         memory.array(out.size, kind).reshape(out.shape) for memory, kind in ((_MADE, DOUBLE), (_HIGH, SINGLE))
     )
-    np.multiply(X, k, out=made)
-    made += B - shifted
-    largest = (reach + size) * (1 + 8 * UNIT)
-    return certify_singles(made, half_width(6 * UNIT * largest + 16 * UNIT * size, largest), out, high)
+    most, size = float(np.maximum.reduce(np.abs(X, out=high), axis=None)), channels.size[part]
+    largest = (channels.slope[part] * most + size) * (1 + 8 * UNIT)
+    if not np.isfinite(largest).all():
+        return np.ones(out.shape, np.bool_)
+    width, c = half_width(6 * UNIT * largest + 16 * UNIT * size, largest), channels.c[part]
+    np.multiply(X, channels.k[part], out=made)
+    np.add(made, c - width, out=out, casting="same_kind")
+    np.add(made, c + width, out=high, casting="same_kind")
+    undecided: Array = out.view(np.uint32) != high.view(np.uint32)
+    return undecided
 
 
 def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Array]:

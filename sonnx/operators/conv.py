@@ -9,6 +9,7 @@ exact sum with the bias is rounded once (erratum conv-float-accumulation).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,15 @@ from sonnx.numerics.enclosures.products import conv as bound
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.patches import Patches
-from sonnx.numerics.single_products import Left, block_into
+from sonnx.numerics.scratch import Scratch
+from sonnx.numerics.single_products import Left, Norms, block_into
 from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.operator import Operator
 
 NO_PROFILE = "onnx"
 """The text where no SONNX text applies."""
+
+_KERNELS = Scratch()
 
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
@@ -80,7 +84,10 @@ def kernel(application: Application) -> Kernel:
         X, W = inputs[:2]
         bias = inputs[2] if len(inputs) > 2 else None
         slid, group = windows_of(application, X, W), application.names["group"]
-        exact = convolution(X, W, bias, Patches(slid, X.shape[1], group, bias is not None), out)
+        left = application.constants.form(
+            f"kernels of {group} groups", (W, bias), 8 * W.size, lambda: Left(stacked(W, bias, group))
+        )
+        exact = convolution(X, W, bias, Patches(slid, X.shape[1], group, bias is not None), out, left)
         filled, places = without_gaps(application, X, W)
         if filled.shape != W.shape and not (np.isfinite(X).all() and (out[np.signbit(out)] != 0).all()):
             exact += convolution(X, filled, bias, Patches(places, X.shape[1], group, bias is not None), out)
@@ -90,18 +97,26 @@ def kernel(application: Application) -> Kernel:
     return conv
 
 
-def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: Array) -> int:
-    """Y in `out`; how many elements were added up exactly."""
+def stacked(W: Array, bias: Array | None, group: int, memory: Scratch | None = None) -> Array:
+    """The kernels as rows, a bias being one more column, in float64: (groups, kernels, elements)."""
+    inner = prod(W.shape[1:])
+    height = inner + (bias is not None)
+    shape = group, len(W) // group, height
+    made = np.empty(shape) if memory is None else memory.array(len(W) * height, np.dtype(np.float64)).reshape(shape)
+    made[:, :, :inner] = W.reshape(*shape[:2], -1)
+    if bias is not None:
+        made[:, :, -1] = bias.reshape(group, -1)
+    return made
+
+
+def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: Array, left: Left | None = None) -> int:
+    """Y in `out`; how many elements were added up exactly.  `left` is made of W and the bias."""
     if out.size == 0 or patches.height == 0:
         out[...] = 0
         return 0
-    group = patches.group
-    kernels = np.empty((group, len(W) // group, patches.height))
-    kernels[:, :, : patches.height - patches.ones] = W.reshape(*kernels.shape[:2], -1)
-    if bias is not None:
-        kernels[:, :, -1] = bias.reshape(group, -1)
+    left, exact = left or Left(stacked(W, bias, patches.group, _KERNELS)), 0
+    kernels = left.values
     target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
-    left, exact = Left(kernels), 0
     for sample, made in zip(X, target, strict=True):
         for part, columns, norms in patches.blocks(sample):
             place = made[:, :, part]
@@ -109,7 +124,7 @@ def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: A
             if out.dtype == np.float64:
                 exact += double_products.product_into(kernels, columns, place)
             else:
-                exact += block_into(left, columns, place, norms)
+                exact += block_into(left, columns, place, Norms(norms))
     return exact
 
 

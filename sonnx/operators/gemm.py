@@ -21,7 +21,7 @@ from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.enclosures.products import gemm as bound
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array, format_of
-from sonnx.numerics.single_products import bound_factor
+from sonnx.numerics.single_products import bound_factor, constant_right
 from sonnx.operators.operator import Operator
 
 
@@ -99,7 +99,10 @@ def kernel(application: Application) -> Kernel:
             matrix_products.integer_product_into(A, B, out)
             out += 0 if C is None else C
         elif one and by_column and 0 not in (A.shape[1], *out.shape):
-            application.count(out.size, _with_row(A, B, None if C is None else C[0], out))
+            row, role = None if C is None else C[0], "right, transposed" if application.names["transB"] else "right"
+            held = constant_right(application.constants, role, inputs[1:], A[None], B[None], out[None], row)
+            exact = _with_row(A, B, row, out) if held is None else held.product_into(A[None], out[None])
+            application.count(out.size, exact)
         else:
             application.count(out.size, _in_general(application, A, B, C, out))
         return out

@@ -8,6 +8,7 @@ product r_t * h, or R_h h + Rb_h, and the state are rounded once each.  What is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from sonnx.operators.recurrent_cells import (
     over_time,
     require_whole_sequences,
 )
+from sonnx.operators.recurrent_sequences import gru_sequence, gru_weights, intervals_decide, kept
 
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
@@ -59,9 +61,19 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) 
     for d, back in enumerate(backwards):
         state = np.zeros((X.shape[1], R.shape[2]), X.dtype) if h is None else h[d]
         step = _step(application, W[d], R[d], None if B is None else B[d], activations[2 * d : 2 * d + 2], steps)
-        own_Y, own_last = over_time(X, (state,), step, back)
-        Y.append(own_Y)
-        last.append(own_last)
+        usual = (
+            list(activations[2 * d : 2 * d + 2]) == ["Sigmoid", "Tanh"] and application.attribute("clip", None) is None
+        )
+        own_B = None if B is None else B[d]
+        if steps.intervals and usual and intervals_decide(X.dtype, X, state, W[d], R[d], own_B):
+            before = application.attribute("linear_before_reset", 0) != 0
+            make = partial(gru_weights, W[d], R[d], own_B, before)
+            weights = kept(application, f"GRU, direction {d}, {before}", (W, R, B), make)
+            made = gru_sequence(application, X, (state,), weights, step, back)
+        else:
+            made = over_time(X, (state,), step, back)
+        Y.append(made[0])
+        last.append(made[1])
     return arranged(layout, Y, last)[: application.outputs]
 
 

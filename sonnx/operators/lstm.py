@@ -9,6 +9,7 @@ SONNX LSTM of 2026-08 (a draft over the reals); ONNX LSTM-7 to LSTM-22.  With in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from sonnx.operators.recurrent_cells import (
     over_time,
     require_whole_sequences,
 )
+from sonnx.operators.recurrent_sequences import intervals_decide, kept, lstm_sequence, lstm_weights
 
 INPUT, OUTPUT, FORGET, CELL = range(4)
 """The gates in the order of the weights."""
@@ -64,9 +66,20 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps)
         states = tuple(zeros if each is None else each[d] for each in (h, c))
         weights = [None if each is None else each[d] for each in (W, R, B, P)]
         step = _step(application, weights, activations[3 * d : 3 * d + 3], steps)
-        own_Y, own_last = over_time(X, states, step, back)
-        Y.append(own_Y)
-        last.append(own_last)
+        whole = (
+            steps.intervals
+            and P is None
+            and application.names["input_forget"] != 1
+            and application.attribute("clip", None) is None
+        )
+        usual = list(activations[3 * d : 3 * d + 3]) == ["Sigmoid", "Tanh", "Tanh"]
+        if whole and usual and intervals_decide(X.dtype, X, *states, *weights):
+            gates = kept(application, f"LSTM, direction {d}", (W, R, B), partial(lstm_weights, *weights[:3]))
+            made = lstm_sequence(application, X, states, gates, step, back)
+        else:
+            made = over_time(X, states, step, back)
+        Y.append(made[0])
+        last.append(made[1])
     return arranged(layout, Y, last)[: application.outputs]
 
 

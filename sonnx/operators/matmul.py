@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sonnx.numerics import single_products
 from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.enclosures.products import matmul as bound
 from sonnx.numerics.exact_sums import numbers, products, store, total
@@ -54,7 +55,9 @@ def kernel(application: Application) -> Kernel:
             A, B = A.reshape(1, -1, A.shape[-1]), B[(0,) * (B.ndim - 2)][None]  # one matrix for all: a single product
         matrices = out.reshape(-1, *A.shape[-2:-1], B.shape[-1])
         left, right = (each.reshape(-1, *each.shape[-2:]) for each in (A, B))
-        application.count(out.size, product_into(left, right, matrices))
+        held = single_products.constant_right(application.constants, "right", inputs[1:], left, right, matrices)
+        exact = product_into(left, right, matrices) if held is None else held.product_into(left, matrices)
+        application.count(out.size, exact)
         return out
 
     return matmul

@@ -50,7 +50,7 @@ class Steps:
     `gate(W, added, clip)` of weights, rows and a bound is a function of x and pairs that gives x W' + the rows + the
     products of the pairs, within -clip and clip; it is made once for all steps.  `mix(f, c, i, g)` is f c + i g,
     `rest(z, h, g)` is (1 - z) h + z g, `scale(x, y)` is x y, `activate` a function, `within(x, clip)` is x between
-    -clip and clip.
+    -clip and clip.  `intervals` says that whole sequences may be computed by `recurrent_sequences.py`.
     """
 
     gate: Callable[[Array, Sequence[Array], float | None], Gate]
@@ -59,6 +59,7 @@ class Steps:
     scale: Callable[[Array, Array], Array]
     activate: Callable[[str, Array], Array]
     within: Callable[[Array, float], Array]
+    intervals: bool = False
 
 
 def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
@@ -260,7 +261,7 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:
     def scale(x: Array, y: Array) -> Array:
         return product([x, y], np.empty_like(x))
 
-    made = Steps(gate, fast_mix, fast_rest, scale, activate, within)
+    made = Steps(gate, fast_mix, fast_rest, scale, activate, within, intervals=True)
     return made if kind != DOUBLE else replace(made, mix=_exact_mix, rest=EXACT_STEPS.rest)
 
 
@@ -277,14 +278,14 @@ def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtyp
             made += each
             bound += np.abs(made) * (2 * UNIT)
         out, open_ = certify(made, bound, kind)
-        application.count(out.size, _settle(A, W, added, out, *np.nonzero(open_)) if open_.any() else 0)
+        application.count(out.size, settle(A, W, added, out, *np.nonzero(open_)) if open_.any() else 0)
         return out
 
     return of
 
 
-def _settle(A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j: Array) -> int:
-    """Give these elements their values; how many are sums of finite numbers, which are added up exactly."""
+def settle(A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j: Array) -> int:
+    """Give these elements of A W' + the sums of `added` their values; how many have finite addends."""
     exact, step = 0, max(1, GATHERED_PRODUCTS // W.shape[1])
     for start in range(0, len(i), step):
         b, k = i[start : start + step], j[start : start + step]
