@@ -81,20 +81,20 @@ def _beyond(family: SignatureFamily, rule: Rule) -> SmtCondition:
 
 
 def _shape_total(family: SignatureFamily) -> Theorem:
-    def obligations(one_more: str = "") -> Iterable[Obligation]:
+    def obligations(change: str = "") -> Iterable[Obligation]:
         variables = family.variables
         for output in family.signature.outputs:
             if output.name not in family.signature.shapes:
                 continue
             relied = (*family.facts, *relying(family, output.relies))
             text = family.signature.shapes[output.name]
-            changed = parse(f"({text.text}) + [{one_more}]") if one_more else text
-            defined, shape = variables.interpretation.interpret(changed, variables.names)
+            expression = parse(change.format(text.text)) if change else text
+            defined, shape = variables.interpretation.interpret(expression, variables.names)
             yield _obligation(f"{output.name} has a shape", relied, defined)
             for place, (present, extent) in enumerate(shape.items if isinstance(shape, SymbolicList) else ()):
                 name = f"extent {place} of {output.name} is not negative"
                 goal = _obligation(name, relied, implies(present, _extent(extent)))
-                yield goal if one_more else without_products(goal)
+                yield goal if change else without_products(goal)
 
     return Theorem(
         id=f"derived.{family.label}.shape-total",
@@ -104,8 +104,8 @@ def _shape_total(family: SignatureFamily) -> Theorem:
         sources=family.sources,
         bounds=str(family.bounds),
         mutants=(
-            Mutant("one axis more, of a negative extent", lambda: obligations("-1")),
-            Mutant("one axis more, of no extent", lambda: obligations("1 // 0")),
+            Mutant("one axis more, of no extent", lambda: obligations("({}) + [1 // 0]")),
+            Mutant("every extent with the other sign", lambda: obligations("[-extent for extent in ({})]")),
         ),
         because="The check of an output's shape, allocation and the executor use this one expression.",
     )

@@ -140,15 +140,15 @@ Wide = Callable[[Any, Any], Any]
 KINDS: dict[str, Wide] = {"int": z3.SignExt, "uint": z3.ZeroExt}
 
 
-def _each(names: str, widths: tuple[int, ...] = WIDTHS) -> Iterator[tuple[str, int, Wide, list[Any]]]:
+def _each(names: str) -> Iterator[tuple[str, int, Wide, list[Any]]]:
     for kind, wide in KINDS.items():
-        for width in widths:
+        for width in WIDTHS:
             yield f"{kind}{width}", width, wide, list(z3.BitVecs(names, width))
 
 
-def truncated_exact(low: int = 0, widths: tuple[int, ...] = WIDTHS) -> Obligations:
+def truncated_exact(low: int = 0) -> Obligations:
     """The machine's operation is the exact result in enough bits without its high bits."""
-    for name, width, wide, (x, y) in _each("x y", widths):
+    for name, width, wide, (x, y) in _each("x y"):
         parts = []
         for operation, spare in ((operator.add, 1), (operator.sub, 1), (operator.mul, width)):
             exact = operation(wide(spare, x), wide(spare, y))
@@ -158,9 +158,9 @@ def truncated_exact(low: int = 0, widths: tuple[int, ...] = WIDTHS) -> Obligatio
         yield Obligation(name, (), z3.And(*parts, negative))
 
 
-def is_ring(plus: Wide = operator.add, widths: tuple[int, ...] = WIDTHS) -> Obligations:
+def is_ring(plus: Wide = operator.add) -> Obligations:
     """Sums and products associate, commute and distribute; x - y = x + (-y)."""
-    for name, _, _, (x, y, z) in _each("x y z", widths):
+    for name, _, _, (x, y, z) in _each("x y z"):
         sums = [plus(plus(x, y), z) == plus(x, plus(y, z)), plus(x, y) == plus(y, x), x - y == plus(x, -y)]
         products = [(x * y) * z == x * (y * z), x * y == y * x, x * plus(y, z) == plus(x * y, x * z)]
         yield Obligation(name, (), z3.And(*sums, *products))
@@ -207,11 +207,11 @@ STATED: list[tuple[str, str, str, Any, dict[str, Any], tuple[Any, ...]]] = [
 ]  # fmt: skip
 BITS: list[tuple[str, str, str, Any, dict[str, Any], str]] = [
     ("machine", "What the machine computes is the exact sum, difference, product or opposite without its high bits.",
-     "x + y = low n bits of the exact sum", truncated_exact, {"another bit first": (1, (8,))}, WIDE_TYPES),
+     "x + y = low n bits of the exact sum", truncated_exact, {"another bit first": 1}, WIDE_TYPES),
     ("ring", "Sums and products of the machine associate, commute and distribute.", "(x + y) + z = x + (y + z), …",
-     is_ring, {"bits joined": (operator.or_, (8,))}, WIDE_TYPES),
+     is_ring, {"bits joined": operator.or_}, WIDE_TYPES),
     ("least", "The least number of a signed type is its own opposite, and no other number but 0 is.",
-     "-x = x ⇔ x = 0 ∨ x = least", least_opposes_itself, {"half the least": (2,)}, "int8 to int64"),
+     "-x = x ⇔ x = 0 ∨ x = least", least_opposes_itself, {"half the least": 2}, "int8 to int64"),
 ]  # fmt: skip
 
 
@@ -221,7 +221,7 @@ def theorems() -> Iterator[Theorem]:
         changed = tuple(Mutant(title, undivided(claim, change)) for title, change in changes.items())
         yield Theorem(f"wrap.{name}", statement, formula, undivided(claim), about, mutants=changed, concerns=CONCERNS)
     for name, statement, formula, claim, changes, bounds in BITS:
-        changed = tuple(Mutant(title, partial(claim, *change)) for title, change in changes.items())
+        changed = tuple(Mutant(title, partial(claim, change)) for title, change in changes.items())
         yield Theorem(
             f"wrap.{name}",
             statement,

@@ -109,7 +109,10 @@ def theorems() -> Iterator[Theorem]:
         "A fold of any number of integers is the mathematical maximum, in any order.",
         "reduce(max, X) = max X",
         folds,
-        mutants=(Mutant("the smaller", partial(folds, lambda x, y: z3.If(y > x, x, y))),),
+        mutants=(
+            Mutant("the smaller", partial(folds, lambda x, y: z3.If(y > x, x, y))),
+            Mutant("one more", partial(folds, lambda x, y: z3.If(y > x, y, x) + 1)),
+        ),
         concerns=CONCERNS,
     )
     yield Theorem(

@@ -49,7 +49,7 @@ def ceiling_is_quotient(ceiling: tuple[Term, ...], extent: Term, stride: Term, p
     """(extent + stride - 1) // stride is p; that products keep the order is proved first and then used twice."""
     a, b, c = z3.Ints("a b c")
     yield Obligation("products keep the order", (a >= 0, c >= 1), a * c >= 0)
-    yield Obligation("of neighbours", (b <= a - 1, c >= 1, (a - 1 - b) * c >= 0), b * c <= a * c - c)
+    yield Obligation("of neighbours", ((a - 1 - b) * c >= 0,), b * c <= a * c - c)
     below = z3.Implies(p - 1 >= QUOTIENT, QUOTIENT * stride <= p * stride - stride)
     above = z3.Implies(p <= QUOTIENT - 1, p * stride <= QUOTIENT * stride - stride)
     quotient = Obligation("the quotient", (*ceiling, below, above), (extent + stride - 1) / stride == p)

@@ -212,11 +212,12 @@ def of_text(text: str) -> Iterator[Mutant]:
 def of_execution() -> Iterator[Mutant]:
     """The symbolic execution of functions leaves out a path: what it states of its own completeness must notice."""
     complete = Execution.obligations
+    for place, rest in (("first", slice(1, None)), ("last", slice(-1))):
 
-    def incomplete(self: Execution, *hypotheses: z3.BoolRef) -> Iterator[Obligation]:
-        return complete(replace(self, paths=self.paths[1:]), *hypotheses)
+        def incomplete(self: Execution, *hypotheses: z3.BoolRef, rest: slice = rest) -> Iterator[Obligation]:
+            return complete(replace(self, paths=self.paths[rest]), *hypotheses)
 
-    yield Mutant(EXECUTION, "all paths", "all paths but the first", Execution, "obligations", incomplete)
+        yield Mutant(EXECUTION, "all paths", f"all paths but the {place}", Execution, "obligations", incomplete)
     for function in (BitsProxy.__add__, BitsProxy.__sub__):
         assert isinstance(function, FunctionType)  # noqa: S101
         yield from _of(function, f"{EXECUTION} of {function.__name__}")

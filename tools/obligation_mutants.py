@@ -9,6 +9,7 @@ a reason in proofs/unreached.toml.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import hashlib
 import json
 import sys
@@ -39,7 +40,7 @@ FORMAT = 1
 STATED = "stated: "
 """Begins the name of a mutant that the theorem states itself."""
 REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, AssertionError, RecursionError,
-           z3.Z3Exception)  # fmt: skip
+           z3.Z3Exception, ctypes.ArgumentError)  # fmt: skip
 """What a changed definition raises that has no terms."""
 
 
@@ -71,10 +72,10 @@ def candidates(theorem: Theorem) -> Iterator[Mutant]:
     """The changes of the definitions of a theorem."""
     about = definitions(theorem)
     return chain(
+        of_execution(),
         chain.from_iterable(map(of_function, about.functions)),
         chain.from_iterable(map(of_reading, about.readings)),
         chain.from_iterable(map(of_text, about.texts)),
-        of_execution(),
     )
 
 
@@ -194,11 +195,6 @@ def obligations_under(theorem: Theorem, name: str) -> dict[str, Obligation]:
         return {each.name: each for mutant in theorem.mutants if mutant.name == title for each in mutant.obligations()}
     mutant = named(name)
     return changed_obligations(theorem, mutant) if mutant else {}
-
-
-def pending() -> set[str]:
-    """Theorems that are not derived and for which no change was looked for yet, from proofs/unreached.toml."""
-    return set(tomllib.loads((folder("proofs") / "unreached.toml").read_text("utf-8")).get("pending", ()))
 
 
 def reasons() -> dict[tuple[str, str], str]:
