@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 VENV   := .venv
+# Compiled modules are kept: most tests that start a process would compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 

@@ -45,12 +45,15 @@ _VARIABLES: dict[tuple[int, int, str, CallBounds, bool], tuple[Operator, CallVar
 """The variables made so far by the id of the operator; the operator is kept, so that no other object gets its id."""
 _MEMBERS: dict[tuple[int, int, str, bool], SignatureFamily] = {}
 """The families of one version and edition made so far."""
+_SINGLE: dict[int, tuple[SignatureFamily, ...]] = {}
+"""Every signature of an operator, by its id, as a family of its own; a family keeps its operator."""
 
 
 def forget() -> None:
     """Forget the variables and families made so far: for mutants of the expressions that they interpret."""
     _VARIABLES.clear()
     _MEMBERS.clear()
+    _SINGLE.clear()
 
 
 @cache
@@ -160,6 +163,8 @@ class SignatureFamily:
 
     def _in_force(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The names, if all these rules, of the operator or general, are in force here; else none."""
+        if not names:
+            return ()
         known = {rule.name for rule in self.rules} | {rule.slug for rule, _ in active_rules(self.edition).general}
         return names if known.issuperset(names) else ()
 
@@ -329,9 +334,13 @@ def signatures(described: Operator) -> Iterator[tuple[Signature, str]]:
 
 def families(described: Operator, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:
     """The signatures of an operator in families of equal key."""
+    if id(described) not in _SINGLE:
+        made = (
+            SignatureFamily(described, found, name, ((found.version, name),)) for found, name in signatures(described)
+        )
+        _SINGLE[id(described)] = tuple(made)
     groups: dict[Hashable, list[SignatureFamily]] = {}
-    for found, edition in signatures(described):
-        family = SignatureFamily(described, found, edition, ((found.version, edition),))
+    for family in _SINGLE[id(described)]:
         groups.setdefault(key(family), []).append(family)
     for group in groups.values():
         members = tuple(member for each in group for member in each.members)

@@ -13,6 +13,7 @@ from sonnx.base.errors import BadInput
 from sonnx.bounds.box import box_of_arrays, box_of_texts
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.values import NotBounded
+from tests.support.cases import each_case
 from tests.support.models import graph
 
 
@@ -58,7 +59,7 @@ def test_ends_are_rounded_inward_to_numbers_of_the_type() -> None:
     assert np.float16(half.low[0, 0]) == half.low[0, 0]
 
 
-@pytest.mark.parametrize(("text", "sentence"), [
+@each_case(("text", "sentence"), [
     ("x=[1,0]", "the input 'x' has the reversed interval [1, 0]"),
     ("x=b.npy:a.npy", "the input 'x' has the reversed interval [1.5, 0.5]"),
     ("x=[nan,1]", "the input 'x' has NaN in its box"),
@@ -96,7 +97,7 @@ def test_inputs_are_given_once_and_all() -> None:
         box_of_arrays(model(), {"x": FILES["a.npy"], "z": FILES["a.npy"]})
 
 
-@pytest.mark.parametrize("element", ["string", "complex64"])
+@each_case("element", ["string", "complex64"])
 def test_constants_without_an_order_have_no_bounds(element: str) -> None:
     number = getattr(TensorProto, element.upper())
     values: list[Any] = [b"a", b"b"] if element == "string" else [1j, 2]

@@ -10,6 +10,7 @@ import pytest
 from sonnx.base.errors import UsageError
 from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder, sum_error
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named, predefined
+from tests.support.cases import each_case
 
 
 def test_the_predefined_ones_say_what_they_exclude() -> None:
@@ -84,8 +85,8 @@ def test_a_format_too_narrow_for_so_many_terms_has_no_bound() -> None:
     assert np.isfinite(sum_error(made, SumOrder("any"), 512, 1, np.ones(1), np.ones(1), made.tiny, np.inf)).all()
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16"])
-@pytest.mark.parametrize("n", [2, 7, 50])
+@each_case("name", ["float16", "bfloat16"])
+@each_case("n", [2, 7, 50])
 def test_sums_in_narrow_formats_lie_within_the_bound(name: str, n: int) -> None:
     import ml_dtypes
 

@@ -18,6 +18,7 @@ from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from tests.support.cases import each_case
 from tests.support.ideal import evaluate
 
 ort = pytest.importorskip("onnxruntime")
@@ -111,8 +112,8 @@ def sessions(model: Any) -> list[tuple[Any, list[str]]]:
     return made
 
 
-@pytest.mark.parametrize("radius", [0.0, 1e-3, 0.1])
-@pytest.mark.parametrize("name", MODELS)
+@each_case("radius", [0.0, 1e-3, 0.1])
+@each_case("name", MODELS)
 def test_every_value_of_every_implementation_is_within_its_bound(name: str, radius: float) -> None:
     model, source = MODELS[name](), np.random.default_rng(11)
     data, [declared] = model.SerializeToString(), model.graph.input[:1]
@@ -149,7 +150,7 @@ def _within(value: Any, computed: Any) -> bool:
     return bool((outside <= value.error).all())
 
 
-@pytest.mark.parametrize("name", ["dense", "residual", "tanh"])
+@each_case("name", ["dense", "residual", "tanh"])
 def test_the_adjoint_pass_and_the_relaxation_never_make_a_bound_larger(name: str) -> None:
     model = MODELS[name]()
     parsed, declared = read(model.SerializeToString()), model.graph.input[0]
@@ -241,8 +242,8 @@ def test_shares_of_the_nodes_add_up() -> None:
     assert {"Conv", "Gemm"} <= {node.split("(")[1].split(",")[0] for node, _ in found.shares}
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float64])
-@pytest.mark.parametrize("radius", [0.0, 0.01])
+@each_case("kind", [np.float16, np.float64])
+@each_case("radius", [0.0, 0.01])
 def test_other_element_types(kind: Any, radius: float) -> None:
     """The same network in float16 and double, by the executor and by numpy, rounded at each step."""
     model = dense(7, [4, 10, 10, 3], "Relu")

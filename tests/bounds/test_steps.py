@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 import sonnx
 from sonnx.api import bound
 from tests.bounds.test_transfers import inside, ints
+from tests.support.cases import each_case
 from tests.support.graph_models import graph_model
 
 ort = pytest.importorskip("onnxruntime")
@@ -50,8 +51,8 @@ STEPS: dict[str, tuple[list[Any], dict[str, Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("divisor", DIVISORS)
+@each_case("name", STEPS)
+@each_case("divisor", DIVISORS)
 def test_a_rounding_before_a_step_is_within_the_bound(name: str, divisor: int) -> None:
     """x / 3 by the float just above 1/3, x / 25 by one just below 1/25: the exact and the rounded product differ."""
     nodes, constants, function = STEPS[name]
@@ -127,7 +128,7 @@ def flushed(values: Any) -> Any:
     return np.where(np.abs(wide) < NORMAL, np.zeros_like(wide), wide) if wide.dtype == np.float32 else wide
 
 
-@pytest.mark.parametrize("name", FLUSHED)
+@each_case("name", FLUSHED)
 def test_an_implementation_that_takes_subnormal_numbers_for_zero_is_within_the_bound(name: str) -> None:
     """Flushing operands and results is within the bound with `flush`, and outside the one without it."""
     nodes, constants, function = FLUSHED[name]

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 from sonnx.api import bound
 from sonnx.operators.registry import all_operators
+from tests.support.cases import each_case
 from tests.support.ideal import evaluate
 
 ort = pytest.importorskip("onnxruntime")
@@ -165,7 +166,7 @@ def run(session: Any, given: dict[str, Any]) -> Any:
     return session.run(["y"], given)[0]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.operator}-{case.inputs}")
+@each_case("case", CASES, ids=lambda case: f"{case.operator}-{case.inputs}")
 def test_points_and_boxes_hold(case: Case) -> None:
     model, random_source = model_of(case), np.random.default_rng(3)
     data = model.SerializeToString()
@@ -190,7 +191,7 @@ def test_points_and_boxes_hold(case: Case) -> None:
             assert inside(executor, sonnx.run(data, given, unchecked=True)["y"], executor.error)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.operator}-{case.inputs}")
+@each_case("case", CASES, ids=lambda case: f"{case.operator}-{case.inputs}")
 def test_errors_of_operands_come_through(case: Case) -> None:
     """x + 1000 - 1000 is x in real arithmetic and up to 3e-5 off in float: far more than the operator's own error."""
     model, source = model_of(case), np.random.default_rng(11)
@@ -237,7 +238,7 @@ def test_every_transfer_function_has_a_case() -> None:
     assert {name for name, each in all_operators().items() if each.bound is not None} - tested == missing
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_case("seed", range(6))
 def test_float32_sums_in_any_order_lie_within_the_bound(seed: int) -> None:
     source, n = np.random.default_rng(seed), int(np.random.default_rng(seed).choice([3, 17, 200]))
     a, b = source.normal(size=(1, n)).astype(np.float32), source.normal(size=(n, 1)).astype(np.float32)
@@ -279,7 +280,7 @@ def test_a_fused_bias_is_within_the_bound() -> None:
     assert once.error.item() < fused.error.item() / 1000
 
 
-@pytest.mark.parametrize(("operator", "text"), [
+@each_case(("operator", "text"), [
     ("Log", "argument is not shown"), ("Sqrt", "argument is not shown"), ("Exp", "finite is not shown"),
 ])  # fmt: skip
 def test_values_that_may_be_nan_or_infinite_have_no_bound(operator: str, text: str) -> None:
@@ -314,7 +315,7 @@ def test_a_model_file_is_read_from_a_path(tmp_path: Path) -> None:
     assert found["y"].error.tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(("operator", "version"), [("Less", 13), ("Greater", 13), ("Equal", 13)])
+@each_case(("operator", "version"), [("Less", 13), ("Greater", 13), ("Equal", 13)])
 def test_comparisons_are_decided_or_open(operator: str, version: int) -> None:
     data = model_of(Case(operator, [(3,), (3,)], version=version)).SerializeToString()
     a = np.array([0.0, 0.0, 0.0], np.float32), np.array([1.0, 1.0, 0.0], np.float32)

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 import sonnx
+from tests.support.cases import each_case
 from tests.support.families import FAMILIES, Family
 from tests.support.growth import LARGEST_EXPONENT, LIMITS_OF_GROWTH, check, growth, mixtures
 
@@ -14,7 +15,7 @@ LARGEST_TEXT = 100_000
 """Characters of a report in the text format, whatever the file holds."""
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@each_case("family", FAMILIES, ids=lambda family: family.name)
 def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
     files = family.doubling(1500)
     found, _ = growth(files, family.steps)
@@ -22,7 +23,7 @@ def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
     assert check(files[-1]) < LARGEST_TEXT
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@each_case("family", FAMILIES, ids=lambda family: family.name)
 def test_no_message_is_long(family: Family) -> None:
     report = sonnx.check(family.of_size(20_000), limits=LIMITS_OF_GROWTH)
     assert max((len(each.actual) for each in report.findings), default=0) <= 2001

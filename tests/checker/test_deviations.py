@@ -17,6 +17,7 @@ import pytest
 import sonnx
 from sonnx import Verdict
 from sonnx.cli.main import run
+from tests.support.cases import each_case
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMA = json.loads((ROOT / "sonnx" / "schema" / "deviations.json").read_text("utf-8"))
@@ -229,7 +230,7 @@ LEFT_TO_THE_READER = {
 """What a JSON Schema cannot see."""
 
 
-@pytest.mark.parametrize("name", sorted(MALFORMED.keys() - LEFT_TO_THE_READER))
+@each_case("name", sorted(MALFORMED.keys() - LEFT_TO_THE_READER))
 def test_the_schema_refuses_the_same(name: str) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA)
     assert not validator.is_valid(plain(tomllib.loads(MALFORMED[name])))

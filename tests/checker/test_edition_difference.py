@@ -13,19 +13,20 @@ import sonnx
 from sonnx.checker.edition_difference import Changed, compare_editions
 from sonnx.cli.main import run
 from sonnx.profile import catalogue
+from tests.support.cases import each_case
 
 ROOT = Path(__file__).parent.parent.parent
 EDITIONS = list(catalogue.editions().editions)
 EXPORTED = str(ROOT / "examples" / "as_exported.onnx")
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@each_case("edition", EDITIONS)
 def test_an_edition_does_not_differ_from_itself(edition: str) -> None:
     found = compare_editions(edition, edition)
     assert not (found.rules_gone or found.rules_new or found.operators_gone or found.operators_new or found.changed)
 
 
-@pytest.mark.parametrize(("before", "after"), list(pairwise(EDITIONS)))
+@each_case(("before", "after"), list(pairwise(EDITIONS)))
 def test_the_other_way_round_is_the_mirror_image(before: str, after: str) -> None:
     there, back = compare_editions(before, after), compare_editions(after, before)
     assert (there.rules_gone, there.rules_new) == (back.rules_new, back.rules_gone)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import onnx.parser
-import pytest
 
 import sonnx
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
+from tests.support.cases import each_case
 
 HEAD = '<ir_version: 10, opset_import: ["" : 13]> g '
 
@@ -20,7 +20,7 @@ def assumed(text: str) -> dict[str, dict[str, str]]:
     return {f.rule: dict(f.operands) for f in report(text).findings if f.verdict is Verdict.ASSUMED}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "rule", "operands"),
     [
         ("(int32[2] p, int32[2] q) => (int32[2] y) { y = Div(p, q) }", "Div.integer-divisor-not-zero", {"B": "q"}),
@@ -64,7 +64,7 @@ def test_an_absence_means_a_formula_where_the_model_does_not_determine_it() -> N
     assert absences("float[1, 1, N, 3]")["kernel_shape"] == "W.shape[2:]"
 
 
-@pytest.mark.parametrize(("edition", "number"), [("2025-10", 0), ("2025-11", 0), ("2026-08", 2), (None, 2)])
+@each_case(("edition", "number"), [("2025-10", 0), ("2025-11", 0), ("2026-08", 2), (None, 2)])
 def test_demands_that_cannot_be_checked_are_notes(edition: str | None, number: int) -> None:
     model = onnx.parser.parse_model(HEAD + "(float[2] a) => (float[2] y) { y = Max(a) }").SerializeToString()
     found = sonnx.check(model, edition)

@@ -18,6 +18,7 @@ from sonnx.model.reader import read
 from sonnx.model.scopes import scopes
 from sonnx.profile.cases import cases
 from sonnx.profile.catalogue import editions, general_rules, graph_rules
+from tests.support.cases import each_case
 from tests.support.invariants import BAD, GOOD, INDEPENDENT, harmless, one_sentence
 
 EDITIONS = ("2026-11", "2025-10", "2025-11")
@@ -177,7 +178,7 @@ SMALL = [GOOD] + [
 
 @settings(derandomize=True, deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-@pytest.mark.parametrize("model", SMALL, ids=["nodes", "nested", "constant"])
+@each_case("model", SMALL, ids=["nodes", "nested", "constant"])
 def test_damaged_models_never_crash(model, data):
     damaged = bytearray(model)
     for _ in range(data.draw(st.integers(1, 4))):

@@ -7,10 +7,9 @@ import os
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 import sonnx
 from sonnx.checker.verdicts import Verdict
+from tests.support.cases import each_case
 
 MODELS = Path(__file__).parent.parent / "models"
 EXPORTED = sorted(MODELS.glob("*.onnx"))
@@ -24,7 +23,7 @@ RECORDED = {
 }
 
 
-@pytest.mark.parametrize("path", EXPORTED, ids=lambda path: path.stem)
+@each_case("path", EXPORTED, ids=lambda path: path.stem)
 def test_the_verdict_is_the_one_recorded(path: Path) -> None:
     """A line of verdicts.txt is a model, its verdict and how often each rule fails or rests on an assumption."""
     report = sonnx.check(path)
@@ -41,7 +40,7 @@ def test_the_nine_networks_are_there() -> None:
     assert len(LIGHT) == 9
 
 
-@pytest.mark.parametrize("path", [*EXPORTED, *LIGHT, *OTHERS], ids=lambda path: path.stem)
+@each_case("path", [*EXPORTED, *LIGHT, *OTHERS], ids=lambda path: path.stem)
 def test_every_rule_is_decided(path: Path) -> None:
     """What is not decided is so only because of a rule that fails, and no operator of the profile is unknown."""
     report = sonnx.check(path)

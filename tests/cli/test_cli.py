@@ -17,6 +17,7 @@ import pytest
 
 from sonnx.base import progress
 from sonnx.cli.main import CommandParser, parser, run
+from tests.support.cases import each_case
 
 FINE = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }'
 WRONG = FINE.replace("float[2] y", "float[3] y")
@@ -242,7 +243,7 @@ def test_progress_goes_to_the_terminal_only(models: dict[str, str]) -> None:
     assert b"1/2" in shown
 
 
-@pytest.mark.parametrize("command", [*parser().with_commands()][1:], ids=lambda command: command.prog)
+@each_case("command", [*parser().with_commands()][1:], ids=lambda command: command.prog)
 def test_every_help_text_has_a_description_an_example_that_parses_and_exit_codes(command: CommandParser) -> None:
     said = " ".join(command.format_help().split())
     assert command.description is not None

@@ -28,6 +28,7 @@ from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
 from sonnx.report.comparison import RUNS, WAYS
 from sonnx.report.model_proof import EVERY_NODE
+from tests.support.cases import each_case
 from tests.support.paths import ROOT
 from tools.pages.site import generated, written_by_hand
 
@@ -71,7 +72,7 @@ def broken_links(page: str, site: dict[str, str]) -> Iterator[str]:
                 yield target
 
 
-@pytest.mark.parametrize("page", TEXTS)
+@each_case("page", TEXTS)
 def test_links_lead_somewhere(page: str, site: dict[str, str]) -> None:
     assert list(broken_links(page, site)) == []
 
@@ -99,7 +100,7 @@ def command_lines() -> Iterator[tuple[str, str]]:
         yield from ((page, line) for line in re.findall(r"`sonnx ([^`]+)`", prose(text)))
 
 
-@pytest.mark.parametrize(("page", "line"), sorted(set(command_lines())))
+@each_case(("page", "line"), sorted(set(command_lines())))
 def test_commands_can_be_given(page: str, line: str) -> None:
     try:
         assert callable(main.parser().parse_args(shlex.split(line)).command)
@@ -173,7 +174,7 @@ def test_every_file_of_the_profile_is_in_the_format() -> None:
 # ------------------------------------------------------------------ rule texts
 
 
-@pytest.mark.parametrize("text", [line for block in blocks(LANGUAGE, "rule") for line in block.splitlines()])
+@each_case("text", [line for block in blocks(LANGUAGE, "rule") for line in block.splitlines()])
 def test_rule_texts_are_rules(text: str) -> None:
     assert parse(text).text == text
 
@@ -188,7 +189,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "sentence"), REFUSED)
+@each_case(("text", "sentence"), REFUSED)
 def test_refused_texts_are_refused(text: str, sentence: str) -> None:
     with pytest.raises(RuleError) as refusal:
         type_of(parse(text), REFUSED_NAMES)
@@ -220,7 +221,7 @@ def kind(value: Any) -> RuleType:
     return ListType(kind(value[0]) if value else "int") if isinstance(value, tuple) else "int"
 
 
-@pytest.mark.parametrize("block", blocks(LANGUAGE, "reading"), ids=lambda block: block.splitlines()[0])
+@each_case("block", blocks(LANGUAGE, "reading"), ids=lambda block: block.splitlines()[0])
 def test_readings_are_as_stated(block: str) -> None:
     text, *lines = block.splitlines()
     expression, kinds, defines = parse(text), {}, {}

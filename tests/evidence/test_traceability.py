@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sonnx.evidence.traceability import concerned, errata_named, of_operator, traces, words_used
 from sonnx.language.parser import built_ins
 from sonnx.profile import catalogue
 from sonnx.profile.index import all_labels, rules_by_slug, slugs_named
 from sonnx.proofs.registry import theorems
+from tests.support.cases import each_case
 
 
 def test_every_theorem_about_one_rule_finds_it() -> None:
@@ -19,7 +18,7 @@ def test_every_theorem_about_one_rule_finds_it() -> None:
             assert f"{slug} " in theorem.statement, theorem.id
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("slug", "code", "theorem"),
     [
         ("Max.broadcastable", "language.builtins.broadcastable", "derived.Max-13.independent.broadcastable"),

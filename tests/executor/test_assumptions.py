@@ -6,6 +6,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.cli.main import run as main
+from tests.support.cases import each_case
 from tests.support.models import FLOAT, INT64, graph, node_model
 
 
@@ -66,7 +67,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_case("case", CASES)
 def test_a_declared_shape_that_the_values_contradict_stops_the_run(case):
     source, holding, breaking, rule, actual = CASES[case]
     assert sonnx.check(source).verdict.value == "assumed"

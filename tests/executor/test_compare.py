@@ -23,6 +23,7 @@ from sonnx.executor.runtimes import Failure
 from sonnx.model.ir import Type, Value
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.report.comparison import judgement
+from tests.support.cases import each_case
 
 SCHEMA = json.loads((Path(sonnx.__file__).parent / "report/comparison.schema.json").read_text("utf-8"))
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -76,7 +77,7 @@ def test_the_steps_of_every_neighbour_are_one():
         assert (made.ulp, made.ulp_sum) == (1, len(values) - 1)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("element", "found", "exact", "largest"),
     [
         ("int64", [2**63 - 1, 0], [-(2**63), 0], 2.0**64 - 1),
@@ -113,7 +114,7 @@ def test_nothing_and_scalars():
     assert (made.at, made.absolute) == ((), 4.0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("found", "sentence"),
     [
         (numpy.zeros(3, "f8"), "its type is double, not float"),
@@ -133,8 +134,8 @@ def values(element, shape, seed, number):
     return probe([Value("x", Type("tensor", element, shape))], seed, number)["x"]
 
 
-@pytest.mark.parametrize("element", list(ELEMENTS))
-@pytest.mark.parametrize("number", range(len(KINDS)))
+@each_case("element", list(ELEMENTS))
+@each_case("number", range(len(KINDS)))
 def test_the_same_seed_gives_the_same_inputs(element, number):
     one, two, other = (values(element, (4, 64), seed, number) for seed in (7, 7, 8))
     assert (one.dtype, one.shape) == (ELEMENTS[element], (4, 64))
@@ -161,7 +162,7 @@ def test_ordinary_values_are_of_the_interval():
     assert 0.9 < found.max() < 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("type_", "sentence"),
     [
         (Type("tensor", "type 99", (1,)), "type type 99"),
@@ -259,7 +260,7 @@ def test_a_node_the_runtime_refuses_is_reported_and_the_rest_goes_on():
     assert not list(made.violations(None, no_special=False))
 
 
-@pytest.mark.parametrize("name", ["onnxruntime", "reference"])
+@each_case("name", ["onnxruntime", "reference"])
 def test_runtimes_agree_on_maxima_of_ordinary_numbers(name):
     if name == "onnxruntime":
         pytest.importorskip(name)
@@ -384,7 +385,7 @@ def far(ulp, specials=()):
 NAN_MISMATCH = SpecialMismatch("NaN", 3, (0,), "1.0", "NaN")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("ordinary", "whole", "hypotheses", "exceeded", "said"),
     [
         (far(0), far(0), "", "", ["every output is identical bit for bit"]),

@@ -9,6 +9,7 @@ from onnx.reference import ReferenceEvaluator
 import sonnx
 from sonnx.executor import executor
 from sonnx.model.reader import read
+from tests.support.cases import each_case
 from tests.support.models import FLOAT, INT64, graph
 
 BOOL = TensorProto.BOOL
@@ -58,7 +59,7 @@ def with_condition(nodes, constant=None, **options):
     return model
 
 
-@pytest.mark.parametrize("condition", [False, True])
+@each_case("condition", [False, True])
 def test_if(condition):
     """With a condition that is given, constant, and computed by a node before it."""
     node = choosing(branch("Add", "a", 1), branch("Mul", "a", 2))
@@ -83,7 +84,7 @@ def test_a_known_condition_takes_the_branch_when_the_plan_is_made():
     assert all(step.kernel is not None for step in plan.steps)
 
 
-@pytest.mark.parametrize(("outer", "inner"), [(False, False), (True, False), (True, True)])
+@each_case(("outer", "inner"), [(False, False), (True, False), (True, True)])
 def test_nested_branches_and_captured_names(outer, inner):
     """The inner branch uses a value of the graph, one of the branch around it, and gives one through."""
     through = body([helper.make_node("Identity", ["m"], ["v"])], [("v", FLOAT, [3])])
@@ -121,7 +122,7 @@ def loop(most, condition, *, dynamic=False):
     return graph([node], inputs, {"y": (FLOAT, [3]), "s": (FLOAT, [None, 3])})
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 9])
+@each_case("count", [0, 1, 3, 9])
 def test_loop(count):
     number = numpy.array(count)
     found = same(loop("n", "c"), {"a": A, "n": number, "c": numpy.array(True)}, reference=count > 0)
@@ -156,7 +157,7 @@ def calling(imports, **attributes):
     return model
 
 
-@pytest.mark.parametrize("imports", [16, 13], ids=["operator set of the model", "another operator set"])
+@each_case("imports", [16, 13], ids=["operator set of the model", "another operator set"])
 def test_functions_with_attributes(imports):
     given = {"a": A}
     assert sonnx.run(calling(imports).SerializeToString(), given, unchecked=True)["y"].tolist() == [4, -2, 12]

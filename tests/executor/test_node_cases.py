@@ -7,6 +7,7 @@ import pytest
 
 import sonnx
 from sonnx.executor.distance import first_difference
+from tests.support.cases import each_case
 
 OPERATORS = {"Max", "ArgMax", "ReduceMax", "Constant", "Identity"}
 NO_TENSORS = {
@@ -36,7 +37,7 @@ def test_there_are_as_many_as_measured():
     assert len(CASES) >= 14 + 16 + 11 + 1 + 5
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@each_case("name", sorted(CASES))
 def test_node_case(name):
     case = CASES[name]
     for inputs, outputs in case.data_sets:

@@ -18,6 +18,7 @@ from sonnx.executor.distance import first_difference
 from sonnx.numerics.formats import NAMES
 from sonnx.operators import find_operator
 from sonnx.profile import catalogue
+from tests.support.cases import each_case
 from tests.support.definitions import run_by_definitions
 from tests.support.oracle import same
 
@@ -74,7 +75,7 @@ def test_every_case_is_run_or_has_a_type_that_is_listed():
     assert run == operators
 
 
-@pytest.mark.parametrize(("case", "inputs", "outputs"), CASES)
+@each_case(("case", "inputs", "outputs"), CASES)
 def test_node(case, inputs, outputs):
     names = [value.name for value in case.model.graph.input]
     if unknown_types(inputs + outputs):

@@ -13,6 +13,7 @@ import pytest
 from onnx import numpy_helper
 
 import sonnx
+from tests.support.cases import each_case
 
 SUITES = Path(onnx.__file__).parent / "backend" / "test" / "data"
 REFUSED = tomllib.loads((Path(__file__).parent.parent / "data" / "packaged_values.toml").read_text("utf-8"))["refused"]
@@ -30,7 +31,7 @@ def tensors(folder, kind):
     return [numpy_helper.to_array(onnx.load_tensor(folder / f"{kind}_{number}.pb")) for number in range(count)]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@each_case("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_model(folder):
     model = onnx.load(folder / "model.onnx")
     constant = {each.name for each in model.graph.initializer}

@@ -17,10 +17,11 @@ from onnx.reference import ReferenceEvaluator
 
 import sonnx
 from sonnx.numerics.formats import ELEMENTS, NAMES, format_of, patterns
+from tests.support.cases import each_case
 
 CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "peers.toml").read_text("utf-8"))["case"]
 PEERS = ("numpy", "reference", "onnxruntime")
-each_case = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+each_example = each_case("case", CASES, ids=[case["name"] for case in CASES])
 
 
 def array(case, tensor):
@@ -125,13 +126,13 @@ def live(peer, case, inputs):
     return "none" if found is None else show(numpy.asarray(found))
 
 
-@each_case
+@each_example
 def test_our_value(case):
     assert ours(case, [array(case, tensor) for tensor in case["inputs"]]) == case["ours"]
 
 
-@pytest.mark.parametrize("peer", PEERS)
-@each_case
+@each_case("peer", PEERS)
+@each_example
 def test_value_of_a_peer(case, peer):
     found = live(peer, case, [array(case, tensor) for tensor in case["inputs"]])
     assert found in {case[peer], *case.get("otherwise", {}).get(peer, {})}

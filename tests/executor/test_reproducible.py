@@ -15,6 +15,7 @@ import pytest
 
 from sonnx import operators
 from sonnx.operators import all_operators
+from tests.support.cases import each_case
 from tests.support.exact import FORMATS
 from tests.support.oracle import same
 from tests.support.shuffled_sums import SUMS
@@ -29,9 +30,9 @@ TWO_ADDENDS = {"BatchNormalization"}
 """Operators whose sums have two addends, so that only one order exists."""
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("which", SUMS)
-@pytest.mark.parametrize("seed", range(5))
+@each_case("name", FORMATS)
+@each_case("which", SUMS)
+@each_case("seed", range(5))
 def test_what_is_added_in_another_order(name, which, seed):
     made = SUMS[which](name, seed)
     assert same(made.value(made.inputs), made.back(made.value(made.shuffled)))

@@ -18,6 +18,7 @@ from sonnx.executor.plan import build_plan
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS, format_of, patterns
+from tests.support.cases import each_case
 from tests.support.definitions import run_by_definitions
 from tests.support.models import FLOAT, INT64, MAX, VIOLATING, chain, graph, node_model
 from tests.support.seed_examples import CASES, EDITIONS, elements
@@ -36,8 +37,8 @@ def tensor(case):
     return whole.view(kind).reshape(case["shape"])
 
 
-@pytest.mark.parametrize("edition", [edition["name"] for edition in EDITIONS])
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@each_case("edition", [edition["name"] for edition in EDITIONS])
+@each_case("case", CASES.values(), ids=CASES)
 def test_examples_of_the_texts(case, edition):
     """The stated results, to the bit; where the edition refuses the model it says so, and runs it unchecked."""
     source = example_model(case).SerializeToString()
@@ -51,7 +52,7 @@ def test_examples_of_the_texts(case, edition):
     assert first_difference(found, tensor(case["output"]), bits=True) is None
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@each_case("case", CASES.values(), ids=CASES)
 def test_definitions_without_kernels_give_the_same(case):
     given = {f"x{m}": tensor(x) for m, x in enumerate(case["inputs"])}
     found = run_by_definitions(example_model(case).SerializeToString(), given, "2025-11")["y"]
@@ -64,7 +65,7 @@ def test_bfloat16_from_its_bits():
     assert patterns(sonnx.run(source, {"a": a, "b": b})["y"]).tolist() == [0, 0x7F81]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("element", "pattern"),
     [("float", 0xFF800000), ("double", 0xFFF0000000000000), ("float16", 0xFC00), ("bfloat16", 0xFF80), ("bool", 0),
      ("int8", -128), ("uint8", 0), ("int32", -(2**31)), ("int64", -(2**63)), ("uint64", 0)],
@@ -77,9 +78,7 @@ def test_the_maximum_of_no_element(element, pattern):
     assert patterns(sonnx.run(source, given)["y"]).tolist() == [pattern] * 2
 
 
-@pytest.mark.parametrize(
-    ("edition", "first", "last"), [("2025-10", 1, 1), ("2025-11", 1, 1), ("2026-08", 0, 2), ("2026-11", 0, 2)]
-)
+@each_case(("edition", "first", "last"), [("2025-10", 1, 1), ("2025-11", 1, 1), ("2026-08", 0, 2), ("2026-11", 0, 2)])
 def test_zeros_of_argmax_by_edition(edition, first, last):
     for select, wanted in ((0, first), (1, last)):
         source = node_model("ArgMax", [(FLOAT, [3])], (INT64, []), axis=0, keepdims=0, select_last_index=select)
@@ -174,7 +173,7 @@ def test_a_constant_node_gives_axes():
     assert sonnx.run(model.SerializeToString(), {"a": a}, unchecked=True)["y"].tolist() == [2, 5]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("attributes", "element", "wanted"),
     [({"value_float": 1.5}, "float", 1.5), ({"value_floats": [1.5, -0.0]}, "float", [1.5, -0.0]),
      ({"value_string": "é"}, "string", "é"), ({"value_strings": ["a", ""]}, "string", ["a", ""]),
@@ -188,7 +187,7 @@ def test_constants(attributes, element, wanted):
     assert (found.tolist(), found.dtype) == (wanted, ELEMENTS[element])
 
 
-@pytest.mark.parametrize("attributes", [{"value_string": b"\xff"}, {"value_int": 1, "value_float": 1.0}, {}])
+@each_case("attributes", [{"value_string": b"\xff"}, {"value_int": 1, "value_float": 1.0}, {}])
 def test_constants_without_a_meaning(attributes):
     model = graph([helper.make_node("Constant", [], ["y"], **attributes)], {}, {"y": (FLOAT, [])})
     with pytest.raises(sonnx.Stop, match="Constant"):
@@ -256,7 +255,7 @@ def test_external_data_refused(tmp_path, tensor, sentence):
         sonnx.run(path.read_bytes(), {"a": A})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("tensor", "sentence"),
     [
         (TensorProto(name="b", data_type=FLOAT, dims=[3]), "has no values"),
@@ -278,7 +277,7 @@ def test_constants_that_are_not_well_formed(tensor, sentence):
 # ------------------------------------------------------------------ inputs
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "sentence"),
     [
         ({"a": A}, r"missing inputs: 'b'; the model takes 'a' float \[2, 3\], 'b' float \[3\]"),
@@ -360,15 +359,15 @@ def unchecked(source, given=None):
     return sonnx.run(source, dict.fromkeys(names, B) if given is None else given, unchecked=True)
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@each_case("what", REFUSED)
 def test_refused(what):
     call, sentence = REFUSED[what]
     with pytest.raises((sonnx.Stop, sonnx.Unreadable, ValueError), match=sentence):
         call()
 
 
-@pytest.mark.parametrize("rule", VIOLATING)
-@pytest.mark.parametrize("run", [partial(sonnx.run, unchecked=True), run_by_definitions], ids=["kernel", "definition"])
+@each_case("rule", VIOLATING)
+@each_case("run", [partial(sonnx.run, unchecked=True), run_by_definitions], ids=["kernel", "definition"])
 def test_rules_that_values_rest_on_stop_even_unchecked(rule, run):
     inputs = read(VIOLATING[rule]).graph.inputs
     given = {value.name: numpy.zeros(value.type.shape, ELEMENTS[value.type.element]) for value in inputs}

@@ -16,6 +16,7 @@ from sonnx.model.reader import read
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.operators.max import OPERATOR as MAX_OPERATOR
+from tests.support.cases import each_case
 from tests.support.definitions import run_by_definitions
 from tests.support.models import FLOAT, INT64, MAX, VIOLATING, chain, graph, node_model
 
@@ -77,7 +78,7 @@ def inputs(draw, model: Model):
     return found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each_case("seed", range(8))
 def test_a_run_ends_in_values_or_a_sentence(seed):
     draw = random.Random(seed)
     ran = 0
@@ -110,7 +111,7 @@ def test_a_kernel_that_makes_another_shape_is_found(monkeypatch):
         sonnx.run(MAX, {"a": numpy.zeros((2, 3), "f4"), "b": numpy.zeros(3, "f4")})
 
 
-@pytest.mark.parametrize("dims", [[0, 2**40, 2**40], [1] * 65], ids=["no element, but too large", "too many axes"])
+@each_case("dims", [[0, 2**40, 2**40], [1] * 65], ids=["no element, but too large", "too many axes"])
 def test_constants_no_array_can_hold_are_a_sentence(dims):
     """numpy raises on either, also where there is nothing to hold."""
     made = onnx.ModelProto.FromString(node_model("Identity", [(FLOAT, dims)], (FLOAT, dims)))

@@ -16,9 +16,10 @@ from sonnx.model.reader import read_tensor
 from sonnx.model.writer import element_number
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, TEXT, patterns
+from tests.support.cases import each_case
 from tests.support.models import graph
 
-each_type = pytest.mark.parametrize("element", [*ELEMENTS])
+each_type = each_case("element", [*ELEMENTS])
 STRING = TensorProto.STRING
 
 
@@ -31,8 +32,8 @@ def some(element, shape=(3, 5)):
 
 
 @each_type
-@pytest.mark.parametrize("form", ["npz", "pb"])
-@pytest.mark.parametrize("shape", [(3, 5), (), (0, 2)])
+@each_case("form", ["npz", "pb"])
+@each_case("shape", [(3, 5), (), (0, 2)])
 def test_what_is_written_is_read(tmp_path, element, form, shape):
     values = some(element, shape)
     [name] = write_folder(tmp_path / "out", {"x": values}, form)
@@ -52,7 +53,7 @@ def test_the_onnx_package_reads_what_is_written(tmp_path, element):
 
 
 @each_type
-@pytest.mark.parametrize("raw", [True, False])
+@each_case("raw", [True, False])
 def test_what_the_onnx_package_writes_is_read(element, raw):
     values = some(element, (7,))
     if element == "string":

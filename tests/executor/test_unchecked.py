@@ -17,6 +17,7 @@ from sonnx.executor.executor import required_inputs, run_model
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.reader import read
 from sonnx.profile.cases import cases
+from tests.support.cases import each_case
 from tests.support.models import run_node
 
 LARGEST = 20_000
@@ -80,7 +81,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("node", "attributes"), REFUSED.values(), ids=REFUSED)
+@each_case(("node", "attributes"), REFUSED.values(), ids=REFUSED)
 def test_what_has_no_value_is_refused_with_a_sentence(node, attributes):
     _, run = run_node(*node, None, **attributes)
     with pytest.raises(sonnx.Stop, match=r"^node 'n' \("):
@@ -123,7 +124,7 @@ def drawn(seed):
             return how, extent, kernel, stride, gap, span, pads
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_case("seed", range(60))
 def test_derived_padding_of_maxpool_and_conv(seed):
     how, extent, kernel, stride, gap, span, pads = drawn(seed)
     ceil = seed % 2 if how != "VALID" else 0

@@ -15,6 +15,7 @@ import sonnx
 from sonnx.profile.cases import cases
 from sonnx.prover.model_walk import prove_model
 from tests.fuzz import mutation, targets
+from tests.support.cases import each_case
 
 EXECUTIONS = {"check": 1500, "language": 800, "run": 250, "prove": 50}
 SECONDS = 10
@@ -41,7 +42,7 @@ def clock() -> Iterator[None]:
     signal.signal(signal.SIGPROF, before)
 
 
-@pytest.mark.parametrize("target", EXECUTIONS)
+@each_case("target", EXECUTIONS)
 def test_nothing_but_what_is_documented_is_raised(target: str) -> None:
     @settings(derandomize=True, database=None, deadline=None, max_examples=EXECUTIONS[target],
               suppress_health_check=list(HealthCheck))  # fmt: skip
@@ -112,7 +113,7 @@ FOUND_BY_RUN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "sentence"), FOUND_BY_RUN.values(), ids=FOUND_BY_RUN)
+@each_case(("body", "sentence"), FOUND_BY_RUN.values(), ids=FOUND_BY_RUN)
 def test_a_run_of_what_is_no_onnx_ends_in_a_sentence(body: str, sentence: str) -> None:
     source = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 13]> g ({body} }}').SerializeToString()
     given = {v.name: targets._array(v.type, mutation.Draw(b"")) for v in targets.read(source).graph.inputs}
@@ -135,7 +136,7 @@ def test_prove_meets_a_sum_of_which_one_part_has_no_value() -> None:
     assert proof.refuted
 
 
-@pytest.mark.parametrize("body", FOUND_BY_PROVE.values(), ids=FOUND_BY_PROVE)
+@each_case("body", FOUND_BY_PROVE.values(), ids=FOUND_BY_PROVE)
 def test_prove_reads_what_is_no_whole_number(body: str) -> None:
     text = f'<ir_version: 10, opset_import: ["": 16]> g ({body} }}'
     proof = prove_model(onnx.parser.parse_model(text).SerializeToString())

@@ -22,6 +22,7 @@ from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
 from sonnx.prover.model_walk import prove_model
+from tests.support.cases import each_case
 from tests.support.random_models import (
     CONSTANTS,
     PLANNED,
@@ -247,7 +248,7 @@ def test_every_operator_is_drawn() -> None:
     assert sample_calls().keys() == {operator.name for operator in catalogue.operators()}
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
+@each_case("name", PROPERTIES)
 def test_check_prove_and_run_agree(name: str) -> None:
     assert disagreements(name, range(PROPERTIES[name][1])) == []
 

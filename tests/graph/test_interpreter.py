@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import onnx.parser
-import pytest
 from msgspec.structs import replace
 
 from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import OMITTED, Transferred, interpret
 from sonnx.model.reader import read
 from sonnx.profile.catalogue import editions
+from tests.support.cases import each_case
 
 
 class Terms:
@@ -76,7 +76,7 @@ def test_attributes_that_differ_in_the_bytes_of_a_tensor_make_two_calls():
     assert len({visit.call for _, visit in found.visits()}) == 2
 
 
-@pytest.mark.parametrize(("version", "expected"), [(3, "constant w"), (4, "default w")])
+@each_case(("version", "expected"), [(3, "constant w"), (4, "default w")])
 def test_an_initializer_that_is_an_input_is_a_default_from_ir_version_4_on(version, expected):
     text = f'<ir_version: {version}, opset_import: ["" : 18]> g (float[2] a, float[2] w) => (float[2] y)'
     found, _ = interpreted(f"{text} <float[2] w = {{1.0, 2.0}}> {{ y = Add(a, w) }}")

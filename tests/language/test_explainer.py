@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
 from sonnx.language.explainer import Explained, Explainer, explain
 from sonnx.language.parser import parse
+from tests.support.cases import each_case
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=400, suppress_health_check=list(HealthCheck))
 X = TensorFacts("float", (2, 3, 5), Unknown(UnknownCause.RUN_TIME, "the value is known at run time only"))
@@ -59,7 +59,7 @@ def test_a_negated_quotient_keeps_its_brackets() -> None:
     assert said("-((a - c) // b)").text == "-((a - c) // b)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "why"),
     [
         ("c == 1 or c == a", "c = 2, needs == 1 or == a = 7"),

@@ -24,6 +24,7 @@ from sonnx.language.type_checker import ListType, built_in_types
 from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
+from tests.support.cases import each_case
 
 PROFILE = settings(derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 UNKNOWN = Unknown(UnknownCause.NOT_STATED, "nothing is stated")
@@ -50,8 +51,8 @@ def kleene_not(p):
     return None if p is None else not p
 
 
-@pytest.mark.parametrize("p", TRUTHS, ids=str)
-@pytest.mark.parametrize("q", TRUTHS, ids=str)
+@each_case("p", TRUTHS, ids=str)
+@each_case("q", TRUTHS, ids=str)
 def test_connectives_are_kleenes(p, q):
     a, b = truth(p), truth(q)
     assert truth(value("p and q", p=p, q=q)) == kleene_and(a, b)
@@ -59,10 +60,10 @@ def test_connectives_are_kleenes(p, q):
     assert truth(value("not p", p=p)) == kleene_not(a)
 
 
-@pytest.mark.parametrize("p", TRUTHS, ids=str)
-@pytest.mark.parametrize("q", TRUTHS, ids=str)
-@pytest.mark.parametrize("r", TRUTHS, ids=str)
-@pytest.mark.parametrize(
+@each_case("p", TRUTHS, ids=str)
+@each_case("q", TRUTHS, ids=str)
+@each_case("r", TRUTHS, ids=str)
+@each_case(
     ("left", "right"),
     [
         ("p and q", "q and p"),
@@ -133,7 +134,7 @@ def two_views(draw):
     return [{"X": tuple(each[:-1]), "Y": each[-1], "given(Y)": True} for each in (full, part)]
 
 
-@pytest.mark.parametrize("text", MAX_TEXTS)
+@each_case("text", MAX_TEXTS)
 @PROFILE
 @given(views=two_views())
 def test_a_verdict_on_part_of_the_facts_stands(text, views):
@@ -142,7 +143,7 @@ def test_a_verdict_on_part_of_the_facts_stands(text, views):
     assert part is None or full is None or part == full
 
 
-@pytest.mark.parametrize("text", OTHER_TEXTS)
+@each_case("text", OTHER_TEXTS)
 @PROFILE
 @given(numbers=st.tuples(*[st.integers(-3, 4)] * 3), mask=st.tuples(*[st.booleans()] * 3))
 def test_a_verdict_on_part_of_the_numbers_stands(text, numbers, mask):
@@ -173,7 +174,7 @@ def called(word, arguments):
         return None
 
 
-@pytest.mark.parametrize("name", built_ins())
+@each_case("name", built_ins())
 @PROFILE
 @given(data=st.data())
 def test_a_built_in_function_called_and_interpreted_are_equal(name, data):
@@ -325,7 +326,7 @@ def test_no_facts_make_a_rule_raise(seed, monkeypatch):
         assert len(answer.actual) < 20_000
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("operator", "version", "names"),
     [
         ("Max", 13, {"X": tuple(TensorFacts("float", (2,) * 3) for _ in range(10_000)),
@@ -356,15 +357,15 @@ def test_fuel_bounds_a_hostile_range():
     assert evaluate_rule(rule, rule.require, {"n": HUGE}).verdict is Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize("text", ["n == 1", "[1][n] == 1", "1 // n == 1", "[1][0:n] == []", "n + n in [1]"])
-@pytest.mark.parametrize("n", [10**5000, -(10**5000)], ids=["large", "small"])
+@each_case("text", ["n == 1", "[1][n] == 1", "1 // n == 1", "[1][0:n] == []", "n + n in [1]"])
+@each_case("n", [10**5000, -(10**5000)], ids=["large", "small"])
 def test_a_number_too_long_to_print_is_reported_by_its_length(text, n):
     """Python refuses to print numbers of more than 4,300 digits; a product of extents can be one."""
     rule = Rule("x", "node", "validity", "", "", "", "", parse(text))
     assert 0 < len(evaluate_rule(rule, rule.require, {"n": n}).actual) < 500
 
 
-@pytest.mark.parametrize("text", ["n // 0", "n % 0", "n // (0 - 1)", "[n][7]", "[n][0 - 1]", "[n][0:9]", "max([])",
+@each_case("text", ["n // 0", "n % 0", "n // (0 - 1)", "[n][7]", "[n][0 - 1]", "[n][0:9]", "max([])",
                                   "normal(9, 3)", "join(2, 3)", "broadcast([[2], [3]])"])  # fmt: skip
 def test_what_no_text_defines_is_unknown(text):
     found = first_unknown(value(text, n=1) if "n" in parse(text).names else value(text))
@@ -434,7 +435,7 @@ def test_mutated_rules_parse_or_are_refused(data):
     parses_or_says_why(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "named"),
     [
         ("lambda: 1", "Lambda"), ("x ** 2", "Pow"), ("x / 2", "Div"), ("x is y", "is"), ("1.5j", "1.5j"),

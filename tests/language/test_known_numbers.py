@@ -12,6 +12,7 @@ from sonnx.language.explainer import explain
 from sonnx.language.known_numbers import KnownNumbers
 from sonnx.language.parser import parse
 from sonnx.language.steps import OutOfFuel, steps_of_model
+from tests.support.cases import each_case
 
 OPEN = Unknown(UnknownCause.NOT_STATED, "dimension 0 is the symbol 'N'", "N", "explicit-shape")
 LATER = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
@@ -40,7 +41,7 @@ def numbers(draw: Random) -> tuple[int | float, ...]:
     return tuple(draw.choice(list(several)) for _ in range(draw.randint(0, 60)))
 
 
-@pytest.mark.parametrize("text", RULES)
+@each_case("text", RULES)
 def test_the_answer_is_that_of_a_visit_of_every_number(text: str) -> None:
     draw, rule = Random(text), parse(text)
     for _ in range(150):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sonnx.language.parser import parse
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.signature import signature
+from tests.support.cases import each_case
 from tests.support.printed_formulas import read_formula, tree
 
 
@@ -33,7 +32,7 @@ def test_every_formula_reads_back():
     assert wrong == {}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "a - (b - c) == a - b - c",

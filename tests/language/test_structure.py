@@ -1,7 +1,5 @@
 """What an expression reads, asks and demands, answered from its syntax tree and not from its text."""
 
-import pytest
-
 from sonnx.language.parser import parse
 from sonnx.language.structure import (
     Equality,
@@ -18,9 +16,10 @@ from sonnx.language.structure import (
     strings,
     without_listed_strings,
 )
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("X.rank == 0", {("X", "rank")}),
@@ -49,7 +48,7 @@ def test_fields_are_those_of_any_value():
     assert fields(expression) == {"values", "rank"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("constant(W)", {("constant", "W")}),
@@ -63,7 +62,7 @@ def test_questions(text, found):
     assert questions(parse(text)) == {Question(*each) for each in found}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "name", "found"),
     [
         ("normal(axis, X.rank) == 0", "normal", [["axis", "X.rank"]]),
@@ -81,7 +80,7 @@ def test_arguments_of_nested_calls():
     assert sorted(argument.text for (argument,) in calls) == ["X", "Y", "range(len(Y))"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("X.rank == 0", [("X.rank", "0")]),
@@ -98,7 +97,7 @@ def test_equalities(text, found):
     assert equalities(parse(text)) == tuple(Equality(parse(left), parse(right)) for left, right in found)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("X.type in ['float', 'int8']", {"float", "int8"}),
@@ -111,7 +110,7 @@ def test_strings(text, found):
     assert strings(parse(text)) == found
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("len(X.shape) == 1", {"len"}),
@@ -124,7 +123,7 @@ def test_functions(text, found):
     assert functions(parse(text)) == found
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("X.rank + 1 == 2", True),
@@ -148,7 +147,7 @@ def test_listed_strings_can_be_left_out():
     assert one.text == "X.type in ['float'] and mode == 'a'", "the expression itself is unchanged"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("all(x.type in ['float', 'double'] for x in X)", True),

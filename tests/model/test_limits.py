@@ -27,6 +27,7 @@ from sonnx.model.ir import Tensor
 from sonnx.model.limits import BY_NAME, LIMITS
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import toml_files
+from tests.support.cases import each_case
 from tests.support.invariants import field, one_sentence
 
 ROOT = Path(__file__).parent.parent.parent
@@ -213,7 +214,7 @@ def test_the_fuel_of_one_evaluation() -> None:
         facts.spend(1)
 
 
-@pytest.mark.parametrize(("count", "open_"), [(1000, False), (1001, True)])
+@each_case(("count", "open_"), [(1000, False), (1001, True)])
 def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(
     count: int, open_: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,7 +230,7 @@ def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(
     assert bool(passed) is not open_
 
 
-@pytest.mark.parametrize(("read_numbers", "most"), [(numbers, 1 << 18), (whole_numbers, MAX_PARAMETER_ELEMENTS)])
+@each_case(("read_numbers", "most"), [(numbers, 1 << 18), (whole_numbers, MAX_PARAMETER_ELEMENTS)])
 def test_both_sides_of_the_numbers_that_rules_read(read_numbers: Callable[[Tensor], object], most: int) -> None:
     def tensor(count: int) -> Tensor:
         made = helper.make_tensor("w", TensorProto.INT32, [count], bytes(4 * count), raw=True)
@@ -298,7 +299,7 @@ def test_both_sides_of_the_steps() -> None:
     assert fewer[Verdict.UNDECIDED] > 0 and fewer.get(Verdict.PASS, 0) < 20 and sum(fewer.values()) == 20
 
 
-@pytest.mark.parametrize(("allowed", "listed"), [(20, 20), (19, 19)])
+@each_case(("allowed", "listed"), [(20, 20), (19, 19)])
 def test_both_sides_of_the_findings(allowed: int, listed: int) -> None:
     report = sonnx.check(nodes(20), limits={**limits.DEFAULT_LIMITS, "findings": allowed})
     named = [each for each in report.findings if each.rule == "operator-named"]

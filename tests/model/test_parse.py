@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from sonnx.model import from_protobuf, ir, reader, type_reader, wire_format
 from sonnx.model.ir import NOT_STATED, Import, Type, UnknownField
 from sonnx.model.reader import Unreadable
+from tests.support.cases import each_case
 
 pb = reader.message_classes()
 LIGHT = sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx"))
@@ -56,7 +57,7 @@ GRAPH_ONLY = pb.GraphProto(node=[pb.NodeProto(op_type="Max", input=["a"])], name
 TENSOR_ONLY = numpy_helper.from_array(numpy.zeros((2, 3), numpy.float32), "w").SerializeToString()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "words"),
     [
         (b"", "the model is empty"),
@@ -90,7 +91,7 @@ def test_every_truncation_is_refused_or_read():
             assert str(error).startswith("the model ")
 
 
-@pytest.mark.parametrize("levels", [34, 60, 3000])
+@each_case("levels", [34, 60, 3000])
 def test_too_deep(levels):
     data = b""
     for _ in range(levels):
@@ -177,7 +178,7 @@ def test_garbage_collection_is_left_as_it_was(enabled, fails, monkeypatch):
 # ------------------------------------------------------------------ models of others
 
 
-@pytest.mark.parametrize("path", LIGHT + FOUND, ids=lambda path: path.name)
+@each_case("path", LIGHT + FOUND, ids=lambda path: path.name)
 def test_a_real_model_arrives_complete(path):
     message, got = onnx.load(path, load_external_data=False), reader.read(path)
     assert len(LIGHT) > 5
@@ -242,7 +243,7 @@ def test_kinds_of_type():
     assert type_of(pb.TypeProto(denotation="IMAGE")) == type_of(None) == NOT_STATED
 
 
-@pytest.mark.parametrize(("number", "name"), [(0, None), (1, "float"), (99, "type 99"), (-3, "type -3")])
+@each_case(("number", "name"), [(0, None), (1, "float"), (99, "type 99"), (-3, "type -3")])
 def test_element_types(number, name):
     assert type_of(pb.TypeProto(tensor_type=pb.TypeProto.Tensor(elem_type=number))).element == name
     assert tensor(pb.TensorProto(data_type=number)).element == name
@@ -254,7 +255,7 @@ def test_equal_types_are_one_object():
     assert first.type is second.type
 
 
-@pytest.mark.parametrize("name", ["", "x", "n" * 127, "n" * 128, "n" * 300, "ü", "ü" * 64])
+@each_case("name", ["", "x", "n" * 127, "n" * 128, "n" * 300, "ü", "ü" * 64])
 def test_values_of_every_length_of_name(name):
     types = [helper.make_tensor_type_proto(1, [2]), helper.make_tensor_type_proto(7, ["N"]), None] * 2
     values = [pb.ValueInfoProto(name=name, type=one, doc_string="d" * (index % 2)) for index, one in enumerate(types)]
@@ -290,9 +291,9 @@ def test_tables_know_every_type_and_kind():
 ARRAYS = [number for number, name in reader.element_names().items() if name and name != "string"]
 
 
-@pytest.mark.parametrize("number", ARRAYS, ids=reader.element_names().get)
-@pytest.mark.parametrize("raw", [True, False], ids=["raw", "typed"])
-@pytest.mark.parametrize("size", [0, 5, 4000])
+@each_case("number", ARRAYS, ids=reader.element_names().get)
+@each_case("raw", [True, False], ids=["raw", "typed"])
+@each_case("size", [0, 5, 4000])
 def test_values_of_each_element_type(number, raw, size):
     name = reader.element_names()[number]
     source = numpy.arange(size) % 2 if name == "bool" else numpy.arange(size) % 3 - ("int" in name and name[0] == "i")
@@ -317,7 +318,7 @@ def test_a_signalling_nan_keeps_its_bits():
     assert bytes(tensor(pb.TensorProto.FromString(b"\x10\x01" + data)).data) == bits
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "entries", "data", "misfit"),
     [
         ("int8", [1, 200, 300], b"\x01\xc8\x2c", (1, 200)),
@@ -360,7 +361,7 @@ def test_external_data():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["", "abc", " 1", "1_0", "٣", "9" * 5000, "1.0"])
+@each_case("text", ["", "abc", " 1", "1_0", "٣", "9" * 5000, "1.0"])
 def test_an_offset_that_is_not_a_number(text):
     got = external(location="w", offset=text).external
     assert got.offset is None
@@ -383,7 +384,7 @@ def test_sparse_initializer():
 T1 = pb.TensorProto(name="t", data_type=7, dims=[1], int64_data=[5])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "kind", "expected"),
     [
         (3, "int", 3), (0.5, "float", 0.5), ("sö", "string", "sö"), (b"\xff", "string", "\udcff"),
@@ -514,7 +515,7 @@ def test_the_test_of_the_wall_can_fail():
 WITHOUT_C = "import os; os.environ['PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION'] = 'python'\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "first",
     ["import onnx\n" + READ, READ + "import onnx\n", READ + "import onnx.helper\n", WITHOUT_C + READ + "import onnx\n"],
 )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sonnx.model import wire_format
 from sonnx.model.reader import message_classes
+from tests.support.cases import each_case
 
 pb = message_classes()
 MODEL = wire_format.layout(pb.ModelProto.DESCRIPTOR)
@@ -140,7 +141,7 @@ def test_random_bytes(data):
 # ------------------------------------------------------------------ tokens
 
 
-@pytest.mark.parametrize("length", [LONG - 1, LONG, LONG + 1])
+@each_case("length", [LONG - 1, LONG, LONG + 1])
 def test_a_payload_is_cut_from_the_token_length_on(length):
     data = model_of(field(RAW, b"w" * length))
     short = wire_format.cut(memoryview(data), MODEL)
@@ -192,7 +193,7 @@ for _ in range(50):
     DEEP = field(1, field(5, field(6, DEEP)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "words"),
     [
         (b"\x08", "ends inside a field at byte 1"),

@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import ml_dtypes
 import numpy
-import pytest
 
 from sonnx.numerics.certified_rounding import certify, certify_singles, half_width
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.numerics.rounding import to_nearest
+from tests.support.cases import each_case
 
 FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float": (8, 23)}  # exponent, significand bits
-each_format = pytest.mark.parametrize("name", FORMATS)
+each_format = each_case("name", FORMATS)
 
 
 def rounded(name, value):

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import ml_dtypes
 import numpy
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonnx.numerics import rounding
+from tests.support.cases import each_case
 from tests.support.oracle import FLOATS, KINDS, bits, rank, special_patterns
 
 
@@ -23,7 +23,7 @@ def neighbours(name):
     return [*positive, (past, infinity)]
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@each_case("name", ["float16", "bfloat16"])
 def test_between_all_neighbours(name):
     """At every number, at every midpoint, and a hair off the midpoint to either side."""
     hair = Fraction(1, 2**400)
@@ -62,7 +62,7 @@ def test_double_and_float_as_python_converts_them(significand, exponent):
         assert rounding.nearest_scaled(significand, exponent, KINDS["float32"]) == narrow.view("u4")
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@each_case("name", FLOATS)
 def test_numbers_come_back(name):
     """Every finite pattern (of wide types the special ones) is the exact value it is rounded from."""
     kind = KINDS[name]
@@ -77,7 +77,7 @@ def test_numbers_come_back(name):
     assert rounding.is_nan(rounding.nan_of(kind), kind)
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@each_case("name", FLOATS)
 def test_narrow_rounds_once(name):
     """Double to each type: midpoints of all neighbours of 16-bit types, with the nearest doubles, and random ones."""
     kind = KINDS[name]

@@ -9,6 +9,7 @@ import sonnx
 from sonnx.executor.distance import first_difference
 from sonnx.numerics import small_floats
 from sonnx.numerics.formats import ELEMENTS, NAMES, is_small_float, widened
+from tests.support.cases import each_case
 from tests.support.oracle import same
 
 SMALL = [name for name, kind in ELEMENTS.items() if is_small_float(kind)]
@@ -31,7 +32,7 @@ def around(name):
     return numpy.concatenate([numbers, halves, *beside])
 
 
-@pytest.mark.parametrize("name", SMALL)
+@each_case("name", SMALL)
 def test_the_number_of_every_pattern(name):
     numbers = numpy.array(small_floats.numbers(name))
     patterns = numpy.arange(numbers.size, dtype="u1").view(ELEMENTS[name])
@@ -41,7 +42,7 @@ def test_the_number_of_every_pattern(name):
     assert same(widened(back), numpy.array(finite, "f4") + numpy.float32(0 if name.startswith("float6") else -0.0))
 
 
-@pytest.mark.parametrize("name", SIGNED)
+@each_case("name", SIGNED)
 def test_rounding_to_the_nearest(name):
     values = around(name)
     with numpy.errstate(all="ignore"):
@@ -76,7 +77,7 @@ UNSATURATED = {
 }
 
 
-@pytest.mark.parametrize("name", SIGNED)
+@each_case("name", SIGNED)
 def test_the_tables_of_onnx(name):
     for saturate, table in ((True, TABLE), (False, UNSATURATED)):
         values = table.get(name, {})
@@ -87,7 +88,7 @@ def test_the_tables_of_onnx(name):
     assert isnan(made) if name in EIGHT else made == max(small_floats.numbers(name))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("saturate", "mode", "values", "wanted"),
     [
         (True, "up", [0.0, 0.124, 0.25, 1.1, inf, 2.0**-130, 2.0**127 * 1.5], [0, 124, 125, 128, 254, 0, 254]),
@@ -100,7 +101,7 @@ def test_powers_of_two(saturate, mode, values, wanted):
     assert rounded(values, small_floats.EXPONENTS, saturate=saturate, mode=mode).view("u1").tolist() == wanted
 
 
-@pytest.mark.parametrize("value", [-1, -0.0, -inf])
+@each_case("value", [-1, -0.0, -inf])
 def test_what_no_power_of_two_stands_for(value):
     with pytest.raises(sonnx.NotExecutable, match="no text gives one"):
         rounded([value], small_floats.EXPONENTS)

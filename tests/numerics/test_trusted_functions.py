@@ -8,6 +8,7 @@ import pytest
 
 from sonnx.numerics.certified_rounding import wide_type
 from sonnx.numerics.elementwise_kernels import LONG_DOUBLE_BOUND, NUMPY_BOUND
+from tests.support.cases import each_case
 
 DRAW = 11
 
@@ -62,7 +63,7 @@ def run(name, count):
     assert worst(ours, exact, x) <= NUMPY_BOUND.relative / 4
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each_case("name", FUNCTIONS)
 def test_in_float64(name):
     run(name, 2500)
 

@@ -17,6 +17,7 @@ from sonnx.operators.gru import OPERATOR as GRU
 from sonnx.operators.lstm import OPERATOR as LSTM
 from sonnx.operators.recurrent_cells import EXACT_STEPS, fast_steps
 from tests.support.applications import fast_outputs, written
+from tests.support.cases import each_case
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.nodes import by_definition
 from tests.support.oracle import KINDS, same
@@ -47,9 +48,9 @@ def dot(row, values):
     return [product(*pair) for pair in zip(decoded(row), values, strict=True)]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("direction", ["forward", "reverse"])
-@pytest.mark.parametrize("coupled", [0, 1])
+@each_case("name", FORMATS)
+@each_case("direction", ["forward", "reverse"])
+@each_case("coupled", [0, 1])
 def test_lstm(name, direction, coupled):
     X, W, R = some(name, (STEPS, BATCH, INPUTS), 1), some(name, (1, 8, INPUTS), 2), some(name, (1, 8, HIDDEN), 3)
     B, P = some(name, (1, 16), 4), some(name, (1, 6), 5)
@@ -85,8 +86,8 @@ def test_lstm(name, direction, coupled):
         assert same(found, array(X.dtype, [each for state in states for each in state[which]], found.shape))
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("before", [0, 1])
+@each_case("name", FORMATS)
+@each_case("before", [0, 1])
 def test_gru(name, before):
     X, W, R = some(name, (STEPS, BATCH, INPUTS), 1), some(name, (1, 6, INPUTS), 2), some(name, (1, 6, HIDDEN), 3)
     B, h = some(name, (1, 12), 4), some(name, (1, BATCH, HIDDEN), 6)
@@ -171,7 +172,7 @@ def special(name, draw, shape):
 
 
 SOURCES = {"random": drawn, "tied": tied, "special": special}
-each_source = pytest.mark.parametrize("source", SOURCES)
+each_source = each_case("source", SOURCES)
 
 LSTMS = {
     "plain": {},
@@ -183,9 +184,9 @@ LSTMS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("which", LSTMS)
-@pytest.mark.parametrize("optional", [True, False])
+@each_case("name", FORMATS)
+@each_case("which", LSTMS)
+@each_case("optional", [True, False])
 @each_source
 def test_lstm_kernel(name, which, optional, source):
     made, draw = lstm_application(**LSTMS[which]), numpy.random.default_rng(7)
@@ -197,9 +198,9 @@ def test_lstm_kernel(name, which, optional, source):
     agree(LSTM, made, [X, W, R, B, None, h, c, P] if optional else [X, W, R])
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("before", [0, 1])
-@pytest.mark.parametrize("optional", [True, False])
+@each_case("name", FORMATS)
+@each_case("before", [0, 1])
+@each_case("optional", [True, False])
 @each_source
 def test_gru_kernel(name, before, optional, source):
     draw = numpy.random.default_rng(8)
@@ -210,7 +211,7 @@ def test_gru_kernel(name, before, optional, source):
     agree(GRU, made, [X, W, R, B, None, h] if optional else [X, W, R])
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each_case("name", FORMATS)
 def test_a_negative_bound_and_empty_shapes(name):
     X, W, R = (
         drawn(name, numpy.random.default_rng(1), (2, 2, 3)),
@@ -230,7 +231,7 @@ def test_the_share_of_the_exact_path_is_small_on_ordinary_numbers():
     assert exact < elements / 100
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each_case("name", FORMATS)
 def test_steps_that_mix_states(name):
     """f c + i g and (1 - z) h + z g on every pair of special values with a few others, against the definition."""
     few = specials(KINDS[FORMATS[name]])
@@ -250,7 +251,7 @@ def test_steps_that_mix_states(name):
         assert same(fast.scale(x, y), EXACT_STEPS.scale(x, y))
 
 
-@pytest.mark.parametrize(("operator", "gates", "functions"), [("LSTM", 4, 3), ("GRU", 3, 2)])
+@each_case(("operator", "gates", "functions"), [("LSTM", 4, 3), ("GRU", 3, 2)])
 def test_factors_of_activations_without_factors_mean_nothing(operator, gates, functions):
     draw = numpy.random.default_rng(4)
     X, W, R = (drawn("float", draw, shape) for shape in ((2, 2, 3), (1, 2 * gates, 3), (1, 2 * gates, 2)))

@@ -12,6 +12,7 @@ from sonnx.executor.distance import first_difference
 from sonnx.model.writer import element_number
 from sonnx.numerics import small_floats
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array
+from tests.support.cases import each_case
 from tests.support.models import graph
 
 
@@ -36,7 +37,7 @@ def cast(source, values, target, **attributes):
     return sonnx.run(model, given, unchecked=True)["y"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("source", "values", "target", "wanted"),
     [
         ("string", ["3.14", "1000", "1e-5", "1E8", "-0", "+.5", "7."], "double", [3.14, 1000, 1e-5, 1e8, -0.0, 0.5, 7]),
@@ -76,7 +77,7 @@ def test_cast(source, values, target, wanted):
     assert first_difference(found, array(target, wanted)) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "target"),
     [("Hello World!", "float"), ("", "double"), (" 1", "float"), ("0x10", "float"), ("1_000", "int32"), ("٣", "int8"),
      ("infinity", "float"), ("2.718", "int32"), ("1e2", "int64"), ("INF", "int8"), ("128", "int8"), ("-1", "uint4"),
@@ -87,7 +88,7 @@ def test_strings_that_stand_for_no_number(text, target):
         cast("string", [text], target)
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float", "double"])
+@each_case("name", ["float16", "bfloat16", "float", "double"])
 def test_a_written_number_is_read_back(name):
     draw = numpy.random.default_rng(3)
     bits = draw.integers(0, 2 ** (8 * ELEMENTS[name].itemsize), 200, f"u{ELEMENTS[name].itemsize}")
@@ -101,7 +102,7 @@ def test_a_written_number_is_read_back(name):
         assert [float(text) for text in texts if text != "NaN"] == [x for x in values.tolist() if x == x]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("x", "scale", "zero", "wanted", "attributes"),
     [
         (("float", [1, 2.5, -40, 9]), ("float", [1] * 1), ("int4", [1]), ("int4", [2, 3, -8, 7]), {}),
@@ -124,8 +125,8 @@ def test_quantize(x, scale, zero, wanted, attributes):
     assert first_difference(found, expected) is None
 
 
-@pytest.mark.parametrize("name", ["int2", "uint4", "float4e2m1", "float6e2m3", "float6e3m2", "float8e4m3fnuz"])
-@pytest.mark.parametrize("scale", ["float", "float16", "float8e8m0"])
+@each_case("name", ["int2", "uint4", "float4e2m1", "float6e2m3", "float6e3m2", "float8e4m3fnuz"])
+@each_case("scale", ["float", "float16", "float8e8m0"])
 def test_dequantize_every_pattern(name, scale):
     """Against the evaluator of the onnx package, whose products are exact here."""
     kind = ELEMENTS[name]

@@ -8,10 +8,11 @@ import pytest
 from sonnx.operators import convtranspose
 from sonnx.operators.convtranspose import OPERATOR
 from tests.support.applications import kernel_output, written
+from tests.support.cases import each_case, some
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import KINDS, same
 
-each_format = pytest.mark.parametrize("name", FORMATS)
+each_format = each_case("name", FORMATS)
 
 SHAPES = {
     "plain": ((2, 3, 3, 4), (3, 2, 3, 2), {}),
@@ -47,9 +48,9 @@ def by_gathering(X, W, B, made, shape):
 
 
 @each_format
-@pytest.mark.parametrize("which", SHAPES)
-@pytest.mark.parametrize("seed", range(4))
-def test_by_definition_by_kernel_and_by_gathering(name, which, seed, monkeypatch):
+@each_case("which", SHAPES)
+@each_case("seed", some(range(4), 2))
+def test_by_definition_by_kernel_and_by_gathering(name, which, seed):
     shape, weights, given = SHAPES[which]
     made = written("ConvTranspose", 11, **given)
     X, W = hard(name, shape, seed), hard(name, weights, seed + 30)
@@ -61,9 +62,10 @@ def test_by_definition_by_kernel_and_by_gathering(name, which, seed, monkeypatch
     [wanted] = OPERATOR.define(made, inputs)
     assert same(wanted, by_gathering(X, W, B, made, wanted.shape))
     assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
-    monkeypatch.setattr(convtranspose, "PRODUCT_ELEMENTS", 1)
-    monkeypatch.setattr(convtranspose, "GATHERED_PRODUCTS", 5)
-    assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(convtranspose, "PRODUCT_ELEMENTS", 1)
+        patch.setattr(convtranspose, "GATHERED_PRODUCTS", 5)
+        assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
 
 
 @each_format
@@ -98,7 +100,7 @@ def test_few_ordinary_elements_take_the_exact_path():
     assert exact < elements / 1000
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("version", "how", "begin"),
     [(11, "SAME_UPPER", 0), (11, "SAME_LOWER", 1), (11, "NOTSET", 1), (11, "VALID", 1),
      (22, "SAME_UPPER", 0), (22, "NOTSET", 1), (1, "SAME_UPPER", 0), (1, "SAME_LOWER", 1), (1, "NOTSET", 0)],

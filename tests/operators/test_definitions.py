@@ -5,9 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy
-import pytest
 
 from tests.support import decimal_oracle as exact
+from tests.support.cases import each_case
 from tests.support.nodes import VERSION, by_definition, by_kernel, probes
 from tests.support.oracle import FLOATS, KINDS, bits, from_bits, rank, same, special_patterns
 
@@ -20,8 +20,8 @@ def value(name, pattern):
     return place[1] if len(place) == 3 else None
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("line", SPECIAL, ids=" ".join)
+@each_case("name", FLOATS)
+@each_case("line", SPECIAL, ids=" ".join)
 def test_special_values(line, name):
     operator, *operands, result = line
     kind = KINDS[name]
@@ -61,8 +61,8 @@ INSIDE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("operator", UNARY)
+@each_case("name", FLOATS)
+@each_case("operator", UNARY)
 def test_real_functions_are_rounded_once(operator, name):
     x = numpy.concatenate([probes(name, 60), edges(name, operator)])
     admitted = INSIDE.get(operator, lambda x: True)
@@ -76,7 +76,7 @@ def test_real_functions_are_rounded_once(operator, name):
             assert exact.fits(name, pattern, real), (hex(given), hex(pattern))
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@each_case("name", FLOATS)
 def test_powers_are_rounded_once(name):
     some = probes(name, 60)
     with numpy.errstate(all="ignore"):
@@ -99,8 +99,8 @@ OPERATIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("operator", OPERATIONS)
+@each_case("name", FLOATS)
+@each_case("operator", OPERATIONS)
 def test_operations_are_rounded_once(operator, name):
     """Exact fractions; ties go to the even number."""
     some = numpy.concatenate([probes(name, 150), from_bits(name, special_patterns(name), [-1])])
@@ -117,7 +117,7 @@ def test_operations_are_rounded_once(operator, name):
             assert not tie or pattern % 2 == 0
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@each_case("name", FLOATS)
 def test_softmax_is_rounded_once(name):
     draw = numpy.random.default_rng(3)
     for scale in (0.0, 1e-3, 1.0, 30.0):
@@ -127,7 +127,7 @@ def test_softmax_is_rounded_once(name):
         assert all(exact.fits(name, pattern, real) for pattern, real in zip(found, shares, strict=True))
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@each_case("name", FLOATS)
 def test_sum_is_rounded_once(name):
     """Cancellation leaves what would be lost by adding one after another."""
     kind = KINDS[name]
@@ -139,7 +139,7 @@ def test_sum_is_rounded_once(name):
         assert exact.fits(name, pattern, real) if real else pattern == 0
 
 
-@pytest.mark.parametrize("kind", ["int16", "int32", "int64", "float32", "float64"])
+@each_case("kind", ["int16", "int32", "int64", "float32", "float64"])
 def test_range(kind):
     for start, limit, step in ((0, 10, 3), (10, -10, -7), (5, 5, 1), (5, 4, 1), (-7, 7, 1)):
         inputs = [numpy.array(each, kind) for each in (start, limit, step)]

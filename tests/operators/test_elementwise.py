@@ -12,6 +12,7 @@ from onnx import TensorProto
 from sonnx.base.errors import Stop
 from sonnx.numerics import elementwise_kernels
 from sonnx.numerics.application import NoValue
+from tests.support.cases import each_case
 from tests.support.nodes import by_definition, by_kernel, probes
 from tests.support.oracle import FLOATS, INTEGERS, KINDS, from_bits, same, special_patterns
 
@@ -42,21 +43,21 @@ def test_every_pattern_of_16_bits(operator, name, monkeypatch):
     assert same(by_kernel(operator, [everything], **UNARY[operator]), wanted)
 
 
-@pytest.mark.parametrize("name", ["float32", "float64"])
-@pytest.mark.parametrize("operator", UNARY)
+@each_case("name", ["float32", "float64"])
+@each_case("operator", UNARY)
 def test_special_and_random_elements(operator, name):
     x = inside(operator, probes(name, 1500))
     assert same(by_kernel(operator, [x], **UNARY[operator]), by_definition(operator, [x], **UNARY[operator]))
 
 
-@pytest.mark.parametrize("name", ["float32", "float64"])
-@pytest.mark.parametrize("alpha", [1.0, 1e-45, 0.999999940395, 0.0, -0.0, -1.5, 1.5, 3e38])
+@each_case("name", ["float32", "float64"])
+@each_case("alpha", [1.0, 1e-45, 0.999999940395, 0.0, -0.0, -1.5, 1.5, 3e38])
 def test_leaky_relu_with_any_factor(name, alpha):
     x = probes(name, 400)
     assert same(by_kernel("LeakyRelu", [x], alpha=alpha), by_definition("LeakyRelu", [x], alpha=alpha))
 
 
-@pytest.mark.parametrize("name", [*FLOATS, *INTEGERS, "bool"])
+@each_case("name", [*FLOATS, *INTEGERS, "bool"])
 def test_where_takes_patterns_as_they_are(name):
     draw = numpy.random.default_rng(4)
     width = KINDS[name].itemsize
@@ -74,8 +75,8 @@ def test_where_takes_patterns_as_they_are(name):
         assert same(by_kernel("Where", given), by_definition("Where", given))
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("operator", BINARY)
+@each_case("name", FLOATS)
+@each_case("operator", BINARY)
 def test_pairs_of_special_and_random_elements(operator, name):
     few = from_bits(name, special_patterns(name), [-1])
     x, y = (numpy.ascontiguousarray(each).reshape(-1) for each in numpy.meshgrid(few, few))
@@ -91,8 +92,8 @@ def test_pairs_of_special_and_random_elements(operator, name):
     assert same(by_kernel(operator, [column, row]), by_definition(operator, [column, row]))
 
 
-@pytest.mark.parametrize("name", INTEGERS)
-@pytest.mark.parametrize("operator", ["Add", "Sub", "Mul", "Div", "Less", "Greater", "Equal", "Min", "Mod"])
+@each_case("name", INTEGERS)
+@each_case("operator", ["Add", "Sub", "Mul", "Div", "Less", "Greater", "Equal", "Min", "Mod"])
 def test_integers(operator, name):
     limits, draw = numpy.iinfo(name), numpy.random.default_rng(2)
     x = numpy.array([0, 1, 2, 3, limits.max, limits.min, limits.max - 1, limits.min + 1, 100], name)
@@ -121,7 +122,7 @@ def test_integers(operator, name):
 BOUNDS = ["0", "-0.0", "1", "-2.5", "6", "inf", "-inf", "nan"]
 
 
-@pytest.mark.parametrize("name", [*FLOATS, "int8", "uint64"])
+@each_case("name", [*FLOATS, "int8", "uint64"])
 def test_clip_with_every_pair_of_bounds(name):
     kind = KINDS[name]
     x = probes(name, 100) if name in FLOATS else numpy.arange(-9, 9).astype(kind)
@@ -146,8 +147,8 @@ def clipped(x, low=None, high=None):
     return high if high is not None and x > high else x
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("count", [1, 3, 5])
+@each_case("name", FLOATS)
+@each_case("count", [1, 3, 5])
 def test_sum_of_many(name, count):
     some = probes(name, 300)
     draw = numpy.random.default_rng(3)
@@ -158,8 +159,8 @@ def test_sum_of_many(name, count):
     assert same(by_kernel("Sum", inputs), by_definition("Sum", inputs))
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize(("version", "axis"), [(13, -1), (13, 0), (13, 1), (11, 1), (1, 1)])
+@each_case("name", FLOATS)
+@each_case(("version", "axis"), [(13, -1), (13, 0), (13, 1), (11, 1), (1, 1)])
 def test_softmax(name, version, axis):
     if name == "bfloat16" and version < 13:
         pytest.skip("the version has no bfloat16")
@@ -174,8 +175,8 @@ def test_softmax(name, version, axis):
 CASTS = ["bool", *INTEGERS, *FLOATS]
 
 
-@pytest.mark.parametrize("target", CASTS)
-@pytest.mark.parametrize("source", CASTS)
+@each_case("target", CASTS)
+@each_case("source", CASTS)
 def test_cast(source, target):
     number = {"float32": "FLOAT", "float64": "DOUBLE"}.get(target, target.upper())
     kind = KINDS[source]
@@ -199,8 +200,8 @@ def test_cast(source, target):
     assert same(by_kernel("Cast", [x], **options), by_definition("Cast", [x], **options))
 
 
-@pytest.mark.parametrize("scale", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("name", ["uint8", "int8", "int16", "uint16"])
+@each_case("scale", ["float32", "float16", "bfloat16"])
+@each_case("name", ["uint8", "int8", "int16", "uint16"])
 def test_quantize_and_dequantize(name, scale):
     kind, limits = KINDS[scale], numpy.iinfo(name)
     x = probes(scale, 400)
@@ -236,8 +237,8 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("definition", [False, True])
-@pytest.mark.parametrize("rule", REFUSED)
+@each_case("definition", [False, True])
+@each_case("rule", REFUSED)
 def test_no_value_names_the_rule_the_index_and_the_element(rule, definition):
     operator, inputs, sentence = REFUSED[rule]
     with pytest.raises(NoValue) as stop:

@@ -9,6 +9,7 @@ import pytest
 
 import sonnx
 from sonnx.profile import catalogue
+from tests.support.cases import each_case
 from tests.support.oracle import same
 from tests.support.typed_nodes import empty_nodes, samples_of, values_of
 
@@ -65,7 +66,7 @@ def cases():
                     yield pytest.param(name, version, sample, id=f"{name}-{version}-{len(seen)}")
 
 
-@pytest.mark.parametrize(("name", "version", "sample"), [*cases()])
+@each_case(("name", "version", "sample"), [*cases()])
 def test_empty_tensors(name, version, sample):
     operator, given = OPERATORS[name], []
     for node in empty_nodes(sample, operator, version):

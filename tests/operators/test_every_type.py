@@ -12,6 +12,7 @@ import pytest
 import sonnx
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.profile import catalogue
+from tests.support.cases import each_case
 from tests.support.oracle import same
 from tests.support.typed_nodes import distinct, samples_of, typed_nodes, values_of
 
@@ -70,7 +71,7 @@ def compare_with_double(node, found, by_types):
             assert numpy.allclose(output.astype("f8"), wanted, precision, precision, equal_nan=True), node.label
 
 
-@pytest.mark.parametrize(("name", "version"), VERSIONS)
+@each_case(("name", "version"), VERSIONS)
 def test_every_type(name, version):
     run_every_type(name, version, every=False)
 

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import gmpy2
 import numpy as np
-import pytest
 
 from sonnx.profile import catalogue
+from tests.support.cases import each_case
 from tests.support.nodes import by_definition
 
 FORMULAS = {each.name: each.formula for each in catalogue.operators()}
@@ -63,7 +63,7 @@ def value(expression: str, names: dict[str, object]) -> object:
     return found if isinstance(found, bool) else np.float32(float(gmpy2.mpfr(found, 24)))
 
 
-@pytest.mark.parametrize("operator", UNARY)
+@each_case("operator", UNARY)
 def test_formula_of_one_element(operator):
     x = np.array(UNARY[operator], np.float32)
     expression, attributes = as_python(first_clause(operator)), ATTRIBUTES.get(operator, {})
@@ -71,7 +71,7 @@ def test_formula_of_one_element(operator):
     assert by_definition(operator, [x], **attributes).tolist() == wanted
 
 
-@pytest.mark.parametrize("operator", BINARY)
+@each_case("operator", BINARY)
 def test_formula_of_two_elements(operator):
     pairs = list(itertools.product(POSITIVE if operator == "Pow" else REALS, REALS))
     a, b = (np.array(column, np.float32) for column in zip(*pairs, strict=True))
@@ -136,7 +136,7 @@ def special_values(operator: str) -> dict[str, str]:
 SPECIAL = [(name, given, result) for name in UNARY for given, result in special_values(name).items()]
 
 
-@pytest.mark.parametrize(("operator", "given", "result"), SPECIAL, ids=[" ".join(each) for each in SPECIAL])
+@each_case(("operator", "given", "result"), SPECIAL, ids=[" ".join(each) for each in SPECIAL])
 def test_special_values_are_those_of_the_formula(operator, given, result):
     x = np.array([ELEMENT[given]], np.float32)
     wanted = x if result == "itself" else np.array([ELEMENT[result]], np.float32)
@@ -233,7 +233,7 @@ def test_formula_of_convolutions():
     assert got.ravel().tolist() == evaluate(FORMULAS["ConvInteger"], arrays, got.shape, WINDOW | {"x_zero_point": 3})
 
 
-@pytest.mark.parametrize("operator", ["Conv", "ConvInteger"])
+@each_case("operator", ["Conv", "ConvInteger"])
 def test_formula_of_depthwise_convolutions(operator):
     text, _, said = FORMULAS[operator].partition(";")
     index, own, replaced = re.fullmatch(

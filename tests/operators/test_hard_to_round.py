@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import gmpy2
 import numpy
-import pytest
 
+from tests.support.cases import each_case
 from tests.support.exact import rounded
 from tests.support.nodes import by_kernel, probes
 from tests.support.oracle import KINDS, bits
@@ -56,8 +56,8 @@ def expected(operator, name, x):
     return rounded(name, Fraction(int(gmpy2.mpq(value).numerator), int(gmpy2.mpq(value).denominator)) or 0.0)
 
 
-@pytest.mark.parametrize("name", ["float16", "float32"])
-@pytest.mark.parametrize("operator", FUNCTIONS)
+@each_case("name", ["float16", "float32"])
+@each_case("operator", FUNCTIONS)
 def test_next_to_a_middle(operator, name):
     x = arguments(operator, name)
     found = bits(by_kernel(operator, [x]))
@@ -65,8 +65,8 @@ def test_next_to_a_middle(operator, name):
     assert found.tolist() == wanted
 
 
-@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("operator", FUNCTIONS)
+@each_case("name", ["float16", "float32", "float64"])
+@each_case("operator", FUNCTIONS)
 def test_random_arguments(operator, name):
     x = probes(name, 120, seed=23)
     x = x[numpy.isfinite(x) & (x != 0) & (numpy.abs(x) < 600) & (numpy.abs(x) > 1e-30)]

@@ -12,6 +12,7 @@ from sonnx.numerics.formats import format_of
 from sonnx.operators import argmax, reducemax
 from sonnx.operators import max as max_operator
 from tests.support import oracle
+from tests.support.cases import each_case
 from tests.support.oracle import (
     FLOATS,
     KINDS,
@@ -69,7 +70,7 @@ def fast_arg(x, axis, last, equal_zeros):
 # ------------------------------------------------------------------ all 65,536 patterns
 
 
-@pytest.mark.parametrize("name", SIXTEEN)
+@each_case("name", SIXTEEN)
 def test_every_pattern_against_specials_both_ways(name):
     specials = special_patterns(name)
     ranks = [rank(name, pattern) for pattern in range(65536)]
@@ -83,7 +84,7 @@ def test_every_pattern_against_specials_both_ways(name):
             assert bits(fast_max([repeated, everything])).tolist() == second
 
 
-@pytest.mark.parametrize("name", SIXTEEN)
+@each_case("name", SIXTEEN)
 def test_every_pattern_in_a_reduction_with_specials(name):
     ranks = [rank(name, pattern) for pattern in range(65536)]
     equal = [rank(name, pattern, True) for pattern in range(65536)]
@@ -97,7 +98,7 @@ def test_every_pattern_in_a_reduction_with_specials(name):
             assert fast_arg(pairs.view(KINDS[name]), 1, last, places is equal).tolist() == wanted
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@each_case("name", FLOATS)
 def test_the_order_is_the_oracles(name):
     """order.py, which the proofs read, against exact fractions: all pairs of specials, and 16-bit patterns in a row."""
     made = format_of(KINDS[name])
@@ -305,7 +306,7 @@ def test_one_shape_is_not_silently_another():
         max_operator.fast_maximum([numpy.zeros(3)] * 2, numpy.zeros((2, 3)))
 
 
-@pytest.mark.parametrize("name", WIDE)
+@each_case("name", WIDE)
 def test_numpy_is_trusted_here(name):
     """Where this fails numpy has changed: the kernels are still exact, and several times slower."""
     assert numpy_trials.maximum_keeps_the_first_nan(KINDS[name])

@@ -15,6 +15,7 @@ import numpy
 import pytest
 
 import sonnx
+from tests.support.cases import each_case
 from tests.support.models import run_node
 
 FOLDER = Path(__file__).parent.parent.parent / "restrictions" / "operators"
@@ -56,7 +57,7 @@ def source_of(module):
     return text
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+@each_case("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_parameter_is_read(path):
     data = tomllib.loads(path.read_text("utf-8"))
     texts = [str(output.get("shape", "")) for output in data["outputs"].values()] + [str(data.get("define", {}))]
@@ -95,8 +96,8 @@ def typed(operator, values):
     return values.astype("i4") if operator == "Equal" else values
 
 
-@pytest.mark.parametrize("operator", FUNCTIONS)
-@pytest.mark.parametrize("version", [1, 6])
+@each_case("operator", FUNCTIONS)
+@each_case("version", [1, 6])
 def test_along_an_axis(operator, version):
     a = typed(operator, A)
     for shape, axis in FITS:
@@ -113,7 +114,7 @@ def test_along_an_axis(operator, version):
         assert numpy.array_equal(run(), FUNCTIONS[operator](a, wide))
 
 
-@pytest.mark.parametrize(("operator", "fit"), [*product(FUNCTIONS, FITS_NOT)])
+@each_case(("operator", "fit"), [*product(FUNCTIONS, FITS_NOT)])
 def test_what_does_not_fit_is_refused(operator, fit):
     shape, axis = fit
     b = typed(operator, numpy.ones(shape))
@@ -130,8 +131,8 @@ def test_what_does_not_fit_is_refused(operator, fit):
 # ------------------------------------------------------------------ others
 
 
-@pytest.mark.parametrize("version", [1, 6])
-@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+@each_case("version", [1, 6])
+@each_case("kind", ["f2", "f4", "f8"])
 def test_bounds_of_clip_as_attributes(version, kind):
     X = numpy.array([-3, -0.1, -0.0, 0.1, 0.3, 3], kind)
     low, high = float(numpy.float32(-0.1)), float(numpy.float32(0.3))
@@ -151,7 +152,7 @@ def test_crossed_bounds_of_clip():
         run_node("Clip", [X, *bounds], None, operator_set=12)[1]()
 
 
-@pytest.mark.parametrize("version", [1, 6])
+@each_case("version", [1, 6])
 def test_batch_normalization_infers_where_is_test_says_so(version):
     X, ones = numpy.ones((1, 2, 3), "f4"), numpy.ones(2, "f4")
     more = {"consumed_inputs": [0, 0]} if version == 1 else {}
@@ -165,7 +166,7 @@ def test_batch_normalization_infers_where_is_test_says_so(version):
             run_node("BatchNormalization", inputs, None, operator_set=version, **is_test, **more)[1]()
 
 
-@pytest.mark.parametrize("version", [1, 6])
+@each_case("version", [1, 6])
 def test_gemm_broadcasts_where_an_attribute_says_so(version):
     I, C = numpy.eye(2, dtype="f4"), numpy.array([1, 2], "f4")  # noqa: E741
     assert run_node("Gemm", [I, I, C], None, operator_set=version, broadcast=1)[1]().tolist() == [[2, 2], [1, 3]]

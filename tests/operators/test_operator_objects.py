@@ -9,6 +9,7 @@ from sonnx import operators
 from sonnx.language.structure import reads
 from sonnx.operators import Operator, all_operators, find_operator, registry
 from sonnx.profile import catalogue
+from tests.support.cases import each_case
 
 FOLDER = Path(operators.__file__).parent
 MODULES = {path.stem: path for path in FOLDER.glob("*.py") if path.stem not in registry.OTHER_MODULES}
@@ -17,11 +18,11 @@ DESCRIBED = {name: described for name in OPERATORS if (described := catalogue.op
 FIELDS = {"define", "kernel", "fast_path"}
 """The fields of an Operator for which modules have a function of the same name."""
 
-each_operator = pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-each_described = pytest.mark.parametrize("operator", [OPERATORS[name] for name in DESCRIBED], ids=DESCRIBED)
+each_operator = each_case("operator", OPERATORS.values(), ids=OPERATORS)
+each_described = each_case("operator", [OPERATORS[name] for name in DESCRIBED], ids=DESCRIBED)
 
 
-@pytest.mark.parametrize("stem", MODULES)
+@each_case("stem", MODULES)
 def test_every_file_is_named_like_its_operator(stem):
     operator = import_module(f"{operators.__name__}.{stem}").OPERATOR
     assert operator.name.lower() == stem.rstrip("_")
@@ -44,7 +45,7 @@ def test_a_misspelt_field_is_an_error():
         Operator(name="X")
 
 
-@pytest.mark.parametrize("stem", MODULES)
+@each_case("stem", MODULES)
 def test_every_kernel_has_its_definition(stem):
     """Each function named like a field is that field of the object, so that no kernel is left out."""
     module = import_module(f"{operators.__name__}.{stem}")

@@ -21,11 +21,12 @@ from sonnx.operators import (
     reducesum,
 )
 from tests.support.applications import agreed, application, fast_outputs, written
+from tests.support.cases import each_case
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.models import run_node
 from tests.support.oracle import KINDS, best, bits, from_bits, name_of, same
 
-each_format = pytest.mark.parametrize("name", FORMATS)
+each_format = each_case("name", FORMATS)
 
 
 # ------------------------------------------------------------------ windows
@@ -57,9 +58,9 @@ def under(shape, attributes, ceil=False):
         ]
 
 
-@pytest.mark.parametrize("name", [*FORMATS, "int8", "uint8"])
-@pytest.mark.parametrize("which", WINDOWS)
-@pytest.mark.parametrize("seed", range(6))
+@each_case("name", [*FORMATS, "int8", "uint8"])
+@each_case("which", WINDOWS)
+@each_case("seed", range(6))
 def test_max_pool(name, which, seed):
     shape, attributes = WINDOWS[which]
     axes = len(shape) - 2
@@ -129,8 +130,8 @@ def test_what_has_no_value_has_none_by_kernel():
 
 
 @each_format
-@pytest.mark.parametrize("which", WINDOWS)
-@pytest.mark.parametrize("seed", range(8))
+@each_case("which", WINDOWS)
+@each_case("seed", range(8))
 def test_average_pool(name, which, seed):
     shape, attributes = WINDOWS[which]
     ceil, include = seed % 2, seed // 2 % 2
@@ -165,7 +166,7 @@ def reduction(operator, gone, keepdims=1, version=18):
 
 
 @each_format
-@pytest.mark.parametrize("seed", range(24))
+@each_case("seed", range(24))
 def test_sums_and_means(name, seed):
     shape = [(3, 4, 2), (5, 7), (2, 1, 9), (64, 3)][seed % 4]
     X, rank = hard(name, shape, seed), len(shape)
@@ -192,7 +193,7 @@ def test_reductions_of_nothing(name):
     assert same(agreed(reducesum.OPERATOR, reduction("ReduceSum", []), [X + 1]), X + 1)
 
 
-@pytest.mark.parametrize("kind", ["i4", "u4", "i8", "u8"])
+@each_case("kind", ["i4", "u4", "i8", "u8"])
 def test_sums_of_integers_wrap_around(kind):
     X = hard(numpy.dtype(kind).name, (40, 3), 1)
     found = agreed(reducesum.OPERATOR, reduction("ReduceSum", [0], 0), [X])
@@ -201,8 +202,8 @@ def test_sums_of_integers_wrap_around(kind):
         reducemean.define(reduction("ReduceMean", [0, 1]), [X])
 
 
-@pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMean", "ReduceSum"])
-@pytest.mark.parametrize(
+@each_case("operator", ["ReduceMax", "ReduceMean", "ReduceSum"])
+@each_case(
     ("version", "attributes", "axes", "said"),
     [
         (11, {"axes": [2]}, None, "{}.axes-range"),
@@ -220,7 +221,7 @@ def test_bad_axes(operator, version, attributes, axes, said):
         run()
 
 
-@pytest.mark.parametrize(("operator", "version"), [("ReduceMax", 18), ("ReduceMean", 18), ("ReduceSum", 13)])
+@each_case(("operator", "version"), [("ReduceMax", 18), ("ReduceMean", 18), ("ReduceSum", 13)])
 def test_no_axes(operator, version):
     """Without axes everything is reduced, or nothing where the flag says so; an empty list is none."""
     X, all_of_it = numpy.array([[1, 2], [4, 9]], "f4"), {"ReduceMax": 9, "ReduceMean": 4, "ReduceSum": 16}[operator]
@@ -231,14 +232,14 @@ def test_no_axes(operator, version):
         assert same(kept, X)
 
 
-@pytest.mark.parametrize("version", [11, 18])
+@each_case("version", [11, 18])
 def test_the_mean_of_nothing(version):
     with pytest.raises(Stop, match=r"ReduceMean\.reduction-not-empty"):
         run_node("ReduceMean", [numpy.ones((0, 2), "f4")], None, operator_set=version)[1]()
 
 
 @each_format
-@pytest.mark.parametrize("seed", range(8))
+@each_case("seed", range(8))
 def test_global_pools(name, seed):
     X = hard(name, (2, 3, 3, 5), seed)
     rows = [decoded(X[at]) for at in numpy.ndindex(2, 3)]
@@ -254,7 +255,7 @@ def test_global_pools(name, seed):
 # ------------------------------------------------------------------ ConvInteger
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_case("seed", range(12))
 def test_convolution_of_integers(seed):
     draw = numpy.random.default_rng(seed)
     kinds = ["int8", "uint8"][seed % 2], ["int8", "uint8"][seed // 2 % 2]
@@ -294,7 +295,7 @@ def digits_of_root(value, digits):
 
 
 @each_format
-@pytest.mark.parametrize("seed", range(12))
+@each_case("seed", range(12))
 def test_batch_normalization(name, seed):
     shape = [(2, 3, 2, 2), (3, 3), (4,), (1, 3, 5)][seed % 4]
     channels = shape[1] if len(shape) > 1 else 1
@@ -348,7 +349,7 @@ def test_a_negative_variance_has_no_value():
 
 
 @each_format
-@pytest.mark.parametrize("seed", range(8))
+@each_case("seed", range(8))
 def test_local_response_normalization(name, seed):
     X = hard(name, (1, 5, 2, 2), seed)
     for size, beta in ((1, 0.75), (3, 0.75), (4, 0.5), (5, 0.75)):
@@ -356,7 +357,7 @@ def test_local_response_normalization(name, seed):
 
 
 @each_format
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 7, 9, 12])
+@each_case("size", [1, 2, 3, 4, 6, 7, 9, 12])
 def test_blocks_of_local_response_normalization(name, size, monkeypatch):
     """Windows that are even, as wide as the channels and wider; blocks of two places; nothing to normalize."""
     monkeypatch.setattr(lrn, "BLOCK_ELEMENTS", 10)

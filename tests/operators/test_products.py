@@ -10,16 +10,17 @@ from sonnx.operators.conv import OPERATOR as CONV
 from sonnx.operators.gemm import OPERATOR as GEMM
 from sonnx.operators.matmul import OPERATOR as MATMUL
 from tests.support.applications import agreed, application, kernel_output
+from tests.support.cases import each_case
 from tests.support.exact import FORMATS, array, decoded, hard, matrix_product, product, summed
 from tests.support.oracle import KINDS, same
 
 TYPES = [*FORMATS, "int32", "uint32", "int64", "uint64"]
-each_type = pytest.mark.parametrize("name", TYPES)
-each_format = pytest.mark.parametrize("name", FORMATS)
+each_type = each_case("name", TYPES)
+each_format = each_case("name", FORMATS)
 
 
 @each_type
-@pytest.mark.parametrize("seed", range(40))
+@each_case("seed", range(40))
 def test_matrix_product(name, seed):
     draw = numpy.random.default_rng(seed)
     m, k, n = (int(draw.integers(1, high)) for high in (7, 9, 7))
@@ -28,7 +29,7 @@ def test_matrix_product(name, seed):
 
 
 @each_format
-@pytest.mark.parametrize("seed", range(12))
+@each_case("seed", range(12))
 def test_many_open_elements_of_a_larger_product(name, seed):
     """Massive cancellation: each column of A comes twice, the second time against the negative of a row of B."""
     A, B = hard(name, (12, 20), seed), hard(name, (20, 16), seed + 50)
@@ -105,7 +106,7 @@ def test_one_element_of_each_kind():
     assert agreed(MATMUL, application("MatMul"), [tiny, -tiny]).view("u4").tolist() == [[0x80000000]]
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
+@each_case("name", ["float16", "bfloat16", "float"])
 def test_sums_of_doubles_whose_cut_off_parts_cancel(name):
     """Sums that are halfway, or not by one part in 2^60, and cut off parts that add up to 0; in every order."""
     kind = KINDS[FORMATS[name]]
@@ -132,7 +133,7 @@ def test_a_least_number_of_double_tips_a_halfway_sum():
 
 
 @each_type
-@pytest.mark.parametrize("seed", range(16))
+@each_case("seed", range(16))
 def test_gemm(name, seed):
     draw = numpy.random.default_rng(seed)
     m, k, n = (int(draw.integers(1, 6)) for _ in range(3))
@@ -212,8 +213,8 @@ CONVOLUTIONS = {
 
 
 @each_format
-@pytest.mark.parametrize("which", CONVOLUTIONS)
-@pytest.mark.parametrize("seed", range(4))
+@each_case("which", CONVOLUTIONS)
+@each_case("seed", range(4))
 def test_convolution(name, which, seed):
     shape, kernel, given = CONVOLUTIONS[which]
     axes = len(shape) - 2
@@ -225,7 +226,7 @@ def test_convolution(name, which, seed):
 
 
 @each_format
-@pytest.mark.parametrize("seed", range(8))
+@each_case("seed", range(8))
 def test_gaps_of_a_dilated_kernel_are_zeros(name, seed):
     """By the SONNX text: an infinity under a gap gives NaN, and a sum of -0 alone is one of the zeros of a gap too."""
     shape, kernel, given = CONVOLUTIONS["dilated"]

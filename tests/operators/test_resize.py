@@ -15,6 +15,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import sonnx
+from tests.support.cases import each_case
 from tests.support.definitions import run_by_definitions
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import bits, same
@@ -200,8 +201,8 @@ def drawn(seed, least=11):
     return version, shape, stated, {"scales": numpy.array(scales, "f4")}, given
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("seed", range(60))
+@each_case("name", FORMATS)
+@each_case("seed", range(60))
 def test_as_the_text_says(name, seed):
     version, shape, axes, inputs, given = drawn(seed, least=13 if name == "bfloat16" else 11)
     X = hard(name, shape, seed + 7)
@@ -220,9 +221,9 @@ def test_as_the_text_says(name, seed):
     agree(both(source, inputs), wanted)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", range(8))
+@each_case("name", FORMATS)
+@each_case("mode", MODES)
+@each_case("seed", range(8))
 def test_a_region(name, mode, seed):
     """Cut out, also beyond the ends and turned round, where extrapolation_value stands."""
     draw = random.Random(seed)
@@ -279,9 +280,9 @@ def evaluated(source, given):
     return ReferenceEvaluator(onnx.load_from_string(source)).run(None, given)[0]
 
 
-@pytest.mark.parametrize("how", COORDINATES[19])
-@pytest.mark.parametrize("mode", ["linear", "cubic"])
-@pytest.mark.parametrize("stated", STATED)
+@each_case("how", COORDINATES[19])
+@each_case("mode", ["linear", "cubic"])
+@each_case("stated", STATED)
 def test_as_the_package_evaluates_averages(how, mode, stated):
     """In double, to a tolerance: the evaluator rounds coordinates, to float where scales are given."""
     X = numpy.random.default_rng(1).standard_normal((5, 6))
@@ -291,9 +292,9 @@ def test_as_the_package_evaluates_averages(how, mode, stated):
         numpy.testing.assert_allclose(both(source, given), evaluated(source, given), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("how", COORDINATES[19])
-@pytest.mark.parametrize("pick", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
-@pytest.mark.parametrize("stated", ["halves", "whole"])
+@each_case("how", COORDINATES[19])
+@each_case("pick", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@each_case("stated", ["halves", "whole"])
 def test_as_the_package_evaluates_picks(how, pick, stated):
     """Bit for bit where float64 holds the coordinates, or rounds them to no other pick."""
     X = numpy.arange(30.0).reshape(5, 6)
@@ -305,7 +306,7 @@ def test_as_the_package_evaluates_picks(how, pick, stated):
 # ------------------------------------------------------------------ version 10
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("mode", "X", "scales", "wanted"),
     [
         ("nearest", [[1, 2], [3, 4]], [2, 3], [[1, 1, 1, 2, 2, 2]] * 2 + [[3, 3, 3, 4, 4, 4]] * 2),
@@ -332,7 +333,7 @@ def test_the_scale_is_the_float_that_is_given():
         assert both(source, given).tolist() == wanted
 
 
-@pytest.mark.parametrize("kind", ["bool", "int8", "uint16", "int64", "uint64"])
+@each_case("kind", ["bool", "int8", "uint16", "int64", "uint64"])
 def test_integers_are_picked_and_not_averaged(kind):
     X = hard(kind, (3, 4), 1) if kind != "bool" else numpy.array([[True, False, False, True]] * 3)
     source, given = model(19, X, None, scales=numpy.array([1, 2], "f4"))
@@ -347,7 +348,7 @@ def cropped(kind, roi, value=0.0, **more):
     return model(19, numpy.array([5, 6], kind), None, roi=roi, sizes=numpy.array([3]), **how, **more)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each_case("name", FORMATS)
 def test_a_region_all_of_which_is_outside_on_one_axis(name):
     how = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": -2.0}
     roi = numpy.array([0, 1.5, 1, 3], "f4")
@@ -381,21 +382,21 @@ RUNS_NOT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("made", "said"), RUNS_NOT.values(), ids=RUNS_NOT)
+@each_case(("made", "said"), RUNS_NOT.values(), ids=RUNS_NOT)
 def test_what_has_no_value_is_refused_with_a_sentence(made, said):
     with pytest.raises(sonnx.Stop, match=said) as caught:
         both(*made)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+@each_case("shape", [(0, 3), (3, 0)])
 def test_nothing_is_resized_to_nothing(shape):
     source, given = model(19, numpy.ones(shape, "f4"), None, scales=numpy.array([2, 2], "f4"), mode="linear")
     assert both(source, given).shape == tuple(2 * n for n in shape)
 
 
-@pytest.mark.parametrize("scales", [[2.0, 2.0], [0.4, 1.7]])
-@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@each_case("scales", [[2.0, 2.0], [0.4, 1.7]])
+@each_case("mode", ["linear", "cubic"])
 def test_the_kernel_on_larger_inputs(mode, scales):
     """Halfway cases by the thousand, and weights that float64 does not hold."""
     X = numpy.random.default_rng(2).integers(-9, 9, (2, 2, 9, 11)).astype("f4") * numpy.float32(2**-13 + 1)

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.numerics.formats import ELEMENTS
+from tests.support.cases import each_case
 from tests.support.models import FLOAT, INT64, graph
 from tests.support.nodes import by_definition, by_kernel, prepared
 
@@ -109,7 +110,7 @@ PADDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", PADDED)
+@each_case("mode", PADDED)
 def test_pad_along_one_axis_and_both(mode):
     row = numpy.arange(4, dtype="f4")
     pads, value = numpy.array([2, 1]), numpy.array(9, "f4")
@@ -250,7 +251,7 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "inputs", "attributes", "sentence"), MISFITS, ids=lambda each: str(each)[:30])
+@each_case(("operator", "inputs", "attributes", "sentence"), MISFITS, ids=lambda each: str(each)[:30])
 def test_what_does_not_fit_is_refused_with_a_sentence(operator, inputs, attributes, sentence):
     names = [f"x{i}" for i in range(len(inputs))]
     node = helper.make_node(operator, names, ["y", "z"] if operator == "Split" else ["y"], **attributes)
@@ -261,8 +262,8 @@ def test_what_does_not_fit_is_refused_with_a_sentence(operator, inputs, attribut
         sonnx.run(source, dict(zip(names, inputs, strict=True)), unchecked=True)
 
 
-@pytest.mark.parametrize("element", ["string", "complex64", "int4", "float8e5m2"])
-@pytest.mark.parametrize("operator", ["Greater", "GlobalMaxPool", "Sign", "Dropout"])
+@each_case("element", ["string", "complex64", "int4", "float8e5m2"])
+@each_case("operator", ["Greater", "GlobalMaxPool", "Sign", "Dropout"])
 def test_operators_without_a_data_file_compute_with_numbers_only(operator, element):
     inputs = [numpy.zeros((1, 1, 2), ELEMENTS[element])] * (2 if operator == "Greater" else 1)
     if element == "string":

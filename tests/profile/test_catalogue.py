@@ -18,6 +18,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.definitions import Tag, at, expand
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.signature import signature
+from tests.support.cases import each_case
 
 OPERATORS = catalogue.operators()
 SCHEMAS = {
@@ -142,7 +143,7 @@ def test_element_types():
     assert names == {name for name in reader.element_names().values() if name}
 
 
-@pytest.mark.parametrize("name", sorted({name for e in catalogue.editions().editions.values() for name in e.operators}))
+@each_case("name", sorted({name for e in catalogue.editions().editions.values() for name in e.operators}))
 def test_operators_of_the_editions_exist(name):
     assert onnx.defs.has(name)
 
@@ -168,17 +169,17 @@ def test_what_is_near_names_operators_of_the_profile() -> None:
             ), name
 
 
-@pytest.mark.parametrize("name", sorted({name for e in catalogue.editions().editions.values() for name in e.planned}))
+@each_case("name", sorted({name for e in catalogue.editions().editions.values() for name in e.planned}))
 def test_planned_operators_exist(name):
     assert onnx.defs.has(name)
 
 
-@pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
+@each_case("described", OPERATORS, ids=lambda each: each.name)
 def test_versions(described):
     assert described.versions == tuple(sorted(version for name, version in SCHEMAS if name == described.name))
 
 
-@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
+@each_case(("described", "version"), DESCRIBED, ids=IDS)
 def test_types(described, version):
     schema = SCHEMAS[described.name, version]
     stated = {
@@ -204,8 +205,8 @@ def test_types_other_than_tensors():
     assert others & {each.name for each in OPERATORS} == {"Identity"}
 
 
-@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
-@pytest.mark.parametrize("side", ["inputs", "outputs"])
+@each_case(("described", "version"), DESCRIBED, ids=IDS)
+@each_case("side", ["inputs", "outputs"])
 def test_inputs_and_outputs(described, version, side):
     schema = SCHEMAS[described.name, version]
     made = signature(described.name, version, ANY_EDITION[described.name])
@@ -217,7 +218,7 @@ def test_inputs_and_outputs(described, version, side):
     assert ours == [(each.name, each.type_str, each.option) for each in getattr(schema, side)]
 
 
-@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
+@each_case(("described", "version"), DESCRIBED, ids=IDS)
 def test_attributes(described, version):
     schema = SCHEMAS[described.name, version]
     made = signature(described.name, version, ANY_EDITION[described.name])
@@ -227,7 +228,7 @@ def test_attributes(described, version):
     }
 
 
-@pytest.mark.parametrize(("described", "version"), DESCRIBED, ids=IDS)
+@each_case(("described", "version"), DESCRIBED, ids=IDS)
 def test_defaults(described, version):
     """Where the schema has a default value the file states it; the file may know more than the schema."""
     schema = SCHEMAS[described.name, version]
@@ -259,7 +260,7 @@ def test_defaults_the_schemas_do_not_state():
     assert beyond == alone | windows
 
 
-@pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
+@each_case("described", OPERATORS, ids=lambda each: each.name)
 def test_version_in_force(described):
     """At each operator set the file takes the version the registry takes."""
     for operator_set in range(1, onnx.defs.onnx_opset_version() + 1):

@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 
 import jsonschema
-import pytest
 
 from sonnx.proofs import registry
+from tests.support.cases import each_case
 
 RESTRICTIONS = Path(__file__).parent.parent.parent / "restrictions"
 ERRATA = tomllib.loads((RESTRICTIONS / "errata.toml").read_text("utf-8"))
@@ -89,7 +89,7 @@ FOLDERS = {"pages": "SONNX_TEXTS", "seeds": "SONNX_SEEDS"}
 """The environment variables that name the folders of the documents."""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("folder", "page"),
     [(each, page) for each, name in FOLDERS.items() if name in os.environ for page in RECORDED[each]],
 )

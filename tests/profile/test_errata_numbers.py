@@ -10,10 +10,10 @@ from math import exp, floor, prod, sqrt
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from sonnx.language.builtins import broadcastable, onnx_broadcastable, window
 from sonnx.profile.catalogue import errata
+from tests.support.cases import each_case
 
 U = 2.0**-24
 """Half the machine epsilon of float."""
@@ -349,7 +349,7 @@ COMPUTED = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(COMPUTED))
+@each_case("name", sorted(COMPUTED))
 def test_numbers_are_computed(name: str) -> None:
     erratum = errata()[name]
     text = " ".join(" ".join((erratum.place, erratum.defect, erratum.counterexample, erratum.reading)).split())

@@ -18,6 +18,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.definitions import at, expand
 from sonnx.profile.index import all_labels, rules_by_slug
 from sonnx.profile.signature import signature
+from tests.support.cases import each_case
 from tests.support.text_statements import element_types, statements
 
 FILES = sorted((Path(__file__).parent.parent / "data" / "label_map").glob("*.toml"))
@@ -27,7 +28,7 @@ SHOWS = ("rules", "values", "errata")
 LABEL = re.compile(r"(C\d|R\d|R[Xx]|GR\d|T\d|E_|REQ|RECO)")
 """A printed label; the other statements are named by their kind and a number."""
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=[path.stem for path in FILES])
+each_page = each_case("page", PAGES, ids=[path.stem for path in FILES])
 
 
 def named(page, statement):
@@ -86,7 +87,7 @@ def test_every_label_leads_to_its_rules(page):
         assert wanted <= known(page, each), each
 
 
-@pytest.mark.parametrize("text", sorted(TEXTS))
+@each_case("text", sorted(TEXTS))
 def test_every_label_of_the_catalogue_is_printed(text):
     """No rule has a label that its text does not print for it."""
     mapped = {
@@ -116,9 +117,7 @@ CITED = re.compile(r"SONNX (\w+) of (2026-\d\d)((?:(?!SONNX|ONNX).)*)")
 PLACE = re.compile(r"\b(?:(\w+) (C\d)|(R\d+)|([A-Za-z_]+_00\d0))\b")
 
 
-@pytest.mark.parametrize(
-    "rule", [each for each in rules_by_slug().values() if CITED.search(each.source)], ids=lambda each: each.slug
-)
+@each_case("rule", [each for each in rules_by_slug().values() if CITED.search(each.source)], ids=lambda each: each.slug)
 def test_sources_cite_labels_of_the_page(rule):
     """A label that the source of a rule cites stands on the page it names."""
     for operator, text, places in CITED.findall(rule.source):
@@ -162,7 +161,7 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("edition", "operator", "text"), TAKEN, ids=[f"{o} [{e.name}]" for e, o, _ in TAKEN])
+@each_case(("edition", "operator", "text"), TAKEN, ids=[f"{o} [{e.name}]" for e, o, _ in TAKEN])
 def test_types_are_those_of_the_page(edition, operator, text):
     """An operator accepts the types its page lists, a page without a list those the profile of that text has."""
     described, editions = catalogue.operator(operator), catalogue.editions()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sonnx.profile import catalogue
 from sonnx.profile.signature import Signature, signature
+from tests.support.cases import each_case
 
 OPERATORS = catalogue.operators()
 ANY_EDITION = {
@@ -27,7 +26,7 @@ def through(made: Signature, names: frozenset[str]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("described", OPERATORS, ids=lambda each: each.name)
+@each_case("described", OPERATORS, ids=lambda each: each.name)
 def test_shapes_wait_for_the_rules_on_their_parameters(described: catalogue.Operator) -> None:
     own = {rule.name for rule in described.rules}
     for version in described.versions:

@@ -31,6 +31,7 @@ from sonnx.profile.cases import cases
 from sonnx.profile.toml_files import CatalogueError
 from sonnx.report import json as json_report
 from sonnx.rewriter import fix_record
+from tests.support.cases import each_case
 from tools.schemas import schemas
 
 ROOT = Path(__file__).parent.parent.parent
@@ -80,7 +81,7 @@ def tables(part: Any) -> Iterator[dict[str, Any]]:
 # ------------------------------------------------------------------ the schemas
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@each_case("name", SCHEMAS)
 def test_is_a_closed_and_described_schema(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
     for table in tables(SCHEMAS[name]):
@@ -94,7 +95,7 @@ def test_schemas_are_those_of_the_types() -> None:
     assert [path for path, text in schemas() if (ROOT / path).read_text("utf-8") != text] == []
 
 
-@pytest.mark.parametrize("file", DATA)
+@each_case("file", DATA)
 def test_data_follow_their_schema(file: str) -> None:
     validator(schema_of(file)).validate(load(file))
 

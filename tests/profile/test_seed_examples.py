@@ -5,12 +5,12 @@ import math
 
 import numpy
 import onnx
-import pytest
 
 import sonnx
+from tests.support.cases import each_case
 from tests.support.seed_examples import CASES, DATA, EDITIONS, FLOATS, elements, model
 
-each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+each_example = each_case("case", CASES.values(), ids=CASES)
 
 
 def key(element_type, element):
@@ -83,13 +83,13 @@ def test_the_texts_have_35_cases():
     assert all("bits" in case["output"] for case in CASES.values() if case.get("added") and case["operator"] == "Max")
 
 
-@each_case
+@each_example
 def test_data_fill_their_shapes(case):
     for tensor in [*case["inputs"], case["output"]]:
         assert len(elements(tensor)) == math.prod(tensor["shape"])
 
 
-@each_case
+@each_example
 def test_output_equals_the_oracle(case):
     assert ORACLES[case["operator"]](case["inputs"], case["attributes"]) == (
         case["output"]["shape"],
@@ -97,7 +97,7 @@ def test_output_equals_the_oracle(case):
     )
 
 
-@each_case
+@each_example
 def test_model_is_valid_onnx(case):
     onnx.checker.check_model(model(case), full_check=True)
 
@@ -114,8 +114,8 @@ def test_examples_tell_first_from_last():
     assert all(CASES[first]["output"] != CASES[last]["output"] for first, last in pairs.items())
 
 
-@pytest.mark.parametrize("edition", [edition["name"] for edition in EDITIONS])
-@each_case
+@each_case("edition", [edition["name"] for edition in EDITIONS])
+@each_example
 def test_verdict(case, edition):
     report = sonnx.check(model(case).SerializeToString(), edition=edition)
     rules = case["violates"].get(edition, [])

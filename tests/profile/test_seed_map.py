@@ -11,9 +11,8 @@ import tomllib
 from itertools import chain
 from pathlib import Path
 
-import pytest
-
 from sonnx.proofs import registry
+from tests.support.cases import each_case
 
 TESTS = Path(__file__).parent.parent
 RESTRICTIONS = TESTS.parent / "restrictions"
@@ -29,7 +28,7 @@ ERRATA = {erratum["id"]: erratum for erratum in GENERAL["errata"]["erratum"]}
 SOURCES = {"onnx", "2025-10", "2025-11"}
 SHOWS = ("rules", "errata", "cases", "catalogue", "values", "theorems")
 
-each_seed = pytest.mark.parametrize("seed", SEEDS, ids=[seed["file"] for seed in SEEDS])
+each_seed = each_case("seed", SEEDS, ids=[seed["file"] for seed in SEEDS])
 
 
 def numbers(lines):

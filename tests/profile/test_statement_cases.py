@@ -22,6 +22,7 @@ from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Formal
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.signature import signature
+from tests.support.cases import each_case
 
 DATA = Path(__file__).parent.parent / "data"
 RULES = rules_by_slug()
@@ -68,7 +69,7 @@ def without_case(page: dict[str, object]) -> set[tuple[str, str, str, str]]:
     return missing
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[f"{page['page'].split('/')[-1]} [{page['text']}]" for page in PAGES])
+@each_case("page", PAGES, ids=[f"{page['page'].split('/')[-1]} [{page['text']}]" for page in PAGES])
 def test_every_statement_has_a_model_that_meets_it_and_one_that_breaks_it(page):
     assert without_case(page) == set()
 
@@ -78,7 +79,7 @@ def test_every_statement_has_a_model_that_meets_it_and_one_that_breaks_it(page):
 SEPARATE = tomllib.loads((DATA / "statement_cases.toml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("operator", SEPARATE)
+@each_case("operator", SEPARATE)
 def test_statements_that_share_a_rule_have_cases_of_their_own(operator):
     [page] = [each for each in PAGES if (each.get("operator"), each["text"]) == (operator, "2026-08")]
     by_title = {case.title: case for case in cases() if case.file == f"{operator.lower()}.md"}
@@ -162,7 +163,7 @@ def with_other_type(operator: str, tensor: str, edition: str) -> Iterator[tuple[
                         yield formal.type, model.SerializeToString()
 
 
-@pytest.mark.parametrize(("operator", "tensor", "edition"), OF_TYPES, ids=[" ".join(each) for each in OF_TYPES])
+@each_case(("operator", "tensor", "edition"), OF_TYPES, ids=[" ".join(each) for each in OF_TYPES])
 def test_a_tensor_of_another_type_fails(operator, tensor, edition):
     """Not in every model: ConvInteger relates the type of X to that of a zero point, which may be absent."""
     tensor = PAGE_NAMES.get((operator, tensor), tensor)

@@ -12,6 +12,7 @@ from sonnx.cli.main import run
 from sonnx.proofs import registry
 from sonnx.prover.certificates import MAX_BYTES, certificate, certified_questions
 from sonnx.workers.certificates import write_certificates
+from tests.support.cases import each_case
 from tests.support.ethos import needs_ethos, verdict, verdicts
 
 FALSE_SUM = "(set-logic ALL)\n(declare-fun x () Int)\n(assert (> x 3))\n(assert (= (+ x x) 4))\n(check-sat)\n"
@@ -32,7 +33,7 @@ def test_a_proof_refers_to_its_question_and_ends_with_false() -> None:
     assert "false" in lines[-1].split() and not any("declare" in line for line in lines)
 
 
-@pytest.mark.parametrize(("question", "reason"), [(SOME_SUM, "cvc5 answers sat"), (FLOAT, "trusts"), ("(", "refused")])
+@each_case(("question", "reason"), [(SOME_SUM, "cvc5 answers sat"), (FLOAT, "trusts"), ("(", "refused")])
 def test_a_question_without_a_proof_has_the_reason(question: str, reason: str) -> None:
     made = certificate("name", question)
     assert made.proof == "" and reason in made.missing

@@ -12,6 +12,7 @@ from sonnx.language.parser import parse
 from sonnx.proofs import registry
 from sonnx.prover import record
 from sonnx.prover.theorem import Theorem
+from tests.support.cases import each_case
 from tools import obligation_mutants
 from tools.definition_mutants import named, of_function, of_reading, of_text
 from tools.obligation_mutants import STATED, proved, reasons, still_refuted
@@ -55,7 +56,7 @@ def test_every_recorded_mutant_is_a_change_of_a_definition() -> None:
     assert not [name for name in {mutant for _, mutant in found - own} if named(name) is None]
 
 
-@pytest.mark.parametrize("theorem", QUICK, ids=lambda theorem: theorem.id)
+@each_case("theorem", QUICK, ids=lambda theorem: theorem.id)
 def test_the_recorded_mutants_refute(theorem: Theorem) -> None:
     assert still_refuted(theorem, MUTANTS[theorem.id]) == {}
 
@@ -86,7 +87,7 @@ def test_a_change_is_undone() -> None:
     assert [each.goal.sexpr() for each in theorem.obligations()] == before
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("found", "old", "new"),
     [
         (of_function("sonnx.numerics.order.key"), "magnitude > infinity", "magnitude >= infinity"),

@@ -19,6 +19,7 @@ from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import of_length
 from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicString, bool_term, variable
+from tests.support.cases import each_case
 from tests.support.ground_terms import GroundTerms
 from tests.support.operator_calls import Compared, Comparison, Draw, OperatorCalls, operator_calls
 
@@ -30,7 +31,7 @@ def _of(operator: str) -> list[OperatorCalls]:
     return [each for each in operator_calls() if each.family.signature.operator == operator]
 
 
-@pytest.mark.parametrize("operator", [each.name for each in operators()])
+@each_case("operator", [each.name for each in operators()])
 def test_every_expression_agrees(operator: str) -> None:
     for calls in _of(operator):
         comparison = Comparison(calls)
@@ -53,7 +54,7 @@ def test_every_expression_was_defined_and_nearly_all_conditions_held_and_failed(
 # The general rules, which are about one value, parameter, input, or group of tensors
 
 
-@pytest.mark.parametrize("edition", editions().editions)
+@each_case("edition", editions().editions)
 def test_the_general_rules_agree(edition: str) -> None:
     chance, found = random.Random(edition), active_rules(edition)
     types = tuple(found.edition.element_types)

@@ -5,12 +5,12 @@ import itertools
 from collections import Counter
 
 import numpy as np
-import pytest
 import z3
 
 from sonnx.base.resources import folder
 from sonnx.numerics import order
 from sonnx.proofs import kernels
+from tests.support.cases import each_case
 
 TEXT = (folder("proofs") / "witness" / "order.smt2").read_text()
 EXPECTED = ["unsat"] * 13 + ["sat", "sat"]
@@ -40,7 +40,7 @@ def places(form: str) -> list[int]:
     return [order.key(pattern, *FORMATS[form]) for pattern in range(1 << 16)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("form", "counts"),
     [("float16", [2046, 1, 31743, 1, 1, 31743, 1]), ("bfloat16", [254, 1, 32639, 1, 1, 32639, 1])],
 )
@@ -63,7 +63,7 @@ def test_the_classes_counted(form, counts):
 places_of = {form: places(form) for form in FORMATS}
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@each_case("form", FORMATS)
 def test_the_key_is_the_order_of_the_numbers(form):
     """Sorted by key, the patterns that are numbers ascend as numpy and ml_dtypes read them."""
     kind = np.float16 if form == "float16" else importlib.import_module("ml_dtypes").bfloat16
@@ -75,7 +75,7 @@ def test_the_key_is_the_order_of_the_numbers(form):
     assert np.sum(numbers[:-1] == numbers[1:]) == 1, "only the zeros share a number"
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@each_case("form", FORMATS)
 def test_the_formulas_on_all_patterns(form):
     """The formulas of the kernels, as numpy runs them, for each pattern against the special ones."""
     sign, infinity = FORMATS[form]

@@ -25,6 +25,7 @@ from sonnx.prover.results import SolverAnswer
 from sonnx.prover.symbols import Symbols
 from sonnx.prover.weakest_condition import weakest_condition
 from sonnx.report.model_proof import ProofReport, as_data
+from tests.support.cases import each_case
 
 
 def model(inputs: str, outputs: str, body: str, operator_set: int = 13) -> bytes:
@@ -56,13 +57,13 @@ def test_the_counterexample_fails_in_the_check() -> None:
     assert refuted.rule in {finding.rule for finding in report.findings}
 
 
-@pytest.mark.parametrize("assume", [("N == M",), ("M == 1, N <= 64",), ("M<=1",), ("N % 2 == 0", "M == N")])
+@each_case("assume", [("N == M",), ("M == 1, N <= 64",), ("M<=1",), ("N % 2 == 0", "M == N")])
 def test_assumptions_can_make_it_hold(assume: tuple[str, ...]) -> None:
     proof = proved(*TWO, assume=assume)
     assert (proof.verdict, proof.exit_code, proof.constraint) == ("proved", 0, "")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("assume", "sentence"),
     [
         ("K > 1", "the model has no symbol K; it has N, M"),
@@ -198,7 +199,7 @@ def test_weakest_words_are_equal_to_the_condition() -> None:
     assert weakest_condition(z3.Or(z3.And(n == 3, m >= 5), z3.And(n == 5, m >= 7)), symbols) == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("graph", "condition"),
     [
         (("float[N, 3] a, float[M, 3] b", "float[K, 3] c", "c = Concat<axis = 0>(a, b)"), "K == N + M"),

@@ -19,6 +19,7 @@ from sonnx.language.parser import parse
 from sonnx.prover.smt_functions import FactNotStated
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_values import bool_term, folding, real, variable
+from tests.support.cases import each_case
 from tests.support.constructs import ALL, calls, differences, first_difference, stated_names, symbolic_names
 from tests.support.ground_terms import GroundTerms, agree
 from tests.support.translator_mutants import MUTANTS, TranslatorMutant, install
@@ -29,7 +30,7 @@ BY_SIGN = {"arithmetic", "compare", "function"}
 """Methods of a domain that interpret several constructs, each named by its sign or function."""
 
 
-@pytest.mark.parametrize("folded", [False, True], ids=["as stated", "folded"])
+@each_case("folded", [False, True], ids=["as stated", "folded"])
 def test_every_construct_agrees(folded: bool) -> None:
     assert list(differences(folded)) == []
 
@@ -98,7 +99,7 @@ def test_a_loop_without_a_bound_leaves_a_condition() -> None:
     assert len(domain.bounds) == 1
 
 
-@pytest.mark.parametrize(("left", "right"), [(-8.5, 1.0), (8.5, 1.0), (7.25, 0.5), (-0.75, 0.5), (6.0, 4.0)])
+@each_case(("left", "right"), [(-8.5, 1.0), (8.5, 1.0), (7.25, 0.5), (-0.75, 0.5), (6.0, 4.0)])
 def test_quotients_of_fractions_are_rounded_down(left: float, right: float) -> None:
     names = {"n": left, "m": right}
     symbolic = {name: real(value) for name, value in names.items()}

@@ -10,6 +10,7 @@ from sonnx.language.builtins import Undefined
 from sonnx.numerics import order
 from sonnx.prover.float_patterns import FORMATS, bit_format
 from sonnx.prover.symbolic_execution import Unsupported, execute
+from tests.support.cases import each_case
 
 X, Y, Z = z3.Ints("x y z")
 
@@ -29,7 +30,7 @@ numbers = st.integers(-9, 9)
 
 @UNHURRIED
 @given(numbers, numbers)
-@pytest.mark.parametrize("function", [builtins.join, builtins.normal])
+@each_case("function", [builtins.join, builtins.normal])
 def test_a_built_in_function_agrees_with_its_execution(function, a, b):
     execution = execute(function, X, Y)
     try:
@@ -48,7 +49,7 @@ def test_the_step_of_argmax_agrees_with_its_execution(best, candidate, last):
     assert at(execution.value, x=best, y=candidate, z=last) == order.replaces(best, candidate, last)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@each_case("form", FORMATS)
 @UNHURRIED
 @given(st.data())
 def test_the_order_agrees_with_its_execution_on_bits(form, data):
@@ -84,7 +85,7 @@ def test_an_assumption_makes_a_divisor_positive():
         execute(lambda x, y: x // y, X, Y)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "function",
     [
         lambda x: [1, 2][x], lambda x: {x: 1}, lambda x: x / 2, lambda x: x**2, lambda x: x + 0.5, lambda x: int(x),

@@ -1,11 +1,11 @@
 """Divisions as quotient and remainder: true claims stay provable, false claims stay refuted."""
 
-import pytest
 import z3
 
 from sonnx.prover import solvers
 from sonnx.prover.terms import without_divisions
 from sonnx.prover.theorem import Obligation
+from tests.support.cases import each_case
 
 A, D = z3.Ints("a d")
 
@@ -18,7 +18,7 @@ def answer(goal, *hypotheses):
     return solvers.ask("z3", text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "goal",
     [
         (A / D) * D + A % D == A,

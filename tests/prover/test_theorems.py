@@ -17,6 +17,7 @@ from sonnx.prover import driver, queries, record
 from sonnx.prover.results import STATED_KINDS
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.workers.theorems import prove_theorems
+from tests.support.cases import each_case
 from tests.support.proved import derived_from_chosen, stated_and_chosen
 
 RECORD = record.read(record.usual_path())
@@ -114,7 +115,7 @@ def test_every_proved_theorem_has_a_mutant():
     assert not [theorem.id for theorem in THEOREMS if theorem.expected == "proved" and not theorem.mutants]
 
 
-@pytest.mark.parametrize(("theorem", "mutant"), MUTANTS, ids=[f"{t.id}: {m.name}" for t, m in MUTANTS])
+@each_case(("theorem", "mutant"), MUTANTS, ids=[f"{t.id}: {m.name}" for t, m in MUTANTS])
 def test_the_mutant_is_refuted(theorem, mutant):
     assert driver.refutes(theorem, mutant)
 

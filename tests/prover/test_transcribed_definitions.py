@@ -21,6 +21,7 @@ from sonnx.operators import argmax as argmax_kernel
 from sonnx.operators import max as max_kernel
 from sonnx.proofs import auto_padding, clip, integer_wraparound, kernels, quantization, signs, slices
 from sonnx.prover.expression_claims import checker_verdict
+from tests.support.cases import each_case
 
 SIXTEEN = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)
@@ -46,8 +47,8 @@ def same(found, wanted, made):
 # ------------------------------------------------------------------ kernels
 
 
-@pytest.mark.parametrize("name", SIXTEEN)
-@pytest.mark.parametrize("count", [2, 3])
+@each_case("name", SIXTEEN)
+@each_case("count", [2, 3])
 def test_the_formula_of_extremes_is_the_kernel(name, count):
     kind = SIXTEEN[name]
     made, few = format_of(kind), specials(kind)
@@ -78,8 +79,8 @@ def test_the_formula_of_the_common_sign_is_the_kernel(count):
     assert np.array_equal(fast[number], formula[number])
 
 
-@pytest.mark.parametrize("name", SIXTEEN)
-@pytest.mark.parametrize("zeros_are_equal", [False, True])
+@each_case("name", SIXTEEN)
+@each_case("zeros_are_equal", [False, True])
 def test_the_formula_of_keys_is_the_kernel(name, zeros_are_equal):
     made = format_of(SIXTEEN[name])
     bits = PATTERNS.view(made.signed)

@@ -15,6 +15,7 @@ from sonnx.prover.smt_values import bool_term
 from sonnx.prover.solvers import find_model, script
 from sonnx.prover.theorem import ReplayFailed
 from sonnx.prover.witness import CallInstance, confirm_broken, confirm_conforming, judge
+from tests.support.cases import each_case
 from tests.support.proved import chosen_operators
 
 FAMILIES = [family for each in chosen_operators() for family in families(each, SignatureFamily.conformance)]
@@ -31,7 +32,7 @@ def conforming(family: SignatureFamily) -> tuple[CallInstance, bytes]:
     return call, write(call.model())
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.label)
+@each_case("family", FAMILIES, ids=lambda family: family.label)
 def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> None:
     _, data = conforming(family)
     onnx.checker.check_model(onnx.load_from_string(data), full_check=True)

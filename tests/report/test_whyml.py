@@ -13,6 +13,7 @@ from sonnx.language.parser import parse
 from sonnx.language.type_checker import SHAPE, TENSOR, ListType
 from sonnx.language.whyml import identifier, names_as_written, written
 from sonnx.report import whyml
+from tests.support.cases import each_case
 
 PROOFS = Path(__file__).parents[2] / "proofs" / "why3"
 LIMIT = "60"
@@ -20,7 +21,7 @@ LIMIT = "60"
 needs_why3 = pytest.mark.skipif(shutil.which("why3") is None, reason="why3 is not installed")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("X.rank == 2 and axis // 2 >= -1", "(((length t_X.shape) = 2) /\\ ((floor_div axis 2) >= (-1)))"),

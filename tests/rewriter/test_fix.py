@@ -11,7 +11,6 @@ import numpy
 import onnx
 import onnx.parser
 import onnxruntime
-import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -26,11 +25,12 @@ from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.rewrites.explicit_parameters import NEUTRAL_INPUTS
 from sonnx.rewriter.sample_inputs import sample_inputs
+from tests.support.cases import each_case
 
 ROOT = Path(__file__).parent.parent.parent
 CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "fix_cases.toml").read_text("utf-8"))["case"]
 PAGE = (ROOT / "docs" / "fix.md").read_text("utf-8")
-ALL = pytest.mark.parametrize("case", CASES, ids=lambda case: case["title"])
+ALL = each_case("case", CASES, ids=lambda case: case["title"])
 
 
 def parsed(text: str) -> onnx.ModelProto:
@@ -246,11 +246,11 @@ def numbers(values, element=numpy.float32):
     return numpy_helper.from_array(numpy.array(values, element))
 
 
-SPARSE = pytest.mark.parametrize("where", ["initializer", "node"])
+SPARSE = each_case("where", ["initializer", "node"])
 
 
 @SPARSE
-@pytest.mark.parametrize("seed", range(20))
+@each_case("seed", range(20))
 def test_a_sparse_constant_becomes_the_dense_one(where, seed):
     """Any values with every bit, at any places, in both forms of indices, in typed and raw data, against numpy."""
     draw = numpy.random.default_rng(seed)
@@ -291,7 +291,7 @@ NOT_DENSE = {
 
 
 @SPARSE
-@pytest.mark.parametrize("why", NOT_DENSE)
+@each_case("why", NOT_DENSE)
 def test_a_sparse_constant_that_leaves_something_open_stays(where, why):
     values, indices, dims = NOT_DENSE[why]
     model = with_sparse(numbers(values), numbers(indices, numpy.int64), dims, where)
@@ -320,7 +320,7 @@ def test_the_page_lists_every_rewrite():
     assert "".join(table.rewrites()) in PAGE
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "models").glob("*.onnx")), ids=lambda path: path.stem)
+@each_case("path", sorted((ROOT / "tests" / "models").glob("*.onnx")), ids=lambda path: path.stem)
 def test_the_page_says_what_becomes_of_a_model(path):
     assert table.row(path, 1) in PAGE
 

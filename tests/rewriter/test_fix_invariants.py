@@ -13,6 +13,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.reader import Unreadable
 from sonnx.profile.cases import cases
+from tests.support.cases import each_case
 from tests.support.invariants import BAD, harmless
 
 ALWAYS = ("split.md: an empty part", "values.md: a sparse constant in a function")
@@ -21,7 +22,7 @@ SOME += [case for case in cases() if case.id in ALWAYS and case not in SOME]
 """A quarter of the cases, from every file except that of Range, whose long lists take the executor a minute."""
 
 
-@pytest.mark.parametrize("case", SOME, ids=lambda case: case.id)
+@each_case("case", SOME, ids=lambda case: case.id)
 def test_no_model_of_a_case_gets_worse(case):
     data = model_bytes(case)
     try:
@@ -48,7 +49,7 @@ def waiting(report: sonnx.Report) -> set[str]:
     return {each.rule for each in report.findings if each.verdict is Verdict.UNDECIDED and each.cause}
 
 
-@pytest.mark.parametrize("data", BAD.values(), ids=BAD)
+@each_case("data", BAD.values(), ids=BAD)
 def test_what_is_no_model_is_unreadable(data):
     with pytest.raises(Unreadable):
         fix(data)

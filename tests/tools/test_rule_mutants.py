@@ -11,6 +11,7 @@ import pytest
 from sonnx.checker import rules
 from sonnx.evidence.mutation import Survivor, mutation_record
 from sonnx.profile import catalogue
+from tests.support.cases import each_case
 from tools.rule_mutants import MutationTest, conditions, main, mutants, mutation_test, score
 
 RECORD = mutation_record()
@@ -91,7 +92,7 @@ def test_reason_of_left_out_output() -> None:
         assert operator and name in {output.name for output in operator.outputs}, slug
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("a < b", {"a >= b", "a <= b"}),

@@ -25,6 +25,7 @@ from sonnx.report.formats import render
 from sonnx.workers.journal import Journal
 from sonnx.workers.models import _is_report
 from sonnx.workers.tasks import Task, Work
+from tests.support.cases import each_case
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, OPEN, SAID, WRONG, heed_interrupts
 from tests.support.model_texts import model_of
 from tests.support.paths import ROOT
@@ -108,7 +109,7 @@ def test_jobs_do_not_change_a_byte(zoo: Path, form: str) -> None:
     }
 
 
-@pytest.mark.parametrize("case", cases()[::9], ids=lambda case: case.id)
+@each_case("case", cases()[::9], ids=lambda case: case.id)
 def test_a_stored_report_is_the_report(case) -> None:
     for edition in (None, "2025-10"):
         report = sonnx.check(model_bytes(case), edition)
@@ -117,7 +118,7 @@ def test_a_stored_report_is_the_report(case) -> None:
         assert render("json", [again], {}, 0) == render("json", [report], {}, 0)
 
 
-@pytest.mark.parametrize("data", [{}, {"report": {}, "shared": [], "findings": []}, {"report": {"x": {"y": 1}}}, None])
+@each_case("data", [{}, {"report": {}, "shared": [], "findings": []}, {"report": {"x": {"y": 1}}}, None])
 def test_other_data_are_refused(data: object) -> None:
     with pytest.raises(ValueError, match="not the data of a report"):
         decode(data)

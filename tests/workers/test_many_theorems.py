@@ -16,6 +16,7 @@ from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.workers.theorems import decode, encode, prove_theorems
+from tests.support.cases import each_case
 from tests.support.dask_cluster import Cluster, cluster_of, needs_dask
 from tests.support.misbehaving_models import heed_interrupts
 from tests.support.paths import ROOT
@@ -126,7 +127,7 @@ def test_one_process_or_two_say_the_same() -> None:
     assert not interrupted
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "sentence"),
     [
         (["--jobs", "0", "--timeout", "3"], "--timeout needs a child process, and --jobs 0 allows none"),
