@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 import pytest
 
 import sonnx
+from tests.support import families
 from tests.support.cases import each_case
-from tests.support.families import FAMILIES, Family
-from tests.support.growth import LARGEST_EXPONENT, LIMITS_OF_GROWTH, check, growth, mixtures
+from tests.support.families import FAMILIES, Family, readers_of_a_constant
+from tests.support.growth import LARGEST_EXPONENT, LIMITS_OF_GROWTH, check, counted, growth, mixtures
 
+SMALL = 700
+"""Bytes of the smallest file: counted steps need no large ones."""
 LARGEST_TEXT = 100_000
 """Characters of a report in the text format, whatever the file holds."""
 
 
 @each_case("family", FAMILIES, ids=lambda family: family.name)
 def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
-    files = family.doubling(1500)
+    files = family.doubling(SMALL, 2)
     found, _ = growth(files, family.steps)
     assert found < LARGEST_EXPONENT
     assert check(files[-1]) < LARGEST_TEXT
@@ -25,9 +29,24 @@ def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
 
 @each_case("family", FAMILIES, ids=lambda family: family.name)
 def test_no_message_is_long(family: Family) -> None:
-    report = sonnx.check(family.of_size(20_000), limits=LIMITS_OF_GROWTH)
+    report = sonnx.check(family.of_size(4 * SMALL), limits=LIMITS_OF_GROWTH)
     assert max((len(each.actual) for each in report.findings), default=0) <= 2001
     assert max((len(each.where.place) for each in report.findings), default=0) <= 2001
+
+
+@pytest.mark.parametrize("element", ["INT32", "INT64"])
+def test_a_node_costs_the_same_however_long_its_constant_is(element: str) -> None:
+    """Both a constant that is a list of indices and one that is a parameter, of more elements than nodes."""
+
+    def of_nodes(readers: int, elements: int) -> int:
+        operator, width = ("Gather", 4) if element == "INT32" else ("Reshape", 8)
+        data = b"\1".ljust(width, b"\0")
+        made = readers_of_a_constant(readers, elements, operator, getattr(families, element), data)
+        check(made, 20)  # rules are loaded once
+        return counted(partial(check, made, 20))[0]
+
+    short, long = (of_nodes(4, elements) - of_nodes(2, elements) for elements in (300, 3000))
+    assert abs(long - short) < 300
 
 
 def _random(seed: int, number: int) -> None:
