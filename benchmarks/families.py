@@ -3,6 +3,7 @@
 For each family of tests/support/families.py, a file of about a megabyte: the result of its check, and processor seconds
 and peak memory of the process beyond those of an empty model, by megabyte and by byte.  `--random 1000` looks for
 further families: mixtures of these, changed at random, of which those with the most steps by byte are changed again.
+`--reviewed` measures the files that a review found to be the most expensive.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 
-from tests.support.families import FAMILIES, Family, graph, model
+from tests.support import families
+from tests.support.families import FAMILIES, Family, attribute, field, graph, inputs, model, node, nodes, value
 from tests.support.growth import LARGEST_EXPONENT, mixtures
 
 MEASURED = """
@@ -27,30 +29,79 @@ print(code, time.process_time(), peak, file=sys.stderr)
 """
 
 
-def spent(data: bytes, seconds: int) -> tuple[int, float, int]:
-    """Exit code, processor seconds and peak kilobytes of a check; code -1 where it takes longer than allowed."""
+def _inputs_and_ranks() -> bytes:
+    """820 Max nodes of 380 inputs drawn from two shapes of rank 1,000."""
+    listed = [["ab"[i >> k % 16 & 1] for k in range(380)] for i in range(820)]
+    declared = inputs([value(each, *[2] * 1000) for each in "ab"])
+    return model(graph(nodes([node("Max", each, [f"o{i}"]) for i, each in enumerate(listed)]), declared))
+
+
+def _branches() -> bytes:
+    """8 If nodes of which an attribute holds 60,000 empty graphs."""
+    empty = attribute("then_branch", families.GRAPHS, field(11, b"") * 60_000)
+    return model(graph(nodes([node("If", ["a"], [f"b{i}"], empty) for i in range(8)])))
+
+
+def _readers(operator: str, element: int, data: bytes) -> bytes:
+    return families.readers_of_a_constant(200, 262_144, operator, element, data)
+
+
+REVIEWED: Mapping[str, Callable[[], bytes]] = {
+    "200 Gather nodes of different types on one constant of 262,144 int32 indices":
+        lambda: _readers("Gather", families.INT32, b"\1\0\0\0"),
+    "200 Div nodes of different types by one int8 constant of 262,144 elements":
+        lambda: _readers("Div", families.INT8, b"\2"),
+    "820 Max nodes of 380 inputs drawn from two shapes of rank 1,000": _inputs_and_ranks,
+    "100,000 different symbolic dimensions": lambda: families.symbols(100_000),
+    "8 If nodes whose branch attribute holds 60,000 empty graphs": _branches,
+    "100,000 empty tensors in an attribute": lambda: families.tensors_of_an_attribute(100_000),
+    "100,000 empty initializers": lambda: families.empty_initializers(100_000),
+    "100,000 different constants": lambda: families.different_constants(100_000),
+    "100,000 nodes outside every operator set": lambda: families.foreign_nodes(100_000),
+    "100,000 nodes without an operator": lambda: families.empty_nodes(100_000),
+    "490,000 inputs without a name": lambda: families.empty_inputs(490_000),
+    "an attribute text of 5 MB": lambda: families.text_of_an_attribute(5_000_000),
+}  # fmt: skip
+"""What a review found to take up to 200 seconds, 600 megabytes, or 17 megabytes of text."""
+
+
+def reviewed(seconds: int) -> Iterator[str]:
+    """A row for each of these files."""
+    _, start, base, _ = spent(model(graph()), seconds)
+    yield "| file | megabytes | exit code | seconds | megabytes of memory | characters printed |"
+    yield "|---|---|---|---|---|---|"
+    for name, make in REVIEWED.items():
+        data = make()
+        code, took, peak, printed = spent(data, seconds)
+        size, more = len(data) / 1e6, max(0, peak - base) / 1000
+        yield f"| {name} | {size:.2f} | {code} | {max(0, took - start):.2f} | {more:.0f} | {printed:,} |"
+
+
+def spent(data: bytes, seconds: int) -> tuple[int, float, int, int]:
+    """Exit code, processor seconds, peak kilobytes and printed characters of a check; code -1 where it takes longer."""
     with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
         Path(file.name).write_bytes(data)
         try:
             done = subprocess.run(
                 [sys.executable, "-c", MEASURED, file.name],
-                check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=seconds,
+                check=True, capture_output=True, text=True, timeout=seconds,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return -1, seconds, 0
+            return -1, seconds, 0, 0
     code, time_, peak = done.stderr.splitlines()[-1].split()
-    return int(code), float(time_), int(peak)
+    said = done.stderr.partition("\n")[0] if int(code) == 2 else ""
+    return int(code), float(time_), int(peak), len(done.stdout) + len(said)
 
 
-def table(families: list[Family], size: int, seconds: int, worst: int) -> Iterator[str]:
+def table(chosen: list[Family], size: int, seconds: int, worst: int) -> Iterator[str]:
     """A row for each family, the most expensive first; only as many as `worst`."""
-    _, start, base = min(spent(model(graph()), seconds) for _ in range(3))
+    _, start, base, _ = min(spent(model(graph()), seconds) for _ in range(3))
     yield "| family | bytes | exit code | seconds | seconds by megabyte | bytes of memory by byte |"
     yield "|---|---|---|---|---|---|"
     rows = list[tuple[float, str]]()
-    for each in families:
+    for each in chosen:
         data = each.of_size(size)
-        code, took, peak = spent(data, seconds)
+        code, took, peak, _ = spent(data, seconds)
         took, more = max(0, took - start), max(0, peak - base) * 1024
         by_byte = f"{took:.2f} | {took / len(data) * 1e6:.2f} | {more / len(data):.0f}"
         rows.append((took / len(data), f"| {each.name} | {len(data):,} | {code} | {by_byte} |"))
@@ -75,12 +126,15 @@ def main() -> None:
     parser.add_argument("--worst", type=int, default=len(FAMILIES), help="print as many rows, the most expensive")
     parser.add_argument("--timeout", type=int, default=60, help="seconds for one file")
     parser.add_argument("--random", type=int, default=0, help="look for as many random families instead")
+    parser.add_argument("--reviewed", action="store_true", help="measure the files of a review instead")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chosen = [each for each in FAMILIES if not options.names or each.name in options.names]
     rows = (
         random_families(options.random, options.seed)
         if options.random
+        else reviewed(options.timeout)
+        if options.reviewed
         else table(chosen, options.bytes, options.timeout, options.worst)
     )
     for row in rows:

@@ -58,6 +58,18 @@ def test_a_report_does_not_overwrite_the_model(model: Path, capsys: pytest.Captu
     assert model.read_bytes() == GOOD
 
 
+@pytest.mark.parametrize("form", ["text", "json", "html"])
+def test_a_report_names_the_file_as_the_command_line_does(
+    form: str, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no other path."""
+    monkeypatch.chdir(model.parent)
+    run(["check", "./m.onnx", "--format", form])
+    said = capsys.readouterr().out
+    assert "./m.onnx" in said
+    assert str(model.parent) not in said
+
+
 def test_a_number_of_5000_digits_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused(capsys, "check", str(model), "--bind", f"N={'9' * 5000}")
 

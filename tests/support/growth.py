@@ -90,8 +90,9 @@ class Mixture:
         return [b"".join(files) for files in zip(*rows, strict=True)]
 
     def measured(self, size: int) -> Mixture:
-        """The mixture with its growth."""
-        return Mixture(self.parts, *growth(self.doubling(size)))
+        """The mixture with its growth; a large exponent is measured again on larger files, where no fixed cost is."""
+        found = growth(self.doubling(size))
+        return Mixture(self.parts, *(found if found[0] < LARGEST_EXPONENT else growth(self.doubling(4 * size))))
 
     def changed(self, draw: Random) -> Mixture:
         """One part more, or another one, or other shares."""
