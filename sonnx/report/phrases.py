@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
-from sonnx.base.escaping import escape, quote
+from sonnx.base.escaping import MAX_MESSAGE, escape, plural, quote
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule
@@ -110,11 +112,21 @@ def fix_command(report: Report) -> tuple[str, str]:
         command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
     symbols = tuple(dict.fromkeys(each for _, shape in report.open_inputs for each in shape if not _is_number(each)))
     if "?" in symbols:
-        for input_name, shape in report.open_inputs:
-            command += ["--input-shape", f"{input_name}={','.join(shape)}"]
-    elif symbols:
-        command += ["--bind", ",".join(f"{symbol}=1" for symbol in symbols)]
-    return escape(shlex.join(command)), escape(" and ".join(symbols)) if "?" in symbols else ""
+        given, left = _fitting([f"{input_name}={','.join(shape)}" for input_name, shape in report.open_inputs])
+        for each in given:
+            command += ["--input-shape", each]
+        replaced = [*_fitting(symbols)[0], *([plural(left, "more input")] if left else [])]
+    else:
+        given, left = _fitting([f"{symbol}=1" for symbol in symbols])
+        command += ["--bind", ",".join(given)] if given else []
+        replaced = [plural(left, "more symbol")] if left else []
+    return escape(shlex.join(command)), escape(" and ".join(replaced))
+
+
+def _fitting(texts: Sequence[str]) -> tuple[Sequence[str], int]:
+    """The first texts, as many as a message has room for, and how many more there are."""
+    number = bisect_right(list(accumulate(map(len, texts))), MAX_MESSAGE)
+    return texts[:number], len(texts) - number
 
 
 def _is_number(text: str) -> bool:

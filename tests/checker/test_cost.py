@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from random import Random
 
@@ -32,6 +33,13 @@ def test_no_message_is_long(family: Family) -> None:
     report = sonnx.check(family.of_size(4 * SMALL), limits=LIMITS_OF_GROWTH)
     assert max((len(each.actual) for each in report.findings), default=0) <= 2001
     assert max((len(each.where.place) for each in report.findings), default=0) <= 2001
+
+
+def test_the_command_for_a_rewrite_names_as_many_symbols_as_a_message_has_room_for() -> None:
+    text = sonnx.check(families.symbols(1000)).to_text()
+    assert "--bind s0=1,s1=1" in text
+    assert re.search(r"\(write numbers for \d+ more symbols\)", text)
+    assert len(text) < 8000
 
 
 @pytest.mark.parametrize("element", ["INT32", "INT64"])
