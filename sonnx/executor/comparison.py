@@ -78,6 +78,10 @@ class Comparison:
     """The runs with ordinary inputs that were compared."""
     hypotheses: str = ""
     """The hypotheses of the bounds that every value was compared with, "" for none."""
+    without_bounds: tuple[str, ...] = ()
+    """Runs with values that have no bound, each with the reason."""
+    unusual: tuple[str, ...] = ()
+    """Values within their bound that random rounding rarely makes, as sentences: an estimate."""
 
     @property
     def first_diverging(self) -> Row | None:
