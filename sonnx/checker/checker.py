@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
+from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
@@ -69,7 +70,7 @@ def evaluate_model(
 
         outline = outline_of(model)
     about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model))
-    with steps_of_model(model.limits["steps"]):
+    with steps_of_model(model.limits["steps"]), no_collection():
         return check_facts(stated_facts(model, rules), rules, about)
 
 

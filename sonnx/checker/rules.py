@@ -222,7 +222,8 @@ def evaluate_rule(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> R
         return _unknown(rule, demand, value, names)
     if value:
         try:
-            return over_nothing(rule, demand) if demand.over_nothing(Evaluator(), names) else passing(rule)
+            empty = demand.over is not None and demand.over_nothing(Evaluator(), names)
+            return over_nothing(rule, demand) if empty else passing(rule)
         except OutOfFuel as error:
             return _unknown(rule, demand, Unknown(UnknownCause.NOT_STATED, str(error)), names)
     return _failed(rule, demand, names)
