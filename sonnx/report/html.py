@@ -23,7 +23,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.report.check_document import document_of
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.graph_drawing import anchors, drawing
-from sonnx.report.phrases import fix_command, place, verdict_counts
+from sonnx.report.phrases import fix_command, number_with_rewrites, place, verdict_counts
 
 TEMPLATES = Path(__file__).with_name("templates")
 STANDING_COLOURS = {
