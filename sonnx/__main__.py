@@ -17,6 +17,7 @@ def main() -> int:
         gc.disable()  # loading modules makes no garbage, and looking for it takes a tenth of a short run
         from sonnx.cli.main import run
 
+        gc.freeze()  # nor does looking at the modules again
         gc.enable()
         if sys.stdout is None:  # closed by the shell: nobody reads, as with a closed pipe
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
+from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
@@ -26,7 +27,9 @@ from sonnx.model.scopes import Scope, nested_scopes
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
+    from sonnx.checker.graph_rules import Decision
     from sonnx.checker.tailoring import Tailoring
+    from sonnx.profile.definitions import Rule
 
 Facts = Interpretation[TensorFacts, SubjectResults]
 """A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
@@ -67,7 +70,7 @@ def evaluate_model(
 
         outline = outline_of(model)
     about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model))
-    with steps_of_model(model.limits["steps"]):
+    with steps_of_model(model.limits["steps"]), no_collection():
         return check_facts(stated_facts(model, rules), rules, about)
 
 
@@ -99,6 +102,7 @@ class _Check:
         self.domain = FactsDomain(rules)
         self.of_values: dict[TensorFacts, SubjectResults] = {}
         self.of_numbers: dict[int, SubjectResults] = {}
+        self.without_tensors: set[int] = set()  # identities of attributes
 
     def run(self, about: Subject) -> Report:
         for rule in self.rules.graph_rules_about("model"):
@@ -211,6 +215,10 @@ class _Check:
         return self._of_type(NOT_STATED)
 
     @cached_property
+    def _of_tensors(self) -> list[tuple[Rule, Decision]]:
+        return [(rule, self.rules.decide(rule)) for rule in self.rules.graph_rules_about("tensor")]
+
+    @cached_property
     def of_sparse(self) -> SubjectResults:
         """The result for an attribute that holds a sparse tensor: it is not a value, so no other rule is about it."""
         results = self._of_type(SPARSE)
@@ -237,16 +245,24 @@ class _Check:
                 self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
+        if attribute.identity in self.without_tensors:
+            return
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
+        tensors = [value for value in attribute.items if isinstance(value, Tensor)]
         if is_sparse(attribute):
             self.builder.add(self.of_sparse, here)
-        for value in attribute.value if isinstance(attribute.value, tuple) else (attribute.value,):
-            if isinstance(value, Tensor):
-                self._tensor(value, here.place)
+        elif not tensors:
+            self.without_tensors.add(attribute.identity)
+        for tensor in tensors:
+            self._tensor(tensor, here.place)
 
     def _tensor(self, tensor: Tensor, place: str) -> None:
-        for rule in self.rules.graph_rules_about("tensor"):
-            self._decide(rule, Where(place, "tensor", tensor.name), tensor)
+        for rule, decide in self._of_tensors:
+            found = list(decide(tensor))
+            if found:
+                self._decide(rule, Where(place, "tensor", tensor.name), tensor)
+            else:
+                self.builder.add_pass(rule)
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"
             self.builder.add_note(f"external data are not read: their descriptions are checked, {asked}")

@@ -30,7 +30,7 @@ from sonnx.graph.environment import (
     replaceable_facts,
 )
 from sonnx.graph.interpreter import Transferred
-from sonnx.graph.transfer import complete_types, demands, members, output_facts
+from sonnx.graph.transfer import complete_types, members, output_facts
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
 from sonnx.language.explainer import show
@@ -185,7 +185,7 @@ def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
 def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) -> Iterator[RuleResult]:
     """The operator's own rules; one that relies on an open rule waits for the cause of that."""
     causes: dict[str, str] = {}
-    for rule, demand in demands(made, rules.editions):
+    for rule, demand in rules.demands(made):
         cause = next((causes[name] for name in rule.relies if name in causes), "")
         if demand is None or (cause and not is_out_of_place(rule, names)):
             result = relying(rule, cause)

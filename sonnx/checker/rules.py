@@ -16,6 +16,7 @@ from msgspec import Struct
 from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
+from sonnx.graph.transfer import demands
 from sonnx.language.domain import Expression
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
 from sonnx.language.explainer import explain
@@ -24,7 +25,7 @@ from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import fields
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule
-from sonnx.profile.signature import active_condition
+from sonnx.profile.signature import Signature, active_condition
 
 if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
@@ -103,6 +104,17 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _verdicts(self) -> dict[object, Verdict]:
         return {}
+
+    @cached_property
+    def _demands(self) -> dict[Signature, tuple[tuple[Rule, Expression | None], ...]]:
+        return {}
+
+    def demands(self, made: Signature) -> tuple[tuple[Rule, Expression | None], ...]:
+        """The rules of a signature, each with its condition under the text in force, None where it has none."""
+        found = self._demands.get(made)
+        if found is None:
+            found = self._demands[made] = tuple(demands(made, self.editions))
+        return found
 
     def _reading(self, rule: Rule, demand: Expression) -> _Reading | None:
         key = (rule.slug, demand.text)
@@ -210,7 +222,8 @@ def evaluate_rule(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> R
         return _unknown(rule, demand, value, names)
     if value:
         try:
-            return over_nothing(rule, demand) if demand.over_nothing(Evaluator(), names) else passing(rule)
+            empty = demand.over is not None and demand.over_nothing(Evaluator(), names)
+            return over_nothing(rule, demand) if empty else passing(rule)
         except OutOfFuel as error:
             return _unknown(rule, demand, Unknown(UnknownCause.NOT_STATED, str(error)), names)
     return _failed(rule, demand, names)

@@ -275,10 +275,9 @@ def _read_value(tensor: TensorFacts, kind: str) -> Any:
 
 def is_sparse(attribute: Attribute) -> bool:
     """Whether the attribute holds a sparse tensor, or the type of one."""
-    values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
     fields = ("sparse_tensor", "sparse_tensors")
     return any(field in fields for field in attribute.fields) or any(
-        isinstance(value, SparseTensor) or (isinstance(value, Type) and value.holds_sparse) for value in values
+        isinstance(value, SparseTensor) or (isinstance(value, Type) and value.holds_sparse) for value in attribute.items
     )
 
 

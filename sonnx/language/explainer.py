@@ -41,7 +41,11 @@ class Explained(NamedTuple):
 
 def explain(expression: Expression, environment: Mapping[str, Any]) -> str:
     """Half a sentence: what the model states where the expression does not hold, "" where there is nothing to say."""
-    explained = {name: Explained(value, name, f"{name} does not hold") for name, value in environment.items()}
+    explained = {
+        name: Explained(environment[name], name, f"{name} does not hold")
+        for name in expression.names
+        if name in environment
+    }
     try:
         found: Explained = expression.evaluate(Explainer(), explained)
     except OutOfFuel:

@@ -175,6 +175,11 @@ class Attribute(ComparedInPart, frozen=True):
     def __post_init__(self) -> None:
         force_setattr(self, "identity", next(_IDENTITIES))
 
+    @property
+    def items(self) -> tuple[Item | None, ...]:
+        """The items of a list, or the only value."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
     def compared(self) -> tuple[object, ...]:
         """See `ComparedInPart`."""
         return self.name, self.kind, self.value, self.reference, self.fields
@@ -271,8 +276,7 @@ def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
     for attribute in node.attributes:
         if attribute.kind not in ("graph", "graphs"):  # a list of numbers may be long
             continue
-        values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
-        for index, value in enumerate(values):
+        for index, value in enumerate(attribute.items):
             if isinstance(value, Graph):
                 suffix = f"[{index}]" if isinstance(attribute.value, tuple) else ""
                 yield f"{attribute.name}{suffix}", value

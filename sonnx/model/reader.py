@@ -8,7 +8,6 @@ records every field that the format does not define: see `Model.unknown`.
 from __future__ import annotations
 
 import ast
-import gc
 import importlib
 import importlib.util
 import mmap
@@ -27,6 +26,7 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message import Message as ProtobufMessage
 
+from sonnx.base.garbage import no_collection
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder
 from sonnx.model.ir import Model, Tensor, UnknownField
@@ -85,7 +85,7 @@ def _read(source: memoryview, name: str, limits: Limits, folder: Path | None) ->
     if not message.HasField("graph"):
         raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
-    with _no_collection():
+    with no_collection():
         return _builder(source, len(short), limits, folder).model(message, unknown)
 
 
@@ -136,18 +136,6 @@ def _require_regular(descriptor: int, name: str) -> None:
         raise Unreadable(f"{name} is not a regular file; a model from a pipe must be saved first")
     if not status.st_size:
         raise Unreadable(f"{name} is empty")
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Disable garbage collection: it would visit every finished node again and again, and find nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @cache

@@ -178,5 +178,4 @@ def stored_tensors(model: Model) -> Iterator[Tensor]:
 
 def _tensors(attributes: Iterable[Attribute]) -> Iterator[Tensor | SparseTensor]:
     for attribute in attributes:
-        values = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
-        yield from (value for value in values if isinstance(value, Tensor | SparseTensor))
+        yield from (value for value in attribute.items if isinstance(value, Tensor | SparseTensor))

@@ -1,9 +1,8 @@
 """What the files of restrictions/ may hold, key by key; `python -m tools.schemas` writes it as JSON Schemas.
 
-A type is the table of a file or a part of it.  The text below a field is its description in the schema.
+A type is the table of a file or a part of it.  The text below a field is its description in the schema.  Annotations
+are evaluated here, and not from strings when a file is read, which takes a twentieth of a short check.
 """
-
-from __future__ import annotations
 
 from typing import Annotated, Literal, TypeVar
 

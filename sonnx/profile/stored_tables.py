@@ -45,7 +45,7 @@ def _stored(place: Path, head: bytes) -> dict[str, Any] | None:
 def _store(place: Path, head: bytes, found: dict[str, Any]) -> None:
     """Keep a table; where the installation cannot be written, each process parses it."""
     try:
-        place.parent.mkdir(exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, head + marshal.dumps(found))
     except (OSError, ValueError):  # a value that marshal does not know, such as a date
         return

@@ -23,7 +23,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.report.check_document import document_of
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.graph_drawing import anchors, drawing
-from sonnx.report.phrases import fix_command, place, rewrites_of, verdict_counts
+from sonnx.report.phrases import fix_command, number_with_rewrites, place, verdict_counts
 
 TEMPLATES = Path(__file__).with_name("templates")
 STANDING_COLOURS = {
@@ -194,7 +194,7 @@ def _model(
 ) -> dict[str, Any]:
     """What the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
-    mendable = sum(bool(rewrites_of(finding)) for finding in failing)
+    mendable = number_with_rewrites(failing)
     found = Filter.of((case.criterion, case.verdict) for cases in groups for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)

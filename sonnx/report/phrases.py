@@ -69,6 +69,12 @@ def rewrites_of(finding: Finding) -> tuple[RewriteDescription, ...]:
     return rewrites_for(finding.rule, where.operator, where.kind) if finding.verdict is Verdict.FAIL else ()
 
 
+def number_with_rewrites(findings: Iterable[Finding]) -> int:
+    """For how many findings `sonnx fix` has a rewrite."""
+    alike = Counter((each.rule, each.where.operator) for each in findings if each.verdict is Verdict.FAIL)
+    return sum(number for key, number in alike.items() if rewrites_for(*key))
+
+
 def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:
     """The deviation records that justify findings, as terms with their texts."""
     used = {finding.deviation for finding in findings}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
-from sonnx.checker.verdicts import Verdict
+from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.phrases import (
@@ -15,6 +15,7 @@ from sonnx.report.phrases import (
     grouped,
     justifications,
     meaning,
+    number_with_rewrites,
     operators_outside,
     place,
     project_files,
@@ -107,7 +108,7 @@ def _correctable(failures: Sequence[Finding]) -> str:
     """How many failures of how many rules, and for how many `sonnx fix` has a rewrite."""
     rules = len({finding.rule for finding in failures})
     text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
-    fixable = sum(bool(rewrites_of(each)) for each in failures)
+    fixable = number_with_rewrites(failures)
     number = "all" if fixable == len(failures) else fixable or "none"
     return f"{text}; sonnx fix has rewrites for {number} of them"
 
@@ -117,7 +118,7 @@ def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
     rows = [("rule", "result", "places", "sonnx fix")]
     verdicts: list[Verdict | None] = [None]
     for group in grouped(findings):
-        fixable = sum(bool(rewrites_of(each)) for each in group)
+        fixable = number_with_rewrites(group)
         rows.append((group[0].rule, str(group[0].verdict), str(len(group)), str(fixable) if fixable else "-"))
         verdicts.append(group[0].verdict)
     if len(rows) == 1:
@@ -165,14 +166,14 @@ def _line(label: str, text: str, style: Style) -> str:
 
 def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
     """The other places of a rule, equal results together."""
-    alike: dict[str, list[str]] = {}
+    alike: dict[str, list[Where]] = {}
     for finding in others:
-        alike.setdefault(finding.actual, []).append(place(finding.where))
+        alike.setdefault(finding.actual, []).append(finding.where)
     shown = 0
     for actual, places in list(alike.items())[:MORE_PLACES]:
         shown += len(places)
         more = len(places) - MORE_PLACES
-        lines = [*places[:MORE_PLACES], *([f"and {more} more"] if more > 0 else [])]
+        lines = [*map(place, places[:MORE_PLACES]), *([f"and {more} more"] if more > 0 else [])]
         if actual != first.actual:
             lines[-1] += f": {actual}"
         yield f"    also {lines[0]}"
