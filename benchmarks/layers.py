@@ -1,6 +1,7 @@
 """Time layers by themselves, models of one node, against the runtimes, in turns: python -m benchmarks.layers --write.
 
-A ratio is the median time of a run of this project, of a model that is prepared, over the median of the peer's.  Inputs and weights are normally distributed.  `--write` renews the table in docs/values.md.
+A ratio is the median time of a run of this project, of a model that is prepared, over the median of the peer's.  Inputs
+and weights are normally distributed; weights are initializers.  `--write` renews the table in docs/values.md.
 """
 
 from __future__ import annotations

@@ -163,6 +163,27 @@ def measure(path: Path, rounds: int) -> Measured:
     return made
 
 
+def products(path: Path) -> str:
+    """How much of a run are the float64 products of matrices of Conv and of large operands, which BLAS makes."""
+    from sonnx.numerics import single_products
+
+    act, inner, taken = runner("ours", path), single_products.in_parts, [0.0]
+
+    def timed(*given: Any) -> Any:
+        start = time.thread_time()
+        made = inner(*given)
+        taken[0] += time.thread_time() - start
+        return made
+
+    assert act is not None
+    act()
+    single_products.in_parts = timed
+    start = time.thread_time()
+    act()
+    whole, single_products.in_parts = time.thread_time() - start, inner
+    return f"{path.stem}: {taken[0] * 1e3:.0f} of {whole * 1e3:.0f} ms in float64 products"
+
+
 HEAD = """| network | ms | /onnx.reference | /onnxruntime | peak MB | of onnx.reference | elements | exact path |
 |---|---|---|---|---|---|---|---|"""
 
@@ -193,6 +214,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="networks whose name contains this")
     parser.add_argument("--models", type=Path, help="a folder with more networks")
     parser.add_argument("--random", action="store_true", help="also the nine with random weights")
+    parser.add_argument("--products", action="store_true", help="the share of matrix products, nothing else")
     parser.add_argument("--write", action="store_true", help="renew the table in docs/values.md")
     parser.add_argument("--peak", nargs=2, metavar=("RUNNER", "MODEL"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -204,6 +226,11 @@ def main() -> None:
     others = (
         [path for path in sorted(options.models.glob("*.onnx")) if options.only in path.stem] if options.models else []
     )
+    if options.products:
+        for path in of_package:
+            with tempfile.TemporaryDirectory() as folder:
+                print(products(drawn(path, Path(folder)) if options.random else path), flush=True)
+        return
     print(HEAD)
     measured, random = [], []
     for path in [*of_package, *others]:

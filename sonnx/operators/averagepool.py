@@ -138,7 +138,7 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array) -> int:
             found = certify_block(mean, Bound((sum(slid.kernel) + 2) * UNIT), made[part].reshape(-1))
             open_ = np.zeros(open_.shape, np.bool_) if found is None else found.reshape(open_.shape)
         if np.count_nonzero(open_):
-            some = slice(None) if open_.all() else open_
+            some = slice(None) if open_.all() else np.nonzero(open_)
             exactly = total_of(view[some] for view in _views(padded, slid))
             divisor = np.broadcast_to(number, open_.shape)[some]
             made[part][some], open_[some] = round_total(exactly, prod(slid.kernel), divisor, out.dtype)
@@ -175,9 +175,10 @@ def _padded(planes: Array, slid: Windows, limits: Limits) -> Array:
 
 
 def _views(planes: Array, slid: Windows) -> Iterator[Array]:
+    places = slid.places
     for offsets in product(*map(range, slid.kernel)):
         starts = [offset * dilation for offset, dilation in zip(offsets, slid.dilations, strict=True)]
-        spans = zip(starts, slid.places, slid.strides, strict=True)
+        spans = zip(starts, places, slid.strides, strict=True)
         yield planes[(slice(None), *[slice(s, s + (count - 1) * stride + 1, stride) for s, count, stride in spans])]
 
 

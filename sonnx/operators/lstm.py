@@ -65,16 +65,13 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps)
         zeros = np.zeros((X.shape[1], R.shape[2]), X.dtype)
         states = tuple(zeros if each is None else each[d] for each in (h, c))
         weights = [None if each is None else each[d] for each in (W, R, B, P)]
-        step = _step(application, weights, activations[3 * d : 3 * d + 3], steps)
-        whole = (
-            steps.intervals
-            and P is None
-            and application.names["input_forget"] != 1
-            and application.attribute("clip", None) is None
-        )
-        usual = list(activations[3 * d : 3 * d + 3]) == ["Sigmoid", "Tanh", "Tanh"]
-        if whole and usual and intervals_decide(X.dtype, X, *states, *weights):
-            gates = kept(application, f"LSTM, direction {d}", (W, R, B), partial(lstm_weights, *weights[:3]))
+        functions, coupled = list(activations[3 * d : 3 * d + 3]), application.names["input_forget"] == 1
+        step = _step(application, weights, functions, steps)
+        plain = P is None and not coupled and application.attribute("clip", None) is None
+        usual = plain and functions == ["Sigmoid", "Tanh", "Tanh"]
+        if steps.intervals and usual and intervals_decide(X.dtype, X, *states, *weights):
+            make = partial(lstm_weights, W[d], R[d], weights[2])
+            gates = kept(application, f"LSTM, direction {d}", (W, R, B), make)
             made = lstm_sequence(application, X, states, gates, step, back)
         else:
             made = over_time(X, states, step, back)

@@ -2,9 +2,10 @@
 
 import numpy
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
+from sonnx.numerics.threads import set_jobs
 from tests.support.models import node_model
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -79,3 +80,55 @@ def test_a_model_that_does_not_conform_is_refused_when_it_is_prepared():
     model = node_model("Max", [(FLOAT, [2]), (FLOAT, [3])], (FLOAT, [3]))
     with pytest.raises(sonnx.NotConforming):
         sonnx.prepare(model)
+
+
+def test_weights_that_nodes_share_are_prepared_for_each_use():
+    """One W for Conv with one group and with two; one B for Gemm as it is, transposed, and with another C."""
+    draw = numpy.random.default_rng(5)
+    tensors = {"w": (4, 2, 3, 3), "b": (6, 6), "c": (6,), "d": (6,)}
+    constants = [helper.make_tensor(n, FLOAT, s, draw.standard_normal(s).reshape(-1)) for n, s in tensors.items()]
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["p"]),
+        helper.make_node("Conv", ["y", "w"], ["q"], group=2),
+        helper.make_node("Gemm", ["a", "b", "c"], ["r"]),
+        helper.make_node("Gemm", ["a", "b", "c"], ["s"], transB=1),
+        helper.make_node("Gemm", ["a", "b", "d"], ["t"]),
+        helper.make_node("MatMul", ["a", "b"], ["u"]),
+    ]
+    inputs = [("x", FLOAT, [1, 2, 5, 5]), ("y", FLOAT, [1, 4, 5, 5]), ("a", FLOAT, [3, 6])]
+    model = model_of(nodes, inputs, [(name, FLOAT, None) for name in "pqrstu"], constants)
+    prepared = sonnx.prepare(model, unchecked=True)
+    given = {name: draw.standard_normal(shape).astype("f4") for name, _, shape in inputs}
+    for _ in range(3):
+        as_inputs = model_of(nodes, [*inputs, *[(n, FLOAT, s) for n, s in tensors.items()]], [])
+        del as_inputs.graph.output[:]
+        as_inputs.graph.output.extend(model.graph.output)
+        weights = {each.name: numpy_helper.to_array(each) for each in constants}
+        same(prepared.run(given), sonnx.run(as_inputs, given | weights, unchecked=True))
+        for values in given.values():
+            values += numpy.float32(1)  # in place: no form of an input is kept
+
+
+@pytest.fixture
+def two_threads():
+    set_jobs(2)
+    yield
+    set_jobs(1)
+
+
+def test_no_value_depends_on_the_number_of_threads(two_threads):
+    draw = numpy.random.default_rng(6)
+    shapes = {"w": (32, 8, 3, 3), "k": (32, 1, 3, 3), "m": (128, 160), **dict.fromkeys(("s", "o", "n", "v"), (32,))}
+    constants = [helper.make_tensor(n, FLOAT, s, draw.random(s).reshape(-1)) for n, s in shapes.items()]
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("BatchNormalization", ["c", "s", "o", "n", "v"], ["b"]),
+        helper.make_node("Conv", ["b", "k"], ["d"], group=32),
+        helper.make_node("MatMul", ["a", "m"], ["e"]),
+    ]
+    inputs = [("x", FLOAT, [1, 8, 40, 40]), ("a", FLOAT, [3, 128])]
+    model = model_of(nodes, inputs, [(name, FLOAT, None) for name in "bcde"], constants)
+    given = {name: draw.standard_normal(shape).astype("f4") for name, _, shape in inputs}
+    found = sonnx.run(model, given, unchecked=True)
+    set_jobs(1)
+    same(found, sonnx.run(model, given, unchecked=True))

@@ -13,6 +13,7 @@ from sonnx.base.errors import NotExecutable
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application
 from sonnx.numerics.numpy_trials import specials
+from sonnx.operators import recurrent_sequences
 from sonnx.operators.gru import OPERATOR as GRU
 from sonnx.operators.lstm import OPERATOR as LSTM
 from sonnx.operators.recurrent_cells import EXACT_STEPS, fast_steps
@@ -262,3 +263,27 @@ def test_factors_of_activations_without_factors_mean_nothing(operator, gates, fu
     assert same(plain, given)
     with pytest.raises(sonnx.ErrorCondition, match=f"{operator}.activations"):
         by_definition(operator, [X, W, R], version=14, hidden_size=2, activations=["Tanh"])
+
+
+SEQUENCES = {"LSTM": (LSTM, 4, 0), "GRU": (GRU, 3, 0), "GRU, linear before reset": (GRU, 3, 1)}
+
+
+@each_case("which", SEQUENCES)
+@each_case("source", ["random", "tied"])
+@pytest.mark.parametrize("again", [False, True], ids=["as it is", "every step made again"])
+def test_whole_steps_in_intervals(which, source, again, monkeypatch):
+    """Against the steps of the definition with gates of their own; with wide intervals no step is decided."""
+    operator, gates, before = SEQUENCES[which]
+    draw = numpy.random.default_rng(9)
+    shapes = [(6, 2, 5), (2, gates * 7, 5), (2, gates * 7, 7), (2, 2 * gates * 7), (2, 2, 7)]
+    X, W, R, B, h = (SOURCES[source]("float", draw, shape) for shape in shapes)
+    if operator is LSTM:
+        made = lstm_application(direction="bidirectional", activations=["Sigmoid", "Tanh", "Tanh"] * 2)
+        inputs = [X, W, R, B, None, h, -h]
+    else:
+        made = replace(written("GRU", 14, linear_before_reset=before, direction="bidirectional"), outputs=2)
+        inputs = [X, W, R, B, None, h]
+    if again:
+        monkeypatch.setattr(recurrent_sequences, "UP", 1 + 2.0**-12)
+    counted = agree(operator, made, inputs)
+    assert counted[0] == 2 * X.shape[0] * 2 * 7 * {"LSTM": 9, "GRU": 6}.get(which, 7)
