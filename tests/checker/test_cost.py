@@ -63,7 +63,7 @@ def _random(seed: int, number: int) -> None:
 
 
 def test_random_mixtures() -> None:
-    _random(1, 4)
+    _random(1, examples(2, 4))
 
 
 @pytest.mark.campaign
