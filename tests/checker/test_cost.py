@@ -10,7 +10,7 @@ import pytest
 
 import sonnx
 from tests.support import families
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.families import FAMILIES, Family, readers_of_a_constant
 from tests.support.growth import LARGEST_EXPONENT, LIMITS_OF_GROWTH, check, counted, growth, mixtures
 
