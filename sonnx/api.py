@@ -405,13 +405,17 @@ def compare(
         report = replace(stop.report, name=file, sha256=digest)
         raise NotConforming(str(stop), CheckReport.of(report)) from None
     compared = dataclasses.replace(compared, sha256=digest, hypotheses=bound or "")
+    if tolerance is not None:
+        notes = tuple(tolerance.without_bounds), tuple(tolerance.unusual)
+        compared = dataclasses.replace(compared, without_bounds=notes[0], unusual=notes[1])
     broken = [*compared.violations(max_ulp, no_special_mismatch)]
     if not compared.runs or not any(row.distance is not None for row in compared.rows):
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]
         reason = reasons[0] if reasons else "the model has no values"
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
-    without = tuple(tolerance.without_bounds) if tolerance is not None else ()
-    return ComparisonReport.of(compared, broken, file, without)
+    if compared.runs and compared.runs == len(compared.without_bounds):
+        broken.insert(0, BoundViolation(f"no run has bounds for all values: {compared.without_bounds[0]}"))
+    return ComparisonReport.of(compared, broken, file)
 
 
 def bound(

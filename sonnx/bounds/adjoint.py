@@ -94,6 +94,26 @@ def contributions(target: Value, row: Array) -> dict[str, float]:
     return made
 
 
+def deviations(target: Value, rows: Array) -> Array:
+    """The standard deviation of row d if roundings were independent and centred; an estimate, not a bound.
+
+    The n roundings of a sum deviate by at most their bound over the root of n; a residual error counts whole.
+    """
+    variance, pending = np.zeros(len(rows)), _Pending()
+    pending.add(target, rows)
+    while (found := pending.pop()) is not None:
+        value, g = found
+        if value.transfer is None:
+            continue
+        made = value.transfer
+        own = spread(made.introduced / max(made.terms, 1) ** 0.5 + made.residual, value.shape)
+        variance = variance + (g.reshape(len(g), -1) ** 2) @ (own.reshape(-1) ** 2)
+        for each, pull in zip(made.inputs, made.pulls, strict=True):
+            if each.has_error:
+                pending.add(each, pull(g))
+    return np.sqrt(variance)
+
+
 def signs(target: Value, row: Array) -> dict[str, Array]:
     """For each value the introduced errors with the signs that add up most in the row: what attains the bound."""
     pending, made = _Pending(), dict[str, Array]()

@@ -8,13 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from sonnx.base.errors import BadInput
-from sonnx.bounds.analysis import Analyser, tightened
+from sonnx.bounds import adjoint
+from sonnx.bounds.analysis import MAX_TIGHTENED, Analyser, tightened
 from sonnx.bounds.box import box_of_arrays
-from sonnx.executor.comparison import EQUAL
+from sonnx.executor.comparison import EQUAL, OUTPUT
 from sonnx.model.ir import Model
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
+
+SIGMAS = 6
+"""Standard deviations of random rounding beyond which a value is unusual."""
 
 
 class BoundTolerance:
@@ -38,6 +42,9 @@ class BoundTolerance:
         self.runs = 0
         self.without_bounds: list[str] = []
         """The runs that are not compared, each with the reason."""
+        self.deviations: dict[str, Array] = {}
+        self.unusual: list[str] = []
+        """Values of outputs within their bound that random rounding rarely makes."""
 
     def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
         """Bound one run; inputs that are infinite or NaN have no bounds.
@@ -46,7 +53,7 @@ class BoundTolerance:
             NotBounded: a node has no transfer function.
         """
         self.runs += 1
-        self.whole, self.alone = {}, {}
+        self.whole, self.alone, self.deviations = {}, {}, {}
         try:
             point = box_of_arrays(self.analyser.model, dict(given))
         except BadInput as reason:
@@ -55,6 +62,7 @@ class BoundTolerance:
         run = self.analyser.run(point)
         outputs = [value.name for value in self.analyser.model.graph.outputs if value.name in run.values]
         self.whole = {**run.values, **{name: tightened(run, name) for name in outputs}}
+        self.deviations = {name: _deviations(self.whole[name]) for name in outputs}
         self.alone = self.analyser.nodes(point, exact) if self.every_node else {}
         stopped = next((value.unbounded for value in run.values.values() if value.unbounded), "")
         if stopped:
@@ -70,8 +78,31 @@ class BoundTolerance:
             outside = np.maximum(np.maximum(value.low - wide, wide - value.high), 0.0)
             wrong = ~(outside <= value.error)
         if not wrong.any():
+            if way == OUTPUT:
+                self._note(name, outside)
             return None
         place = int(np.argmax(np.where(wrong, np.where(np.isnan(outside), np.inf, outside) - value.error, -np.inf)))
         at = [int(each) for each in np.unravel_index(place, value.shape)]
         reach, bound = float(outside.reshape(-1)[place]), float(value.error.reshape(-1)[place])
         return f"is {reach:.3g} outside the ideal range at {at}, where the bound is {bound:.3g}"
+
+    def _note(self, name: str, outside: Array) -> None:
+        """Keep in mind that a value is further away than random rounding usually brings it."""
+        excess = np.asarray(outside - SIGMAS * self.deviations[name])
+        if (excess > 0).any():
+            at = np.unravel_index(int(np.argmax(excess)), excess.shape)
+            far, usual = float(outside[at]), SIGMAS * float(self.deviations[name][at])
+            place = [int(each) for each in at]
+            text = (
+                f"{name} is {far:.3g} outside the ideal range at {place}; {SIGMAS} standard deviations are {usual:.3g}"
+            )
+            self.unusual.append(f"run {self.runs}: {text}")
+
+
+def _deviations(value: Value) -> Array:
+    """The standard deviation of each element under random rounding, infinite where it is not estimated."""
+    if value.unbounded or value.transfer is None or value.low.size > MAX_TIGHTENED:
+        return np.full(value.shape, np.inf)
+    with np.errstate(all="ignore"):
+        rows = adjoint.one_hot(value.shape, np.arange(value.low.size))
+        return adjoint.deviations(value, rows).reshape(value.shape)

@@ -83,6 +83,10 @@ class Comparison:
     """The hypotheses of the bounds that every value was compared with, "" for none."""
     stopped: bool = False
     """Whether the time was over before the last run."""
+    without_bounds: tuple[str, ...] = ()
+    """Runs with values that have no bound, each with the reason."""
+    unusual: tuple[str, ...] = ()
+    """Values within their bound that random rounding rarely makes, as sentences: an estimate."""
 
     @property
     def first_diverging(self) -> Row | None:

@@ -29,20 +29,12 @@ class ComparisonReport(Comparison):
     broken_bounds: tuple[BoundViolation, ...] = ()
     file: str = ""
     """The model file as it was named."""
-    without_bounds: tuple[str, ...] = ()
-    """What the bounds under hypotheses do not cover, where they were asked for."""
 
     @classmethod
-    def of(
-        cls,
-        found: Comparison,
-        broken_bounds: Sequence[BoundViolation],
-        file: str,
-        without_bounds: tuple[str, ...] = (),
-    ) -> ComparisonReport:
+    def of(cls, found: Comparison, broken_bounds: Sequence[BoundViolation], file: str) -> ComparisonReport:
         """A comparison with its renderings."""
         known = {field.name: getattr(found, field.name) for field in fields(Comparison)}
-        return cls(**known, broken_bounds=tuple(broken_bounds), file=file, without_bounds=without_bounds)
+        return cls(**known, broken_bounds=tuple(broken_bounds), file=file)
 
     @property
     def exit_code(self) -> int:
@@ -129,15 +121,21 @@ def judgement(found: Comparison) -> Iterator[str]:
         listed = ", ".join(f"{kind} {number}" for kind, number in _summed(special).items())
         yield f"on special inputs, elements that differ in kind: {listed}"
     if found.hypotheses:
-        exceeded = sum(bool(row.exceeded) for row in found.rows)
-        yield (
-            f"{plural(exceeded, 'value is', 'values are')} outside the bound under "
-            f"{found.hypotheses}: rounding does not explain it"
-            if exceeded
-            else f"every value is inside the bound under {found.hypotheses}: rounding explains the differences"
-        )
+        yield _under_hypotheses(found)
     elif any(row.differs for row in outputs):
         yield "--bound says whether rounding alone explains the differences"
+    yield from (f"warning, estimated by random rounding and not proved: {escape(each)}" for each in found.unusual)
+
+
+def _under_hypotheses(found: Comparison) -> str:
+    exceeded = sum(bool(row.exceeded) for row in found.rows)
+    if exceeded:
+        values = plural(exceeded, "value is", "values are")
+        return f"{values} outside the bound under {found.hypotheses}: rounding does not explain it"
+    if not found.without_bounds:
+        return f"every value is inside the bound under {found.hypotheses}: rounding explains the differences"
+    missing = f"{len(found.without_bounds)} of {plural(found.runs, 'run')} have values without a bound"
+    return f"every value with a bound under {found.hypotheses} is inside it; {missing}"
 
 
 def _ordinary_sentence(distances: Sequence[Distance]) -> str:

@@ -117,6 +117,10 @@ class ComparisonDocument(Part, frozen=True):
     """The first node that differs on equal inputs."""
     broken: tuple[str, ...]
     """The bounds that do not hold."""
+    without_bounds: tuple[str, ...]
+    """With --bound: runs with values that have no bound, with the reason."""
+    unusual: tuple[str, ...]
+    """With --bound: values within their bound that random rounding rarely makes; an estimate."""
 
 
 def render(found: Comparison, broken: Sequence[str]) -> str:
@@ -126,7 +130,7 @@ def render(found: Comparison, broken: Sequence[str]) -> str:
         ComparisonDocument(
             1, tool(), found.model, found.sha256 or None, found.runtime, found.edition or None, found.unchecked,
             found.inputs, found.runs, found.skipped, tuple(map(_row, found.rows)), first.place if first else None,
-            tuple(broken),
+            tuple(broken), found.without_bounds, found.unusual,
         )
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from sonnx.api import compare
 from sonnx.cli.main import run
 from sonnx.executor.comparison import compare_source, source_of
 from sonnx.executor.runtimes import runtime
@@ -68,3 +69,34 @@ def test_weights_of_16_digits_are_found_with_their_node() -> None:
 def test_inputs_that_are_not_finite_are_said_not_to_be_judged(capsys: Any) -> None:
     run(["compare", str(CNN), "--unchecked", "--bound", "--random", "8"])
     assert "sonnx: not compared with bounds: run " in capsys.readouterr().err
+
+
+class Unlucky:
+    """onnxruntime, with an output that is moved within its bound by far more than roundings do at random."""
+
+    title = "unlucky"
+
+    def load(self, model: bytes | Path, folder: Path | None) -> Any:
+        """See `Runtime.load`."""
+        ready = runtime("onnxruntime").load(model, folder)
+
+        def computed(inputs: Any) -> Any:
+            return {name: value * np.float32(1 + 5.5e-6) for name, value in ready(inputs).items()}
+
+        return computed
+
+
+def test_what_random_rounding_rarely_does_is_a_warning() -> None:
+    image = np.random.default_rng(0).uniform(size=(1, 1, 16, 16)).astype(np.float32)
+    for used, number in (("onnxruntime", 0), (Unlucky(), 1)):
+        report = compare(CNN, used, inputs=[{"image": image}], unchecked=True, bound="onnxruntime-cpu")
+        assert (len(report.unusual), report.exit_code) == (number, 0)
+        assert ("warning, estimated by random rounding and not proved: run 1:" in report.to_text()) == bool(number)
+
+
+def test_a_comparison_without_any_bound_breaks() -> None:
+    image = np.full((1, 1, 16, 16), np.inf, np.float32)
+    report = compare(CNN, inputs=[{"image": image}], unchecked=True, bound="onnxruntime-cpu")
+    assert report.exit_code == 1
+    assert "no run has bounds for all values: run 1:" in report.to_text()
+    assert "rounding explains" not in report.to_text()
