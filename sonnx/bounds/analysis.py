@@ -132,7 +132,9 @@ def tightened(run: Run, name: str) -> Value:
     value, domain = run.values[name], run.domain
     if value.unbounded or value.transfer is None or value.low.size > MAX_TIGHTENED:
         return value
-    every = np.arange(value.low.size)
+    every, domain.work = np.arange(value.low.size), 0
+    if not domain.affords(value, len(every)):
+        return value
     with np.errstate(all="ignore"):
         if domain.relax and bool((value.low < value.high).any()):
             value = domain.tightened_range(value, every)
@@ -182,6 +184,7 @@ def bound_model(
         name, analyser.active.edition.name, not unchecked, hypotheses, tuple(tensors), tuple(run.conditions),
         tuple(decisions), {each: (interval.low, interval.high) for each, interval in box.items()},
         shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
+        coarse=tuple(dict.fromkeys(run.domain.coarse)),
     )  # fmt: skip
 
 

@@ -34,6 +34,9 @@ from sonnx.operators import Operator, find_operator
 MAX_ROWS = 8192
 """Elements of one value that get rows of their own in the adjoint pass; of more, only this many."""
 
+MAX_WORK = 2**31
+"""Numbers in the rows that one analysis follows back at most; values beyond it keep their forward errors."""
+
 MEANINGLESS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
 """What a transfer function may raise for a model outside the profile."""
 
@@ -71,7 +74,18 @@ class BoundsDomain:
         self.tighten, self.relax = tighten, relax
         self.conditions: list[Condition] = []
         self.refined: dict[int, Value] = {}
-        self.rows = 0
+        self.rows = self.work = 0
+        self.coarse: list[str] = []
+        """The values that keep their forward errors, because their rows are too many numbers."""
+
+    def affords(self, value: Value, rows: int) -> bool:
+        """Whether so many rows can be followed back; they are counted."""
+        work = rows * _ancestors_size(value)
+        if self.work + work > MAX_WORK:
+            self.coarse.append(value.name)
+            return False
+        self.work += work
+        return True
 
     def declared(self, type_: Type) -> Value:
         """What a declaration states; nothing of the values."""
@@ -194,7 +208,7 @@ class BoundsDomain:
         if value.is_point or value.transfer is None or not self.tighten:
             return value
         marked = np.flatnonzero(wanted(value))
-        if not len(marked) or len(marked) > MAX_ROWS:
+        if not len(marked) or len(marked) > MAX_ROWS or not self.affords(value, len(marked)):
             return value
         if self.relax and bool((value.low.reshape(-1)[marked] < value.high.reshape(-1)[marked]).any()):
             value = self.tightened_range(value, marked)
@@ -318,6 +332,18 @@ def _exact(
         place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
         for place, array in zip(outputs, operator.define(application, given), strict=True)
     ]
+
+
+def _ancestors_size(value: Value) -> int:
+    """The elements of a value and of all values it is made of."""
+    seen, waiting = {value.serial: value.low.size}, [value]
+    while waiting:
+        made = waiting.pop().transfer
+        for each in made.inputs if made is not None else ():
+            if each.serial not in seen:
+                seen[each.serial] = each.low.size
+                waiting.append(each)
+    return sum(seen.values())
 
 
 def _blocks(marked: Array, value: Value) -> list[Array]:

@@ -78,6 +78,8 @@ class Bounds:
     """What a bisection of the box showed, None where there was none."""
     max_error: float | None = None
     """What the error of the first output must not exceed."""
+    coarse: tuple[str, ...] = ()
+    """The values that keep their forward errors, because the adjoint pass would follow too many numbers."""
 
     @property
     def holds(self) -> bool:
@@ -131,6 +133,7 @@ class Bounds:
             ],
             "decisions": [_decision_json(each) for each in self.decisions],
             "shares": [{"node": node, "share": share} for node, share in self.shares],
+            "coarse": list(self.coarse),
             "split": self.split,
             "holds": self.holds,
         }  # fmt: skip
@@ -227,6 +230,10 @@ def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
         yield "share of the nodes in the error of the worst output element:"
         for node, share in bounds.shares[:5]:
             yield f"  {share:6.1%}  {node}"
+    if bounds.coarse:
+        yield ""
+        listed = ", ".join(map(escape, bounds.coarse[:3])) + (", …" if len(bounds.coarse) > 3 else "")
+        yield f"coarse: {len(bounds.coarse)} values have forward errors only, the network is too large: {listed}"
     if bounds.split is not None:
         yield ""
         yield f"bisection: {bounds.split['text']}"

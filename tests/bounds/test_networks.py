@@ -236,6 +236,18 @@ def test_equal_nodes_may_be_computed_differently() -> None:
     assert (found["y"].error >= 2 * found["a"].error * 0.99).all()
 
 
+def test_a_network_that_is_too_large_keeps_forward_errors_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, box = MODELS["dense"]().SerializeToString(), {"x": np.full((1, 5), 0.3, np.float32)}
+    better = bound(data, box, unchecked=True)
+    monkeypatch.setattr("sonnx.bounds.domain.MAX_WORK", 100)
+    coarse = bound(data, box, unchecked=True)
+    output = better.outputs[0].name
+    assert (better.coarse, coarse.coarse[-1]) == ((), output)
+    assert (coarse[output].error > better[output].error).all()
+    assert "coarse: " in coarse.to_text()
+    assert coarse.exit_code() == 0
+
+
 def test_shares_of_the_nodes_add_up() -> None:
     found = bound(MODELS["residual"]().SerializeToString(), {"x": np.ones((1, 2, 6, 6), np.float32)}, unchecked=True)
     assert sum(share for _, share in found.shares) == pytest.approx(1.0)
