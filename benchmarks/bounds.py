@@ -173,7 +173,7 @@ def points(options):
 
 
 def large(options):
-    """Time and memory of one point, on networks that take long; one model for each process, as the memory is its peak."""
+    """Time and memory of one point, on a network that takes long; the memory is the peak of the process."""
     [path] = options.models
     model = read(path)
     x, output = inputs_of(model, np.random.default_rng(options.seed)), model.graph.outputs[0].name
@@ -183,8 +183,10 @@ def large(options):
     value = tightened(run, output)
     ours, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     number, coarse = sum(each.low.size for each in run.values.values()), len(dict.fromkeys(run.domain.coarse))
-    print(f"{Path(path).stem}: sonnx.run {exact:.2f} s, bound {ours:.1f} s, {ours / exact:.1f} times; {number} activations, "
-          f"peak {peak:.0f} MB; error {value.error.max():.3g}; coarse values {coarse}")  # fmt: skip
+    print(
+        f"{Path(path).stem}: sonnx.run {exact:.2f} s, bound {ours:.1f} s, {ours / exact:.1f} times; peak {peak:.0f} MB"
+    )
+    print(f"{number} activations, of which {coarse} values are coarse; error {value.error.max():.3g}")
 
 
 def attained(options):
