@@ -3,6 +3,7 @@
 python -m benchmarks.bounds campaign [--runs N] [--seconds S]
 python -m benchmarks.bounds soundness MODEL...  [--points N] [--radius R]
 python -m benchmarks.bounds points MODEL...
+python -m benchmarks.bounds large MODEL
 python -m benchmarks.bounds attained MODEL...
 python -m benchmarks.bounds boxes MODEL... --radius R
 python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
@@ -15,6 +16,7 @@ python -m benchmarks.bounds functions
 from __future__ import annotations
 
 import argparse
+import resource
 from math import erf
 from pathlib import Path
 from time import perf_counter
@@ -168,6 +170,23 @@ def points(options):
         ours = best_of(5, lambda: tightened(analyser.run(box), output))
         print(f"{Path(path).stem}: {exact * 1e3:.1f}, {ours * 1e3:.1f}, {ours / exact:.1f}; "
               f"{np.median(ratios):.0f} ({min(ratios):.0f})")  # fmt: skip
+
+
+def large(options):
+    """Time and memory of one point, on a network that takes long; the memory is the peak of the process."""
+    [path] = options.models
+    model = read(path)
+    x, output = inputs_of(model, np.random.default_rng(options.seed)), model.graph.outputs[0].name
+    exact = best_of(1, lambda: sonnx.run(path, x, unchecked=True))
+    start = perf_counter()
+    run = Analyser(model, hypotheses_named("ieee-any"), Path(path).parent).run(make_box(model, x))
+    value = tightened(run, output)
+    ours, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    number, coarse = sum(each.low.size for each in run.values.values()), len(dict.fromkeys(run.domain.coarse))
+    print(
+        f"{Path(path).stem}: sonnx.run {exact:.2f} s, bound {ours:.1f} s, {ours / exact:.1f} times; peak {peak:.0f} MB"
+    )
+    print(f"{number} activations, of which {coarse} values are coarse; error {value.error.max():.3g}")
 
 
 def attained(options):
@@ -409,7 +428,7 @@ def functions(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    every = [campaign, soundness, points, attained, boxes, property1, decisions, faults, accumulators, functions]
+    every = [campaign, soundness, points, large, attained, boxes, property1, decisions, faults, accumulators, functions]
     parser.add_argument("what", choices=[each.__name__ for each in every])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--hypotheses", help="for campaign: others, which it should break")

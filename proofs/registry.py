@@ -7,6 +7,7 @@ from functools import cache
 
 from sonnx.proofs import (
     accuracy,
+    accuracy_refuted,
     argmax,
     auto_padding,
     bounds,
@@ -38,6 +39,7 @@ from sonnx.prover.theorem import Theorem
 
 MODULES: tuple[Callable[[], Iterator[Theorem]], ...] = (
     accuracy.theorems,
+    accuracy_refuted.theorems,
     argmax.theorems,
     auto_padding.theorems,
     bounds.theorems,
