@@ -79,7 +79,8 @@ class ReportBuilder:
         self.listed[row.key] += 1
         if self.listed[row.key] <= self.most:
             operands = _operands(row.names, values) if row.names and values else ()
-            self.findings.append(Finding(*row.key, where, *row.said, operands))
+            actual, requires, breaks_onnx, tags, cause = row.said
+            self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
 
     def add_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
         """Add a failure of a rule that a function decides, or why it has no answer."""
