@@ -17,7 +17,9 @@ from sonnx.model.ir import Node
 from sonnx.model.scopes import canonical_domain
 from sonnx.operators.operator import Operator
 
-OTHER_MODULES = frozenset({"__init__", "operator", "recurrent_cells", "recurrent_sequences", "registry", "stated_signature"})
+OTHER_MODULES = frozenset(
+    {"__init__", "operator", "recurrent_cells", "recurrent_sequences", "registry", "stated_signature"}
+)
 """The files of this folder that are not an operator."""
 
 
