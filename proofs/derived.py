@@ -8,7 +8,7 @@ Versions and editions with equal expressions share a theorem (`signature_family`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
 
 import z3
@@ -91,10 +91,11 @@ def _shape_total(family: SignatureFamily) -> Theorem:
             expression = parse(change.format(text.text)) if change else text
             defined, shape = variables.interpretation.interpret(expression, variables.names)
             yield _obligation(f"{output.name} has a shape", relied, defined)
-            for place, (present, extent) in enumerate(shape.items if isinstance(shape, SymbolicList) else ()):
-                name = f"extent {place} of {output.name} is not negative"
-                goal = _obligation(name, relied, implies(present, _extent(extent)))
-                yield goal if change else without_products(goal)
+            extents = [
+                _obligation(f"extent {place} of {output.name} is not negative", relied, implies(there, _extent(extent)))
+                for place, (there, extent) in enumerate(shape.items if isinstance(shape, SymbolicList) else ())
+            ]
+            yield from extents if change else without_products(extents)
 
     return Theorem(
         id=f"derived.{family.label}.shape-total",
@@ -240,7 +241,7 @@ def independent(family: SignatureFamily, rule: Rule) -> Theorem:
 
     def replay(values: Counterexample) -> str:
         with family.context():
-            replayed = [_replayed(each, rule, types, values) for each in family.each()]
+            replayed = [*_replayed(family, rule, types, values)]
         return f"{replayed[0]}; and so in {len(replayed)} versions and editions" if len(replayed) > 1 else replayed[0]
 
     return Theorem(
@@ -274,19 +275,36 @@ def _ways(family: SignatureFamily, rule: Rule) -> Iterator[tuple[str, frozenset[
         yield f"{rule.slug} with {', '.join(sorted(following))}", following
 
 
-def _replayed(family: SignatureFamily, rule: Rule, types: bool, values: Counterexample) -> str:
-    """The counterexample in one version and edition, completed by values that the rule does not depend on."""
+def _replayed(family: SignatureFamily, rule: Rule, types: bool, values: Counterexample) -> Iterator[str]:
+    """The counterexample in each version and edition, completed by values that the rule does not depend on.
+
+    Where the same calls conform, the same call is judged.
+    """
     asked = {name: value for name, value in values.items() if name.endswith(".type") is types}
-    fixed = [_equals(name, value) for name, value in asked.items()]
-    own = next(each for each in family.rules if each.name == rule.name)
+    alike: dict[Hashable, list[SignatureFamily]] = {}
+    for each in family.each():
+        alike.setdefault(each.conformance(), []).append(each)
+    for first, *others in alike.values():
+        completed, skipped = _completed(first, rule, asked)
+        for each in (first, *others):
+            codes, own = first.variables.interpretation.codes, _own(each, rule)
+            yield confirm_broken(each.signature, own, codes, completed, each.edition, skipped)
+
+
+def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tuple[Counterexample, frozenset[str]]:
+    """Values of all facts of a call that breaks the rule, and the rules that it may break besides."""
+    own = _own(family, rule)
     for _, skipped in _ways(family, own):
-        others = (*breaking(family, own, None, skipped), *family.readable(own))
-        completed = find_model(script([*others, bool_term(family.condition(own).fails), *fixed]))
+        others = (*breaking(family, own, None, skipped), *family.readable(own), bool_term(family.condition(own).fails))
+        completed = find_model(script([*others, *(_equals(name, value) for name, value in asked.items())]))
         if completed is not None:
-            return confirm_broken(
-                family.signature, own, family.variables.interpretation.codes, completed, family.edition, skipped
-            )
+            return completed, skipped
     raise ReplayFailed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
+
+
+def _own(family: SignatureFamily, rule: Rule) -> Rule:
+    """The rule as this version and edition has it."""
+    return next(each for each in family.rules if each.name == rule.name)
 
 
 def _equals(name: str, value: int) -> z3.BoolRef:

@@ -20,6 +20,7 @@ from sonnx.prover.dependencies import bears_on
 from sonnx.prover.queries import Question, questions
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
+from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
 from sonnx.rewriter.fix_record import Record
 
@@ -93,8 +94,8 @@ def _texts(names: Iterable[str], queries: Iterable[Question]) -> Iterator[tuple[
         if question.obligation.computed:
             continue
         yield name, question.text
-        if question.hypotheses:
-            yield name.replace(".smt2", ".hypotheses.smt2"), question.hypotheses
+        if question.obligation.hypotheses:
+            yield name.replace(".smt2", ".hypotheses.smt2"), script(question.obligation.hypotheses)
 
 
 def totals(certificates: Iterable[Mapping[str, Any]]) -> dict[str, int]:

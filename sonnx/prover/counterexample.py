@@ -22,12 +22,12 @@ def minimised(solver: z3.Solver) -> dict[str, int]:
     """Values of the constants of a satisfiable question, integers and bit patterns made small."""
     model = solver.model()
     solver.set("rlimit", MINIMISATION_EFFORT)
-    constants = sorted((d() for d in model.decls() if d.arity() == 0), key=str)
+    constants = [d() for d in sorted(model.decls(), key=z3.FuncDeclRef.name) if d.arity() == 0]
     numbers = [c for c in constants if z3.is_int(c) or z3.is_bv(c)]
     model = _bounded_together([c for c in numbers if z3.is_int(c)], solver, model)
     for constant in numbers:
         model = _minimised_alone(constant, solver, model)
-    return {str(c): value_of(model.eval(c, model_completion=True)) for c in constants}
+    return {c.decl().name(): value_of(model.eval(c, model_completion=True)) for c in constants}
 
 
 def with_small_factors(solver: z3.Solver, again: Callable[[], z3.Solver]) -> z3.Solver:
@@ -35,7 +35,7 @@ def with_small_factors(solver: z3.Solver, again: Callable[[], z3.Solver]) -> z3.
 
     `again` makes a solver that has only read the question: bounds added after a first answer cost much more.
     """
-    names = [str(each) for each in _factors(solver)]
+    names = [each.decl().name() for each in _factors(solver)]
     for bound in FACTOR_BOUNDS if len(names) > MAX_FACTORS_ONE_BY_ONE else ():
         other = again()
         other.set("rlimit", MINIMISATION_EFFORT)
@@ -50,7 +50,7 @@ def with_small_factors(solver: z3.Solver, again: Callable[[], z3.Solver]) -> z3.
 
 def _factors(solver: z3.Solver) -> list[z3.ExprRef]:
     """The integers in products and quotients of terms that are not constant: while they are large, all else is slow."""
-    found = {str(each): each for each in variables_in(*_nonlinear(solver.assertions())) if z3.is_int(each)}
+    found = {each.decl().name(): each for each in variables_in(*_nonlinear(solver.assertions())) if z3.is_int(each)}
     return [found[name] for name in sorted(found)]
 
 
@@ -79,11 +79,13 @@ def _is_nonlinear(part: z3.ExprRef) -> bool:
 def _bounded_together(integers: list[z3.ArithRef], solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:
     """Bound all integers by one small number first, so that none is small at the expense of another."""
     largest = max([abs(value_of(model.eval(c, model_completion=True))) for c in integers], default=0)
+    limit = z3.FreshInt("limit", solver.ctx)
+    solver.add(*[_at_most(c, limit) for c in integers])
     for bound in COMMON_BOUNDS:
         if bound >= largest:
             break
         solver.push()
-        solver.add(*[_at_most(c, bound) for c in integers])
+        solver.add(limit == bound)
         if solver.check() == z3.sat:
             return solver.model()
         solver.pop()
@@ -106,7 +108,9 @@ def _minimised_alone(constant: z3.ExprRef, solver: z3.Solver, model: z3.ModelRef
     return model
 
 
-def _at_most(constant: z3.ExprRef, bound: int) -> z3.BoolRef:
+def _at_most(constant: z3.ExprRef, bound: int | z3.ArithRef) -> z3.BoolRef:
+    if isinstance(bound, int) and bound == 0:
+        return constant == 0
     if z3.is_bv(constant):
         return z3.ULE(constant, bound)
     return z3.And(constant <= bound, -constant <= bound)

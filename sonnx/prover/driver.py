@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonnx.base.errors import UsageError
 from sonnx.prover import solvers
-from sonnx.prover.queries import ask_solvers, questions
+from sonnx.prover.queries import ask_solvers, questions, refuted
 from sonnx.prover.results import SOLVERS, TheoremResult
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.prover.theorem import Mutant, ReplayFailed, Theorem
@@ -83,7 +83,7 @@ def prove(
 
 def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache) -> TheoremResult:
     """The result of one theorem."""
-    obligations = tuple(ask_solvers(each, cache) for each in questions(theorem, solver, theorem.obligations))
+    obligations = ask_solvers(tuple(questions(theorem, solver, theorem.obligations)), cache)
     result = TheoremResult(theorem, obligations, source_hash(theorem))
     if result.status not in ("refuted", "found"):
         return result
@@ -96,7 +96,8 @@ def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache) -> TheoremR
 def refutes(theorem: Theorem, mutant: Mutant, cache: SolverCache | None = None) -> bool:
     """Whether at least one obligation of a mutant is refuted, so that the theorem detects the change."""
     known = cache or SolverCache(None)
-    return any(ask_solvers(each, known).status == "refuted" for each in questions(theorem, "z3", mutant.obligations))
+    asked = questions(theorem, "z3", mutant.obligations)
+    return any(refuted([known.ask("z3", each.text, small=False)]) for each in asked if not each.decided)
 
 
 def _replay(theorem: Theorem, values: tuple[tuple[str, int], ...]) -> tuple[str, str]:

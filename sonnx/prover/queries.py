@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
-from sonnx.prover.results import ObligationResult
+import z3
+
+from sonnx.prover.results import ObligationResult, SolverAnswer
 from sonnx.prover.solver_cache import SolverCache
-from sonnx.prover.solvers import CONFIRMING_SOLVER, FRAGMENTS, export, export_hypotheses
+from sonnx.prover.solvers import CONFIRMING_SOLVER, FRAGMENTS, export, script
 from sonnx.prover.theorem import Obligation, ObligationFactory, Theorem
 
 
@@ -26,15 +29,15 @@ class Question:
         """The name of the obligation."""
         return self.obligation.name
 
+    @property
+    def decided(self) -> bool:
+        """Whether no solver is asked: the obligation is computed, or an answer would say nothing."""
+        return bool(self.obligation.computed or self.obligation.trivial)
+
     @cached_property
     def text(self) -> str:
         """Whether the obligation can fail, in SMT-LIB."""
         return export(self.obligation)
-
-    @cached_property
-    def hypotheses(self) -> str:
-        """Whether its hypotheses can hold, in SMT-LIB; "" if there are none."""
-        return export_hypotheses(self.obligation)
 
     @cached_property
     def hash(self) -> str:
@@ -52,17 +55,48 @@ def questions(theorem: Theorem, solver: str, obligations: ObligationFactory) -> 
         yield Question(theorem, each, able or ("z3",))
 
 
-def ask_solvers(question: Question, cache: SolverCache) -> ObligationResult:
-    """The answers of the solvers; if none finds a counterexample, also whether the hypotheses can hold.
+def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[ObligationResult, ...]:
+    """The answers of the solvers; where none finds a counterexample, also whether the hypotheses can hold.
 
     No solver is asked about an obligation that is computed, or whose answer would say nothing.
     """
-    obligation = question.obligation
-    if obligation.computed or obligation.trivial:
-        computed, trivial = obligation.computed, "" if obligation.computed else obligation.trivial
-        return ObligationResult(question.name, question.hash, (), computed, trivial)
-    answers = tuple(cache.ask(solver, question.text) for solver in question.solvers)
-    refuted = any(answer.result == "sat" for answer in answers)
-    possible = cache.ask("z3", question.hypotheses).result if not refuted and question.hypotheses else "sat"
-    vacuous = "" if possible == "sat" else possible
-    return ObligationResult(question.name, question.hash, answers, vacuous=vacuous)
+    given = [() if each.decided else tuple(cache.ask(name, each.text) for name in each.solvers) for each in asked]
+    stand = [bool(answers) and not refuted(answers) for answers in given]
+    vacuous = iter(_vacuous([each.obligation.hypotheses for each in compress(asked, stand)], cache))
+    return tuple(
+        ObligationResult(
+            each.name,
+            each.hash,
+            answers,
+            each.obligation.computed,
+            "" if each.obligation.computed else each.obligation.trivial,
+            next(vacuous) if stands else "",
+        )
+        for each, answers, stands in zip(asked, given, stand, strict=True)
+    )
+
+
+def refuted(answers: Iterable[SolverAnswer]) -> bool:
+    """Whether a solver finds a counterexample."""
+    return any(answer.result == "sat" for answer in answers)
+
+
+Hypotheses = tuple[z3.BoolRef, ...]
+
+
+def _vacuous(each: Sequence[Hypotheses], cache: SolverCache) -> list[str]:
+    """For each list of hypotheses the answer of z3 whether they can hold, "" if they can.
+
+    If all of them can hold together, each list can: mostly one answer is enough for all obligations of a theorem.
+    """
+    different = {part.get_id(): part for hypotheses in each for part in hypotheses}
+    together = possible(tuple(different.values()), cache)
+    if together == "sat":
+        return [""] * len(each)
+    answers = [possible(hypotheses, cache) for hypotheses in each]
+    return ["" if answer == "sat" else answer for answer in answers]
+
+
+def possible(hypotheses: Hypotheses, cache: SolverCache) -> str:
+    """The answer of z3 whether hypotheses can hold."""
+    return cache.ask("z3", script(hypotheses), small=False).result if hypotheses else "sat"

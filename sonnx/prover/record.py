@@ -74,9 +74,6 @@ def entry(result: TheoremResult, cache: SolverCache | None = None) -> Entry:
         "mutants": {each.name: "refuted" if refutes(result.theorem, each, cache) else "survives"
                     for each in result.theorem.mutants},
     }  # fmt: skip
-    steps = sum(answer.steps for answer in given)
-    if steps:
-        made |= {"proof_steps": steps, "trusted_steps": sum(answer.trusted for answer in given)}
     if result.counterexample and result.status == "refuted":
         made |= {"counterexample": dict(result.counterexample), "replayed": result.replayed}
     return made

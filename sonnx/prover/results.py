@@ -33,18 +33,13 @@ STATED_KINDS = {"proved": "theorem", "refuted": "refuted sentence", "found": "wi
 
 
 class SolverAnswer(NamedTuple):
-    """The answer of a solver to a question in SMT-LIB: "sat", "unsat", "unknown", or "refused" if it cannot read it.
-
-    `steps` and `trusted` count the steps of its proof, where it gives one, and those of them it does not justify.
-    """
+    """The answer of a solver to a question in SMT-LIB: "sat", "unsat", "unknown", or "refused" if it cannot read it."""
 
     solver: str
     version: str
     result: str
     effort: int = 0
     values: tuple[tuple[str, int], ...] = ()
-    steps: int = 0
-    trusted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

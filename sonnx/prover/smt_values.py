@@ -6,7 +6,7 @@ z3 term with its interval, and with its factors if it is a product.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -108,30 +108,33 @@ def folds() -> bool:
 
 def all_of(parts: Sequence[Truth]) -> Truth:
     """The conjunction; constants fold."""
-    open_parts: list[z3.BoolRef] = []
-    for part in parts:
-        if isinstance(part, bool):
-            if not part:
-                return False
-        elif not any(part.eq(known) for known in open_parts):
-            open_parts.append(part)
-    if not open_parts:
-        return True
-    return open_parts[0] if len(open_parts) == 1 else z3.And(*open_parts)
+    return _joined(parts, False, z3.Z3_mk_and)
 
 
 def any_of(parts: Sequence[Truth]) -> Truth:
     """The disjunction; constants fold."""
-    open_parts: list[z3.BoolRef] = []
+    return _joined(parts, True, z3.Z3_mk_or)
+
+
+def _joined(parts: Sequence[Truth], decides: bool, make: Callable[..., Any]) -> Truth:
+    """The different parts joined; one that is the constant `decides` decides alone.
+
+    Most terms are made here, so this calls the library of z3 below its checks of types.
+    """
+    different: dict[int, z3.BoolRef] = {}
     for part in parts:
         if isinstance(part, bool):
-            if part:
-                return True
-        elif not any(part.eq(known) for known in open_parts):
-            open_parts.append(part)
-    if not open_parts:
-        return False
-    return open_parts[0] if len(open_parts) == 1 else z3.Or(*open_parts)
+            if part is decides:
+                return decides
+        else:
+            different.setdefault(part.get_id(), part)
+    if not different:
+        return not decides
+    found = list(different.values())
+    if len(found) == 1:
+        return found[0]
+    context, terms = found[0].ctx, (z3.Ast * len(found))(*(each.as_ast() for each in found))
+    return z3.BoolRef(make(context.ref(), len(found), terms), context)
 
 
 def negate(part: Truth) -> Truth:

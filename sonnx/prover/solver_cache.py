@@ -28,34 +28,36 @@ class SolverCache:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self.recent: dict[tuple[str, str], SolverAnswer] = {}
+        self.recent: dict[str, SolverAnswer] = {}
 
-    def ask(self, solver: str, text: str) -> SolverAnswer:
-        """The cached answer, else the solver's."""
-        answer = self.recent.get((solver, text)) or self.recall(solver, text)
+    def ask(self, solver: str, text: str, small: bool = True) -> SolverAnswer:
+        """The cached answer, else the solver's; without `small`, counterexamples have no values."""
+        key = f"{solver} {solvers.installed(solver)} {solvers.EFFORT}{'' if small else ' any values'}\n{text}"
+        name = hashlib.sha256(key.encode()).hexdigest()
+        answer = self.recent.get(name) or self.recall(name)
         if answer is None:
-            answer = solvers.ask(solver, text)
-            self.keep(solver, text, answer)
+            answer = solvers.ask(solver, text, small)
+            self.keep(name, answer)
         if len(self.recent) >= MAX_RECENT_ANSWERS:
             self.recent.clear()
-        self.recent[solver, text] = answer
+        self.recent[name] = answer
         return answer
 
-    def recall(self, solver: str, text: str) -> SolverAnswer | None:
+    def recall(self, name: str) -> SolverAnswer | None:
         """The answer in the folder, None if there is none."""
         if self.folder is None:
             return None
         try:
-            kept = json.loads(self._path(solver, text).read_text())
+            kept = json.loads(self._path(name).read_text())
             return SolverAnswer(**{**kept, "values": tuple((name, value) for name, value in kept["values"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def keep(self, solver: str, text: str, answer: SolverAnswer) -> None:
+    def keep(self, name: str, answer: SolverAnswer) -> None:
         """Write the answer if it decides the question; an undecided question is asked again."""
         if self.folder is None or answer.result not in ("sat", "unsat"):
             return
-        path = self._path(solver, text)
+        path = self._path(name)
         part = path.with_suffix(f".{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +66,5 @@ class SolverCache:
         except OSError:
             return
 
-    def _path(self, solver: str, text: str) -> Path:
-        key = f"{solver} {solvers.installed(solver)} {solvers.EFFORT}\n{text}"
-        name = hashlib.sha256(key.encode()).hexdigest()
+    def _path(self, name: str) -> Path:
         return (self.folder or Path()) / name[:2] / f"{name}.json"

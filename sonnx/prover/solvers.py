@@ -6,6 +6,7 @@ and the seed is fixed: an answer does not depend on the clock.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -22,6 +23,8 @@ EFFORT = 50_000_000
 SEEDS = (0, 1)
 """Seeds of z3, in the order in which they are tried."""
 CVC5_EFFORT = 20_000_000
+PRODUCT = re.compile(r"\(\* (?!\d|\(- \d)|\((?:div|mod) ")
+"""A division, or a product that does not begin with a constant: z3 writes the constant first."""
 FRAGMENTS: dict[str, set[Sort]] = {
     "z3": {"int", "bits", "float"},
     "cvc5": {"int", "bits", "float"},
@@ -35,11 +38,6 @@ CONFIRMING_SOLVER: dict[Sort, str] = {"int": "cvc5", "bits": "bitwuzla", "float"
 def export(obligation: Obligation) -> str:
     """The question whether the goal can fail, in SMT-LIB 2.6: unsat means proved."""
     return script([*obligation.hypotheses, z3.Not(obligation.goal)])
-
-
-def export_hypotheses(obligation: Obligation) -> str:
-    """The question whether the hypotheses can hold, "" if there are none: unsat means vacuous."""
-    return script(obligation.hypotheses) if obligation.hypotheses else ""
 
 
 def script(assertions: Iterable[z3.BoolRef]) -> str:
@@ -57,11 +55,14 @@ def installed(solver: str) -> str:
         return ""
 
 
-def ask(solver: str, text: str) -> SolverAnswer:
-    """The answer of a solver to a text in SMT-LIB; "refused" if it cannot read the text."""
+def ask(solver: str, text: str, small: bool = True) -> SolverAnswer:
+    """The answer of a solver to a text in SMT-LIB; "refused" if it cannot read the text.
+
+    With `small`, z3 gives values for which the assertions hold, as small as it finds them.
+    """
     answer, unreadable = _SOLVERS[solver]()
     try:
-        return answer(text)
+        return answer(text, small)
     except unreadable:
         return SolverAnswer(solver, installed(solver), "refused")
 
@@ -73,10 +74,10 @@ def find_model(text: str, effort: int = EFFORT) -> dict[str, int] | None:
     if solver.check() != z3.sat:
         return None
     model = solver.model()
-    return {str(name): value_of(model[name]) for name in sorted(model.decls(), key=str)}
+    return {each.name(): value_of(model[each]) for each in sorted(model.decls(), key=z3.FuncDeclRef.name)}
 
 
-def _ask_z3(text: str) -> SolverAnswer:
+def _ask_z3(text: str, small: bool) -> SolverAnswer:
     """In a fresh context, with another seed if the first one gives up; a counterexample is minimised."""
     for seed in SEEDS:
         solver = _z3_solver(text, seed)
@@ -86,8 +87,8 @@ def _ask_z3(text: str) -> SolverAnswer:
     statistics = solver.statistics()
     effort = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
     values: dict[str, int] = {}
-    if result == "sat":
-        multiplies = any(sign in text for sign in ("(* ", "(div ", "(mod "))
+    if result == "sat" and small:
+        multiplies = PRODUCT.search(text) is not None
         values = minimised(with_small_factors(solver, lambda: _z3_solver(text, seed)) if multiplies else solver)
     return SolverAnswer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))
 
@@ -114,11 +115,9 @@ def _ask_bitwuzla(bitwuzla: Any, text: str) -> SolverAnswer:
 
 
 def _ask_cvc5(cvc5: Any, text: str) -> SolverAnswer:
-    """For integers with a proof: its steps are counted, and those it asks to trust."""
-    proofs = "BitVec" not in text and "FloatingPoint" not in text
-    solver, result = _run_cvc5(cvc5, text, proofs)
-    steps, trusted = _count_steps(solver.getProof()) if proofs and result == "unsat" else (0, 0)
-    return SolverAnswer("cvc5", installed("cvc5"), result, 0, (), steps, trusted)
+    """Without the proof, which takes longer than the answer: see `proof`."""
+    _, result = _run_cvc5(cvc5, text, proofs=False)
+    return SolverAnswer("cvc5", installed("cvc5"), result)
 
 
 def _run_cvc5(cvc5: Any, text: str, proofs: bool) -> tuple[Any, str]:
@@ -176,7 +175,7 @@ def _count_steps(proofs: list[Any]) -> tuple[int, int]:
     return len(seen), sum("TRUST" in str(step.getRule()) for step in seen)
 
 
-Ask = Callable[[str], SolverAnswer]
+Ask = Callable[[str, bool], SolverAnswer]
 
 
 def _z3() -> tuple[Ask, type[Exception]]:
@@ -185,12 +184,12 @@ def _z3() -> tuple[Ask, type[Exception]]:
 
 def _cvc5() -> tuple[Ask, type[Exception]]:
     cvc5 = import_module("cvc5")  # optional packages, loaded for their questions only
-    return lambda text: _ask_cvc5(cvc5, text), RuntimeError
+    return lambda text, _: _ask_cvc5(cvc5, text), RuntimeError
 
 
 def _bitwuzla() -> tuple[Ask, type[Exception]]:
     bitwuzla = import_module("bitwuzla")
-    return lambda text: _ask_bitwuzla(bitwuzla, text), bitwuzla.BitwuzlaException
+    return lambda text, _: _ask_bitwuzla(bitwuzla, text), bitwuzla.BitwuzlaException
 
 
 _SOLVERS: dict[str, Callable[[], tuple[Ask, type[Exception]]]] = {"z3": _z3, "cvc5": _cvc5, "bitwuzla": _bitwuzla}

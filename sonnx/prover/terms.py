@@ -88,35 +88,48 @@ def result_not_negative(name: str, left: z3.ArithRef, right: z3.ArithRef, result
 _OPERATIONS = {z3.Z3_OP_MUL: "product", z3.Z3_OP_IDIV: "quotient", z3.Z3_OP_MOD: "remainder"}
 
 
-def uninterpreted(term: z3.ExprRef) -> z3.ExprRef:
-    """The term with an uninterpreted function in place of *, // and % of two terms that are not constant."""
-    made: dict[int, z3.ExprRef] = {}
+Replaced = dict[int, tuple[z3.ExprRef, z3.ExprRef]]
+"""Terms and what replaces them, by the id of the term, which is its own as long as the term is kept."""
+
+
+def uninterpreted(term: z3.ExprRef, made: Replaced | None = None) -> z3.ExprRef:
+    """The term with an uninterpreted function in place of *, // and % of two terms that are not constant.
+
+    `made` has the parts that are replaced already, of this term and others.
+    """
+    made = {} if made is None else made
     waiting = [term]
     while waiting:
         known = waiting[-1]
-        missing = [each for each in known.children() if each.get_id() not in made]
+        if known.get_id() in made:
+            waiting.pop()
+            continue
+        children = known.children()
+        missing = [each for each in children if each.get_id() not in made]
         waiting += missing
         if not missing:
-            made.setdefault(
-                waiting.pop().get_id(), _replaced(known, [made[each.get_id()] for each in known.children()])
-            )
-    return made[term.get_id()]
+            waiting.pop()
+            made[known.get_id()] = known, _replaced(known, children, [made[each.get_id()][1] for each in children])
+    return made[term.get_id()][1]
 
 
-def _replaced(part: z3.ExprRef, parts: list[z3.ExprRef]) -> z3.ExprRef:
-    name = _OPERATIONS.get(part.decl().kind())
-    unknown = [each for each in parts if not z3.is_int_value(each)]
+def _replaced(part: z3.ExprRef, children: list[z3.ExprRef], parts: list[z3.ExprRef]) -> z3.ExprRef:
+    name = _OPERATIONS.get(part.decl().kind()) if parts else None
+    unknown = [each for each in parts if not z3.is_int_value(each)] if name else []
     linear = len(unknown) < 2 if name == "product" else bool(parts) and z3.is_int_value(parts[-1])
     if name is None or linear:
-        return part.decl()(*parts) if parts else part
+        changed = any(not old.eq(new) for old, new in zip(children, parts, strict=True))
+        return part.decl()(*parts) if changed else part
     function = z3.Function(name, z3.IntSort(), z3.IntSort(), z3.IntSort())
     return reduce(function, parts)
 
 
-def without_products(obligation: Obligation) -> Obligation:
-    """The obligation for every function in place of products and quotients that meets `result_not_negative`."""
-    parts = [uninterpreted(each) for each in (*obligation.hypotheses, obligation.goal)]
-    return Obligation(obligation.name, (*parts[:-1], *_signs(parts)), parts[-1])
+def without_products(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
+    """The obligations for every function in place of products and quotients that meets `result_not_negative`."""
+    made: Replaced = {}
+    for each in obligations:
+        parts = [uninterpreted(part, made) for part in (*each.hypotheses, each.goal)]
+        yield Obligation(each.name, (*parts[:-1], *_signs(parts)), parts[-1])
 
 
 def _signs(parts: Sequence[z3.ExprRef]) -> Iterator[z3.BoolRef]:

@@ -182,10 +182,7 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     single = [outcome for outcome in outcomes if not outcome.confirmed]
     answers = [answer for outcome in outcomes for each in outcome.obligations for answer in each.answers]
     versions = dict.fromkeys(f"{answer.solver} {answer.version}" for answer in answers)
-    steps = sum(answer.steps for answer in answers)
     yield f"solvers: {', '.join(versions) or 'none answered'}"
-    if steps:
-        yield f"cvc5 gave proofs of {steps} steps, {sum(a.trusted for a in answers)} of them trusted"
     if single:
         yield f"{len(single)} of {len(outcomes)} results rest on one solver; --solver all runs a second one"
         reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)

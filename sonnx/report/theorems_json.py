@@ -24,10 +24,6 @@ class AnswerPart(Part, frozen=True):
     """What it answered; refused if it cannot read the question."""
     effort: Number
     """What it cost, in the solver's own measure."""
-    steps: Number
-    """Steps of the proof the solver gave."""
-    trusted: Number
-    """Steps of it that are trusted, not derived."""
 
 
 class ObligationPart(Part, frozen=True):

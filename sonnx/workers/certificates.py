@@ -20,6 +20,7 @@ from sonnx.prover.certificates import (
     summary,
 )
 from sonnx.prover.queries import questions
+from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
 from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
@@ -120,8 +121,8 @@ def write_theorem_questions(found: Sequence[Theorem], folder: Path) -> None:
                 continue
             index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
             write_whole(folder / f"{name}.smt2", question.text)
-            if question.hypotheses:
-                write_whole(folder / f"{name}.hypotheses.smt2", question.hypotheses)
+            if question.obligation.hypotheses:
+                write_whole(folder / f"{name}.hypotheses.smt2", script(question.obligation.hypotheses))
     write_whole(folder / "index.txt", "".join(index))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -87,8 +88,9 @@ def _result(theorem: Theorem, answer: Answer) -> TheoremResult:
 
 
 def prepare() -> None:
-    """Load the theorems."""
+    """Load the theorems, which the garbage collector then need not visit again."""
     _registered()
+    gc.freeze()
 
 
 def answer(request: Mapping[str, Any]) -> Answer:
@@ -124,8 +126,8 @@ def decode(theorem: Theorem, data: Answer) -> TheoremResult:
     obligations = []
     for each in data["obligations"]:
         given = tuple(
-            SolverAnswer(solver, version, result, effort, _pairs(values), steps, trusted)
-            for solver, version, result, effort, values, steps, trusted in each["answers"]
+            SolverAnswer(solver, version, result, effort, _pairs(values))
+            for solver, version, result, effort, values in each["answers"]
         )
         obligations.append(ObligationResult(**{**each, "answers": given}))
     rest = {name: data[name] for name in ("source", "replayed", "unconfirmed")}

@@ -217,7 +217,7 @@ def test_a_folder_that_cannot_be_written_is_not_an_error(tmp_path):
 
 def test_solvers_that_disagree_decide_nothing(monkeypatch):
     ask = solvers.ask
-    monkeypatch.setattr(solvers, "ask", lambda solver, text: ask(solver, text)._replace(result="sat")
+    monkeypatch.setattr(solvers, "ask", lambda solver, text, small: ask(solver, text)._replace(result="sat")
                         if solver == "cvc5" else ask(solver, text))  # fmt: skip
     assert outcome(TRUE, "all").status == "undecided"
 

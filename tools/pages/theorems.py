@@ -77,10 +77,7 @@ def _lines(theorem: Theorem, known: Entry | None) -> Iterator[str]:
 
 def _outcome(known: Entry) -> Iterator[str]:
     answers = ", ".join(f"{who} ({count})" for who, count in known["answers"].items())
-    steps = ""
-    if "proof_steps" in known:
-        steps = f"; a proof of {known['proof_steps']} steps, {known['trusted_steps']} of them trusted"
-    yield f"{plural(known['questions'], 'question')}: {answers or 'none is left for a solver'}{steps}."
+    yield f"{plural(known['questions'], 'question')}: {answers or 'none is left for a solver'}."
     if known["computed"]:
         yield f"{plural(known['computed'], 'obligation')} computed: the form of the texts decides it."
     if known.get("replayed"):
