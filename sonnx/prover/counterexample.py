@@ -30,22 +30,22 @@ def minimised(solver: z3.Solver) -> dict[str, int]:
     return {c.decl().name(): value_of(model.eval(c, model_completion=True)) for c in constants}
 
 
-def with_small_factors(solver: z3.Solver, again: Callable[[], z3.Solver]) -> z3.Solver:
-    """If many integers are multiplied, a satisfied solver of the same question with small numbers for them.
+def with_small_factors(read: Callable[[], z3.Solver]) -> z3.Solver | None:
+    """If a question multiplies many integers, a satisfied solver with small numbers for them; None if none is found.
 
-    `again` makes a solver that has only read the question: bounds added after a first answer cost much more.
+    `read` makes a solver that has only read the question: bounds added after a first answer cost much more.
     """
-    names = [each.decl().name() for each in _factors(solver)]
+    names = [each.decl().name() for each in _factors(read())]
     for bound in FACTOR_BOUNDS if len(names) > MAX_FACTORS_ONE_BY_ONE else ():
-        other = again()
-        other.set("rlimit", MINIMISATION_EFFORT)
-        factors = [z3.Int(name, other.ctx) for name in names]
-        other.add(*[_at_most(each, bound) for each in factors])
-        if other.check() == z3.sat:
-            model = other.model()
-            other.add(*[each == model.eval(each, model_completion=True) for each in factors])
-            return other if other.check() == z3.sat else solver
-    return solver
+        solver = read()
+        solver.set("rlimit", MINIMISATION_EFFORT)
+        factors = [z3.Int(name, solver.ctx) for name in names]
+        solver.add(*[_at_most(each, bound) for each in factors])
+        if solver.check() == z3.sat:
+            model = solver.model()
+            solver.add(*[each == model.eval(each, model_completion=True) for each in factors])
+            return solver if solver.check() == z3.sat else None
+    return None
 
 
 def _factors(solver: z3.Solver) -> list[z3.ExprRef]:

@@ -60,7 +60,7 @@ def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[Obligati
 
     No solver is asked about an obligation that is computed, or whose answer would say nothing.
     """
-    given = [() if each.decided else tuple(cache.ask(name, each.text) for name in each.solvers) for each in asked]
+    given = [() if each.decided else _answers(each, cache) for each in asked]
     stand = [bool(answers) and not refuted(answers) for answers in given]
     vacuous = iter(_vacuous([each.obligation.hypotheses for each in compress(asked, stand)], cache))
     return tuple(
@@ -74,6 +74,15 @@ def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[Obligati
         )
         for each, answers, stands in zip(asked, given, stand, strict=True)
     )
+
+
+def _answers(question: Question, cache: SolverCache) -> tuple[SolverAnswer, ...]:
+    """The answers of the solvers; z3 looks for small values where a counterexample is expected, or is found."""
+    small = question.theorem.expected != "proved"
+    answers = tuple(cache.ask(name, question.text, small) for name in question.solvers)
+    if small or not refuted(answers):
+        return answers
+    return tuple(cache.ask(name, question.text) for name in question.solvers)
 
 
 def refuted(answers: Iterable[SolverAnswer]) -> bool:

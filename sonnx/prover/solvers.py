@@ -58,7 +58,7 @@ def installed(solver: str) -> str:
 def ask(solver: str, text: str, small: bool = True) -> SolverAnswer:
     """The answer of a solver to a text in SMT-LIB; "refused" if it cannot read the text.
 
-    With `small`, z3 gives values for which the assertions hold, as small as it finds them.
+    With `small`, z3 tries small values for which the assertions hold first, and gives those that it finds.
     """
     answer, unreadable = _SOLVERS[solver]()
     try:
@@ -78,18 +78,17 @@ def find_model(text: str, effort: int = EFFORT) -> dict[str, int] | None:
 
 
 def _ask_z3(text: str, small: bool) -> SolverAnswer:
-    """In a fresh context, with another seed if the first one gives up; a counterexample is minimised."""
-    for seed in SEEDS:
+    """In a fresh context, with another seed if the first one gives up; a small counterexample is tried first."""
+    bounded = with_small_factors(lambda: _z3_solver(text)) if small and PRODUCT.search(text) else None
+    solver, result = (bounded, "sat") if bounded else (_z3_solver(text), "unknown")
+    for seed in () if bounded else SEEDS:
         solver = _z3_solver(text, seed)
         result = str(solver.check())
         if result != "unknown":
             break
     statistics = solver.statistics()
     effort = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
-    values: dict[str, int] = {}
-    if result == "sat" and small:
-        multiplies = PRODUCT.search(text) is not None
-        values = minimised(with_small_factors(solver, lambda: _z3_solver(text, seed)) if multiplies else solver)
+    values = minimised(solver) if result == "sat" and small else {}
     return SolverAnswer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))
 
 
