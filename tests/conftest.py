@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the profile's data, which the catalogue reads instead."""
     caches = (catalogue.editions, catalogue.general_rules, catalogue.graph_rules, catalogue.errata)
-    caches += (catalogue._files, catalogue.operator)
+    caches += (catalogue._files, catalogue._read_operator, catalogue.operator)
     shutil.copytree(ROOT / "restrictions", tmp_path / "restrictions")
     monkeypatch.setattr(catalogue, "folder", lambda name: tmp_path / name)
     for cache in caches:

@@ -61,6 +61,7 @@ def read_data(name: str, kind: type[T]) -> T:
     return structure(table(folder("restrictions") / name, name), kind, name)
 
 
+@cache
 def _read_operator(file: str) -> Operator:
     try:
         return _operator(read_data(f"operators/{file}", OperatorFile), file)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 import sonnx
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.families import FAMILIES, Family
 from tests.support.growth import LARGEST_EXPONENT, LIMITS_OF_GROWTH, check, growth, mixtures
 
@@ -25,7 +25,7 @@ def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
 
 @each_case("family", FAMILIES, ids=lambda family: family.name)
 def test_no_message_is_long(family: Family) -> None:
-    report = sonnx.check(family.of_size(20_000), limits=LIMITS_OF_GROWTH)
+    report = sonnx.check(family.of_size(examples(6_000, 20_000)), limits=LIMITS_OF_GROWTH)
     assert max((len(each.actual) for each in report.findings), default=0) <= 2001
     assert max((len(each.where.place) for each in report.findings), default=0) <= 2001
 
@@ -36,7 +36,7 @@ def _random(seed: int, number: int) -> None:
 
 
 def test_random_mixtures() -> None:
-    _random(1, 4)
+    _random(1, examples(2, 4))
 
 
 @pytest.mark.campaign

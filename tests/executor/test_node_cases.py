@@ -1,13 +1,12 @@
 """The node tests that the onnx package generates for these operators, run as whole models."""
 
-import warnings
-
 import numpy
 import pytest
 
 import sonnx
 from sonnx.executor.distance import first_difference
 from tests.support.cases import each_case
+from tests.support.node_tests import node_tests
 
 OPERATORS = {"Max", "ArgMax", "ReduceMax", "Constant", "Identity"}
 NO_TENSORS = {
@@ -18,14 +17,9 @@ NO_TENSORS = {
 
 
 def cases():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        everything = collect_testcases(None)
     return {
         case.name: case
-        for case in everything
+        for case in node_tests()
         if {node.op_type for node in case.model.graph.node} <= OPERATORS and not case.model.functions
     }
 

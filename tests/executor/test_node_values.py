@@ -5,7 +5,6 @@ element types with which a case is not run, with the cause.  An entry that no lo
 """
 
 import tomllib
-import warnings
 from pathlib import Path
 
 import numpy
@@ -20,6 +19,7 @@ from sonnx.operators import find_operator
 from sonnx.profile import catalogue
 from tests.support.cases import each_case
 from tests.support.definitions import run_by_definitions
+from tests.support.node_tests import node_tests
 from tests.support.oracle import same
 
 LISTED = tomllib.loads((Path(__file__).parent.parent / "data" / "node_values.toml").read_text("utf-8"))
@@ -30,20 +30,15 @@ DISAGREES = LISTED["disagrees"]
 
 def collected():
     """The cases of one node whose operator has a data file or a definition, with their arrays."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        cases = collect_testcases(None)
-    for case in cases:
+    for case in node_tests():
         nodes = case.model.graph.node
         operator = nodes[0].op_type
         known = find_operator(operator) is not None or catalogue.operator(operator) is not None
         if len(nodes) != 1 or nodes[0].domain or not known:
             continue
-        for number, (inputs, outputs) in enumerate(case.data_sets):
+        for inputs, outputs in case.data_sets:
             arrays = [list(map(held, each)) for each in (inputs, outputs)]
-            yield pytest.param(case, *arrays, id=f"{case.name}-{number}" if number else case.name)
+            yield case, *arrays
 
 
 def held(value):
@@ -67,11 +62,11 @@ SMALL = 20_000
 
 def test_every_case_is_run_or_has_a_type_that_is_listed():
     """Of each operator with a data file there is a case that is run, unless the package has none."""
-    found = {str(kind) for each in CASES for kind in unknown_types(each.values[1] + each.values[2])}
+    found = {str(kind) for _, inputs, outputs in CASES for kind in unknown_types(inputs + outputs)}
     assert found == TYPES.keys()
     assert all(TYPES.values())
-    operators = {each.values[0].model.graph.node[0].op_type for each in CASES}
-    run = {each.values[0].model.graph.node[0].op_type for each in CASES if not unknown_types(each.values[1])}
+    operators = {case.model.graph.node[0].op_type for case, *_ in CASES}
+    run = {case.model.graph.node[0].op_type for case, inputs, _ in CASES if not unknown_types(inputs)}
     assert run == operators
 
 
@@ -111,6 +106,6 @@ def test_node(case, inputs, outputs):
 
 
 def test_every_listed_case_exists():
-    names = {each.values[0].name for each in CASES}
+    names = {case.name for case, *_ in CASES}
     assert not (DIFFERS.keys() | REFUSED.keys()) - names
     assert all(cause for cause in [*DIFFERS.values(), *REFUSED.values()])

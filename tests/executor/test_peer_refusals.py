@@ -16,6 +16,7 @@ import sonnx
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
 from tests.fuzz import mutation
+from tests.support.cases import examples
 
 RECORDED = tomllib.loads((Path(__file__).parent.parent / "data" / "peer_refusals.toml").read_text("utf-8"))["refusal"]
 ASKED = """
@@ -91,7 +92,7 @@ def unexplained(number: int, seed: int, peer: str, tmp_path: Path) -> dict[str, 
 
 @each_peer
 def test_what_a_peer_refuses_does_not_pass(peer: str, tmp_path: Path) -> None:
-    assert unexplained(1500, 1, peer, tmp_path) == {}
+    assert unexplained(examples(400, 1500), 1, peer, tmp_path) == {}
 
 
 @pytest.mark.campaign

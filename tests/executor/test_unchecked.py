@@ -5,7 +5,6 @@ A fast sample runs in every test; all models with every kind of input are a camp
 
 import math
 import random
-import warnings
 
 import numpy
 import onnx
@@ -19,6 +18,7 @@ from sonnx.model.reader import read
 from sonnx.profile.cases import cases
 from tests.support.cases import each_case
 from tests.support.models import run_node
+from tests.support.node_tests import node_tests
 
 LARGEST = 20_000
 """Elements of the inputs of a model in the fast sample."""
@@ -26,11 +26,7 @@ LARGEST = 20_000
 
 def node_models():
     """Every generated single-node model of the onnx package."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        return {case.name: case.model.SerializeToString() for case in collect_testcases(None)}
+    return [case.model.SerializeToString() for case in node_tests()]
 
 
 def ends(source, number, largest=math.inf):
@@ -49,14 +45,14 @@ def ends(source, number, largest=math.inf):
 
 
 def test_a_sample_of_all_models_ends_in_values_or_a_sentence():
-    models = [*node_models().values()][::19] + [model_bytes(case) for case in cases()[::9]]
+    models = node_models()[::19] + [model_bytes(case) for case in cases()[::9]]
     assert sum(ends(source, number, LARGEST) for number, source in enumerate(models)) > len(models) / 4
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
 def test_all_models_end_in_values_or_a_sentence(number):
-    models = [*node_models().values(), *map(model_bytes, cases())]
+    models = [*node_models(), *map(model_bytes, cases())]
     assert sum(ends(source, number) for source in models) > len(models) / 4
 
 

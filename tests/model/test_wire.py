@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sonnx.model import wire_format
 from sonnx.model.reader import message_classes
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 
 pb = message_classes()
 MODEL = wire_format.layout(pb.ModelProto.DESCRIPTOR)
@@ -122,7 +122,7 @@ def test_cut_and_parse_is_parse(parts):
     assert_same(b"".join(parts))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 300), deadline=None)
 @given(MODELS, st.data())
 def test_damaged_bytes(data, draw):
     damaged = bytearray(data)
@@ -132,7 +132,7 @@ def test_damaged_bytes(data, draw):
     assert_same(bytes(damaged[: draw.draw(st.none() | st.integers(0, len(damaged)))]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 300), deadline=None)
 @given(st.binary(max_size=60))
 def test_random_bytes(data):
     assert_same(data)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy
 
 from tests.support import decimal_oracle as exact
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.nodes import VERSION, by_definition, by_kernel, probes
 from tests.support.oracle import FLOATS, KINDS, bits, from_bits, rank, same, special_patterns
 
@@ -64,11 +64,11 @@ INSIDE = {
 @each_case("name", FLOATS)
 @each_case("operator", UNARY)
 def test_real_functions_are_rounded_once(operator, name):
-    x = numpy.concatenate([probes(name, 60), edges(name, operator)])
+    x = numpy.concatenate([probes(name, examples(20, 60)), edges(name, operator)])
     admitted = INSIDE.get(operator, lambda x: True)
     places = [i for i, p in enumerate(bits(x).tolist()) if (v := value(name, p)) and admitted(v)]
     x = x[places]
-    assert len(x) > 60
+    assert len(x) > 20
     found = bits(by_definition(operator, [x])).tolist()
     for pattern, given in zip(found, bits(x).tolist(), strict=True):
         real = UNARY[operator](value(name, given))

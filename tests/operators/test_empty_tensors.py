@@ -63,7 +63,7 @@ def cases():
             for sample in samples_of(operator, version):
                 if sample not in seen:
                     seen.append(sample)
-                    yield pytest.param(name, version, sample, id=f"{name}-{version}-{len(seen)}")
+                    yield name, version, sample
 
 
 @each_case(("name", "version", "sample"), [*cases()])

@@ -12,7 +12,7 @@ from sonnx.numerics.formats import format_of
 from sonnx.operators import argmax, reducemax
 from sonnx.operators import max as max_operator
 from tests.support import oracle
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples, spread
 from tests.support.oracle import (
     FLOATS,
     KINDS,
@@ -72,7 +72,7 @@ def fast_arg(x, axis, last, equal_zeros):
 
 @each_case("name", SIXTEEN)
 def test_every_pattern_against_specials_both_ways(name):
-    specials = special_patterns(name)
+    specials = spread(special_patterns(name), 4)
     ranks = [rank(name, pattern) for pattern in range(65536)]
     everything = from_bits(name, list(range(65536)), [65536])
     for special in specials:
@@ -88,7 +88,7 @@ def test_every_pattern_against_specials_both_ways(name):
 def test_every_pattern_in_a_reduction_with_specials(name):
     ranks = [rank(name, pattern) for pattern in range(65536)]
     equal = [rank(name, pattern, True) for pattern in range(65536)]
-    for special in special_patterns(name):
+    for special in spread(special_patterns(name), 4):
         pairs = numpy.stack([numpy.arange(65536), numpy.full(65536, special)], 1).astype("u2")
         first = [a if ranks[a] >= ranks[special] else special for a in range(65536)]
         assert bits(fast_reduce(pairs.view(KINDS[name]), (1,))).tolist() == first
@@ -116,7 +116,7 @@ def test_the_order_is_the_oracles(name):
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_triples_of_specials(name, path):
-    triples = numpy.array(list(itertools.product(special_patterns(name), repeat=3)), "u8")
+    triples = numpy.array(spread(itertools.product(special_patterns(name), repeat=3), 700), "u8")
     X = [from_bits(name, triples[:, m].tolist(), [len(triples)]) for m in range(3)]
     wanted = [oracle.best(name, row) for row in triples.tolist()]
     assert bits(fast_max(X)).tolist() == wanted
@@ -202,7 +202,7 @@ def small_blocks(monkeypatch, size):
     monkeypatch.setattr(max_operator, "_known", Forgetful())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(150, 400), deadline=None)
 @given(operands(), st.sampled_from([None, 3, 16]), st.booleans())
 def test_max_in_any_layout(X, block, trusted):
     with pytest.MonkeyPatch.context() as patch:
@@ -216,7 +216,7 @@ def test_max_in_any_layout(X, block, trusted):
         assert same(max_operator.maximum(X), wanted)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120, 300), deadline=None)
 @given(operands(most=1), st.data())
 def test_reduce_max_in_any_layout(X, data):
     [x] = X
@@ -230,7 +230,7 @@ def test_reduce_max_in_any_layout(X, data):
             assert same(reducemax.reduce_max(x, axes), wanted)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(120, 300), deadline=None)
 @given(operands(most=1).filter(lambda X: X[0].ndim), st.data())
 def test_arg_max_in_any_layout(X, data):
     [x] = X

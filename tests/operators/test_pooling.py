@@ -21,7 +21,7 @@ from sonnx.operators import (
     reducesum,
 )
 from tests.support.applications import agreed, application, fast_outputs, written
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.models import run_node
 from tests.support.oracle import KINDS, best, bits, from_bits, name_of, same
@@ -131,7 +131,7 @@ def test_what_has_no_value_has_none_by_kernel():
 
 @each_format
 @each_case("which", WINDOWS)
-@each_case("seed", range(8))
+@each_case("seed", range(examples(4, 8)))
 def test_average_pool(name, which, seed):
     shape, attributes = WINDOWS[which]
     ceil, include = seed % 2, seed // 2 % 2

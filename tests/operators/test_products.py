@@ -10,7 +10,7 @@ from sonnx.operators.conv import OPERATOR as CONV
 from sonnx.operators.gemm import OPERATOR as GEMM
 from sonnx.operators.matmul import OPERATOR as MATMUL
 from tests.support.applications import agreed, application, kernel_output
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tests.support.exact import FORMATS, array, decoded, hard, matrix_product, product, summed
 from tests.support.oracle import KINDS, same
 
@@ -20,7 +20,7 @@ each_format = each_case("name", FORMATS)
 
 
 @each_type
-@each_case("seed", range(40))
+@each_case("seed", spread(range(40), 10))
 def test_matrix_product(name, seed):
     draw = numpy.random.default_rng(seed)
     m, k, n = (int(draw.integers(1, high)) for high in (7, 9, 7))
@@ -29,7 +29,7 @@ def test_matrix_product(name, seed):
 
 
 @each_format
-@each_case("seed", range(12))
+@each_case("seed", spread(range(12), 4))
 def test_many_open_elements_of_a_larger_product(name, seed):
     """Massive cancellation: each column of A comes twice, the second time against the negative of a row of B."""
     A, B = hard(name, (12, 20), seed), hard(name, (20, 16), seed + 50)
@@ -214,7 +214,7 @@ CONVOLUTIONS = {
 
 @each_format
 @each_case("which", CONVOLUTIONS)
-@each_case("seed", range(4))
+@each_case("seed", spread(range(4), 2))
 def test_convolution(name, which, seed):
     shape, kernel, given = CONVOLUTIONS[which]
     axes = len(shape) - 2

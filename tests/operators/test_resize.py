@@ -15,7 +15,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import sonnx
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples, spread
 from tests.support.definitions import run_by_definitions
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import bits, same
@@ -202,7 +202,7 @@ def drawn(seed, least=11):
 
 
 @each_case("name", FORMATS)
-@each_case("seed", range(60))
+@each_case("seed", spread(range(60), 15))
 def test_as_the_text_says(name, seed):
     version, shape, axes, inputs, given = drawn(seed, least=13 if name == "bfloat16" else 11)
     X = hard(name, shape, seed + 7)
@@ -223,7 +223,7 @@ def test_as_the_text_says(name, seed):
 
 @each_case("name", FORMATS)
 @each_case("mode", MODES)
-@each_case("seed", range(8))
+@each_case("seed", range(examples(4, 8)))
 def test_a_region(name, mode, seed):
     """Cut out, also beyond the ends and turned round, where extrapolation_value stands."""
     draw = random.Random(seed)
@@ -286,7 +286,7 @@ def evaluated(source, given):
 def test_as_the_package_evaluates_averages(how, mode, stated):
     """In double, to a tolerance: the evaluator rounds coordinates, to float where scales are given."""
     X = numpy.random.default_rng(1).standard_normal((5, 6))
-    for antialias, exclude in itertools.product((0, 1), repeat=2):
+    for antialias, exclude in spread(itertools.product((0, 1), repeat=2), 2):
         more = {"mode": mode, "coordinate_transformation_mode": how, "antialias": antialias}
         source, given = model(19, X, None, **STATED[stated], exclude_outside=exclude, cubic_coeff_a=-0.75, **more)
         numpy.testing.assert_allclose(both(source, given), evaluated(source, given), rtol=0, atol=1e-5)

@@ -19,7 +19,7 @@ DEEP = "SONNX_DEEP" in os.environ
 """Whether tests take all their cases."""
 
 
-def some(cases: Iterable[Case], number: int) -> list[Case]:
+def spread(cases: Iterable[Case], number: int) -> list[Case]:
     """This many of the cases (at least 2), evenly spread, the first and the last among them; in a deep run all."""
     found = list(cases)
     if DEEP or len(found) <= number:

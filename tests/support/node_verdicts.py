@@ -7,12 +7,12 @@ profile, `!` before it not valid ONNX, `?` depends on values known at run time, 
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator
 
 import sonnx
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
+from tests.support.node_tests import node_tests
 from tests.support.paths import DATA
 
 RECORDED = DATA / "node_verdicts.txt"
@@ -21,11 +21,7 @@ SIGNS = {Verdict.FAIL: "", Verdict.ASSUMED: "?"}
 
 def models() -> dict[str, bytes]:
     """The encoded model of each case by its name."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        return {case.name: case.model.SerializeToString() for case in collect_testcases(None) if case.model}
+    return {case.name: case.model.SerializeToString() for case in node_tests() if case.model}
 
 
 def line(name: str, report: Report) -> str:
