@@ -17,8 +17,10 @@ LARGEST_TEXT = 100_000
 
 @each_case("family", FAMILIES, ids=lambda family: family.name)
 def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
-    files = family.doubling(1500)
-    found, _ = growth(files, family.steps)
+    """By small files; where these seem to cost too much, and in a deep run, by files of three times their size."""
+    found, _ = growth(files := family.doubling(examples(500, 1500)), family.steps)
+    if found >= LARGEST_EXPONENT:
+        found, _ = growth(files := family.doubling(1500), family.steps)
     assert found < LARGEST_EXPONENT
     assert check(files[-1]) < LARGEST_TEXT
 
@@ -30,16 +32,16 @@ def test_no_message_is_long(family: Family) -> None:
     assert max((len(each.where.place) for each in report.findings), default=0) <= 2001
 
 
-def _random(seed: int, number: int) -> None:
-    for mixture in mixtures(Random(seed), number):
+def _random(seed: int, number: int, size: int) -> None:
+    for mixture in mixtures(Random(seed), number, size):
         assert mixture.exponent < LARGEST_EXPONENT, mixture
 
 
 def test_random_mixtures() -> None:
-    _random(1, examples(2, 4))
+    _random(1, 4, examples(500, 1500))
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(10))
 def test_many_random_mixtures(seed: int) -> None:
-    _random(seed, 100)
+    _random(seed, 100, 1500)

@@ -19,7 +19,7 @@ from tests.support.families import FAMILIES, Family
 Result = TypeVar("Result")
 
 LARGEST_EXPONENT = 1.2
-LIMITS_OF_GROWTH = {**DEFAULT_LIMITS, "findings": 100}
+LIMITS_OF_GROWTH = {**DEFAULT_LIMITS, "findings": 33}
 """So that the smallest file reaches the limit: what it bounds does not grow further."""
 
 
@@ -103,7 +103,7 @@ class Mixture:
         return " + ".join(f"{share} {family.name}" for family, share in self.parts)
 
 
-def mixtures(draw: Random, number: int, size: int = 1500) -> Iterator[Mixture]:
+def mixtures(draw: Random, number: int, size: int) -> Iterator[Mixture]:
     """Random mixtures with their growth; half of them are changes of those with the most steps by byte so far."""
     best: list[Mixture] = []
     for index in range(number):
