@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest lint proofs theorems pythons oldest docs node-verdicts bench campaign short-campaign fuzz clean
+.PHONY: demo test pytest deep lint proofs theorems pythons oldest docs node-verdicts bench campaign short-campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -32,6 +32,10 @@ test: $(VENV)/installed
 
 pytest: $(VENV)/installed
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+
+# The tests with all cases of the long lists, of which `make test` takes a part; half an hour on two cores.
+deep:
+	SONNX_DEEP=1 $(MAKE) pytest
 
 # Prove every theorem, each query with a second solver too; 0 if all results are as expected and proofs/record.json
 # describes them; minutes.
@@ -81,7 +85,7 @@ bench: $(VENV)/installed
 
 # The long tests, each in its own process; an interrupted run resumes the next time.
 # After a change of the program or the tests, remove build/campaigns.jsonl.
-campaign: $(VENV)/installed
+campaign: deep
 	mkdir -p build
 	$(BIN)/python -m tests.support.campaigns --resume build/campaigns.jsonl
 

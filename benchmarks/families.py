@@ -111,7 +111,7 @@ def table(chosen: list[Family], size: int, seconds: int, worst: int) -> Iterator
 def random_families(number: int, seed: int) -> Iterator[str]:
     """The mixtures whose exponent is too large, and at the end the largest exponent and the most steps by byte."""
     largest, most = 0.0, 0.0
-    for mixture in mixtures(Random(seed), number):
+    for mixture in mixtures(Random(seed), number, 1500):
         largest, most = max(largest, mixture.exponent), max(most, mixture.steps_by_byte)
         if mixture.exponent >= LARGEST_EXPONENT:
             yield f"{mixture.exponent:.2f}: {mixture}"

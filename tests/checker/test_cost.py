@@ -57,16 +57,16 @@ def test_a_node_costs_the_same_however_long_its_constant_is(element: str) -> Non
     assert abs(long - short) < 300
 
 
-def _random(seed: int, number: int) -> None:
-    for mixture in mixtures(Random(seed), number):
+def _random(seed: int, number: int, size: int) -> None:
+    for mixture in mixtures(Random(seed), number, size):
         assert mixture.exponent < LARGEST_EXPONENT, mixture
 
 
 def test_random_mixtures() -> None:
-    _random(1, examples(2, 4))
+    _random(1, examples(2, 4), 1000)
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(10))
 def test_many_random_mixtures(seed: int) -> None:
-    _random(seed, 100)
+    _random(seed, 100, 1500)

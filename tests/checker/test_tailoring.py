@@ -19,6 +19,7 @@ from sonnx.checker.tailoring import read
 from sonnx.cli.main import run
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile.cases import cases
+from tests.support.cases import spread
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMA = json.loads((ROOT / "sonnx" / "schema" / "tailoring.json").read_text("utf-8"))
@@ -134,7 +135,7 @@ weights = 0
 def test_nothing_the_edition_refuses_is_accepted(tmp_path: Path) -> None:
     """Over all cases: without the tailoring's own findings the report is the one of the edition."""
     number = 0
-    for case in cases():
+    for case in spread(cases(), 500):
         source = model_bytes(case)
         whole = sonnx.check(source, "2026-11", strict_versions=True)
         report = judged(tmp_path, EVERYTHING, source)
@@ -145,7 +146,7 @@ def test_nothing_the_edition_refuses_is_accepted(tmp_path: Path) -> None:
         assert counts == list(whole.counts)
         assert report.coverage.known == whole.coverage.known + 10
         number += len(own)
-    assert number > 1000
+    assert number > 250
 
 
 def test_the_example_of_the_page(tmp_path: Path) -> None:

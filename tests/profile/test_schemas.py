@@ -31,7 +31,7 @@ from sonnx.profile.cases import cases
 from sonnx.profile.toml_files import CatalogueError
 from sonnx.report import json as json_report
 from sonnx.rewriter import fix_record
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tools.schemas import schemas
 
 ROOT = Path(__file__).parent.parent.parent
@@ -272,9 +272,9 @@ def structure(part: Any, place: str = "") -> Iterator[str]:
 
 
 def test_the_reports_of_all_cases_follow_the_schema() -> None:
-    """One report of each structure."""
+    """One report of each structure, of a quarter of the cases."""
     found: dict[frozenset[str], Report] = {}
-    for case in cases():
+    for case in spread(cases(), len(cases()) // 4):
         for edition in case.expected:
             report = sonnx.check(model_bytes(case), edition or None)
             [document] = json.loads(json_report.render([report], {}, 1))["reports"]

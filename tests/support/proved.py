@@ -5,21 +5,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import Operator
 from sonnx.prover.theorem import Theorem
+from tests.support.cases import DEEP
 
 CHOSEN_OPERATORS = frozenset({"ArgMax", "Max"})
 """The operators whose derived theorems are looked at one by one."""
-PROVE_ALL = "SONNX_PROVE_ALL" in os.environ
 
 
 def chosen_operators() -> tuple[Operator, ...]:
     """The operators whose derived theorems are looked at one by one."""
-    return tuple(each for each in operators() if PROVE_ALL or each.name in CHOSEN_OPERATORS)
+    return tuple(each for each in operators() if DEEP or each.name in CHOSEN_OPERATORS)
 
 
 def derived_from_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:

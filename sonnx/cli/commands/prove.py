@@ -87,6 +87,9 @@ def _require_effect(options: argparse.Namespace) -> None:
             raise UsageError(f"{option} is about {what}; {remedy}.")
     if options.model is not None and options.solver not in (SOLVER, "all"):
         raise UsageError(f"A model is proved by {SOLVER}; a second solver confirms it with --solver all.")
+    required = [name for name in ("timeout", "cluster") if getattr(options, name) is not None]
+    if options.jobs == 0 and required:
+        raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
     if options.list and (options.format != "text" or options.output is not None):
         raise UsageError("--list writes no report; leave out --format and --output.")
 
@@ -128,9 +131,6 @@ def _prove_theorems(options: argparse.Namespace) -> int:
     if options.proofs is not None:
         certificates.require_usable(options.proofs)
         _write_proofs(certificates.certified_questions(found), options)
-    required = [name for name in ("timeout", "cluster") if getattr(options, name) is not None]
-    if options.jobs == 0 and required:
-        raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
     cache = None if options.no_cache else options.cache or theorems.usual_folder()
     with StatusLine() as line:
         results, interrupted = theorems.prove_theorems(
