@@ -19,11 +19,11 @@ from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import of_length
 from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicString, bool_term, variable
-from tests.support.cases import each_case, examples
+from tests.support.cases import each_case
 from tests.support.ground_terms import GroundTerms
 from tests.support.operator_calls import Compared, Comparison, Draw, OperatorCalls, operator_calls
 
-ROUNDS = examples(8, 20)
+ROUNDS = 20
 SEEN = Compared()
 
 

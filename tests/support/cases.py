@@ -45,7 +45,8 @@ def each_case(
 
     def combined(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
-        def tested(**fixtures: Any) -> None:
+        def tested(*drawn: Any, **fixtures: Any) -> None:
+            fixtures |= {each.name: value for each, value in zip(kept, drawn, strict=False)}
             failures: list[BaseException] = []
             skipped: list[BaseException] = []
             for values, name in zip(rows, told, strict=True):

@@ -88,7 +88,7 @@ def _require_effect(options: argparse.Namespace) -> None:
     if options.model is not None and options.solver not in (SOLVER, "all"):
         raise UsageError(f"A model is proved by {SOLVER}; a second solver confirms it with --solver all.")
     required = [name for name in ("timeout", "cluster") if getattr(options, name) is not None]
-    if options.jobs == 0 and required:
+    if options.model is None and options.jobs == 0 and required:
         raise UsageError(f"--{required[0]} needs a child process, and --jobs 0 allows none")
     if options.list and (options.format != "text" or options.output is not None):
         raise UsageError("--list writes no report; leave out --format and --output.")
