@@ -22,6 +22,8 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import z3
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from sonnx.language import builtins
 from sonnx.language.domain import BuiltIn, Expression, RuleError
@@ -65,7 +67,8 @@ class Mutant:
         """Run the changed definition."""
         original = getattr(self.owner, self.attribute)
         forget()
-        assign = setattr if isinstance(self.owner, type) else object.__setattr__  # the latter also where it is frozen
+        frozen = force_setattr if isinstance(self.owner, Struct) else object.__setattr__
+        assign = setattr if isinstance(self.owner, type) else frozen
         assign(self.owner, self.attribute, self.changed)
         try:
             yield
