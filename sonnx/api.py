@@ -23,7 +23,6 @@ from sonnx.report.check import CheckReport
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-    from sonnx.bounds.result import Bounds
     from sonnx.checker.report import Report
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from sonnx.model.ir import Model
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
+    from sonnx.report.bounds import BoundsReport
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
     from sonnx.report.model_proof import ProofReport
@@ -435,7 +435,7 @@ def bound(
     jobs: int = 1,
     resume: Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> Bounds:
+) -> BoundsReport:
     """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
 
     Args:
@@ -464,15 +464,17 @@ def bound(
         NotBounded: a node has no transfer function.
     """
     from sonnx.bounds.bound import bound as bound_source
+    from sonnx.report.bounds import BoundsReport
 
     try:
-        return bound_source(
+        found = bound_source(
             encoded(source), box, hypotheses, edition, unchecked=unchecked, differences=differences, argmax=argmax,
             max_error=max_error, bind=bind, input_shapes=input_shapes, split=split, progress=progress,
             jobs=jobs, kept=resume, limits=limits,
         )  # fmt: skip
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+    return BoundsReport.of(found)
 
 
 def discharged(report: Report, path: str, box: Collection[str], request: CheckRequest) -> Report:

@@ -34,6 +34,7 @@ from sonnx.profile.file_format import (
 )
 from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
+from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.json import CheckDocument
@@ -59,6 +60,7 @@ TOML_FILES: dict[str, Any] = {
 }
 """Types of TOML files, which have no null: a key is absent instead."""
 JSON_FILES: dict[str, Any] = {
+    "sonnx/report/bounds.schema.json": BoundsDocument,
     "sonnx/report/comparison.schema.json": ComparisonDocument,
     "sonnx/report/difference.schema.json": DifferenceDocument,
     "sonnx/report/proof.schema.json": ProofDocument,

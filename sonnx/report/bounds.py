@@ -1,75 +1,218 @@
-"""The bounds of a model as a page: the answer, a picture of range and error along the network, the tables."""
+"""The public result of bounding a model: text, JSON (bounds.schema.json), and a document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from math import ceil, floor, inf, isfinite, log10
-from typing import Any
 
-from markupsafe import Markup
-
-from sonnx.base.escaping import escape
+from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.bounds.result import Bounds, Tensor
-from sonnx.numerics.formats import Array
-from sonnx.report.html import code, page
+from sonnx.numerics.enclosures.values import DECISION
+from sonnx.report import bounds_json
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
+from sonnx.report.formats import render_document
 
-MAX_SHARES = 20
+MAX_SHARES = 5
 """Nodes in the list of shares."""
+SHARE = "share of the nodes in the error of the worst output element"
+HEADS = ("shape", "#low", "#high", "#introduced", "#propagated", "#error")
+CRITERIA = {
+    "bounded": "Every value has a range and an error that hold for each input of the box.",
+    "decision": "Every implementation within the hypotheses decides as real arithmetic does.",
+    "condition": "A condition on values at run time holds for each input of the box, in every implementation within "
+    "the hypotheses.",
+    "error": "The error of the first output is at most what was asked.",
+    "split": "What is asked is shown on the whole box.",
+}
+LIMIT = "The bounds hold for inputs of the box and under these hypotheses only."
 CURVES = (
     ("largest magnitude", "var(--text)"),
     ("error", "var(--fail)"),
     ("introduced by the node", "var(--soft)"),
 )
 """The lines of the picture with their colours."""
+COLOURS = "dark", "red", "grey"
 WIDTH, HEIGHT, LEFT, TOP = 900, 320, 70, 10
 """The picture, and the room for its numbers, in pixels."""
 
 
-def render(bounds: Bounds, code_: int, *, every_node: bool) -> str:
-    """The whole page, ending in a line feed."""
-    known = [each for each in bounds.tensors if not each.unbounded and each.low.size]
-    waiting = [each for each in bounds.conditions if not each.holds]
-    conditions = (*waiting, *(each for each in bounds.conditions if each.holds))
-    return page(
-        "bounds.html",
-        title=f"sonnx bound: {bounds.model}",
-        bounds=bounds,
-        code=code_,
-        stopped=[f"Not bounded: {each.unbounded}" for each in bounds.tensors if each.unbounded][:1],
-        box=[(code(name), list(low.shape), *_ends(low, high)) for name, (low, high) in bounds.box.items()],
-        decisions=[
-            (code(each.what), f"{each.low:.6g}", f"{each.high:.6g}", f"{each.error:.3g}",
-             "the same" if each.same else "not shown") for each in bounds.decisions
-        ],
-        outputs=_rows(bounds.outputs),
-        legend=CURVES,
-        plot=Markup(picture(known)) if len(known) > 1 else "",  # noqa: S704  (numbers only)
-        shares=[(code(escape(node)), f"{share:.1%}") for node, share in bounds.shares[:MAX_SHARES]],
-        conditions=[
-            (code(escape(each.node)), each.name, escape(each.detail), "holds" if each.holds else "not shown")
-            for each in conditions
-        ],
-        waiting=len(waiting),
-        tensors=_rows(bounds.tensors),
-        every_node=every_node,
+@dataclass(frozen=True, eq=False)
+class BoundsReport(Bounds):
+    """The bounds of a model on a box, with their renderings."""
+
+    @classmethod
+    def of(cls, found: Bounds) -> BoundsReport:
+        """Bounds with their renderings."""
+        return cls(**{field.name: getattr(found, field.name) for field in fields(Bounds)})
+
+    def to_text(self, *, every_node: bool = False) -> str:
+        """The bounds as a table for a terminal."""
+        return "\n".join(_lines(self, every_node)) + "\n"
+
+    def to_json(self, *, every_node: bool = True) -> str:
+        """One JSON document (bounds.schema.json)."""
+        return bounds_json.render(self, every_node)
+
+    def to_format(self, name: str, *, every_node: bool = False) -> str:
+        """The bounds in a format of `sonnx bound --format`: text, json, sarif, junit, github, markdown or html.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name in ("text", "json"):
+            return (self.to_text if name == "text" else self.to_json)(every_node=every_node)
+        return render_document(name, document_of(self, every_node))
+
+
+def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
+    yield f"{escape(bounds.model)}: bounds under the hypotheses {escape(bounds.hypotheses.name)}"
+    yield f"  {escape(bounds.hypotheses.statement)}"
+    for each in bounds.hypotheses.excludes:
+        yield f"  excluded: {escape(each)}"
+    yield ""
+    rows: list[tuple[str, ...]] = [("value", "elements", "low", "high", "introduced", "error")]
+    for tensor in bounds.listed(every_node):
+        size = str(tensor.low.size)
+        if tensor.unbounded:
+            rows.append((escape(tensor.name), "", "not bounded", "", "", ""))
+        elif tensor.low.size:
+            numbers = tensor.low.min(), tensor.high.max(), tensor.introduced.max(), tensor.error.max()
+            rows.append((escape(tensor.name), size, *(f"{each:.6g}" for each in numbers)))
+        else:
+            rows.append((escape(tensor.name), "0", "", "", "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    for row in rows:
+        yield (
+            "  "
+            + row[0].ljust(widths[0])
+            + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        ).rstrip()
+    for tensor in bounds.tensors:
+        if tensor.unbounded:
+            yield ""
+            yield f"not bounded: {tensor.unbounded}"
+            break
+    if bounds.decisions:
+        yield ""
+    for decision in bounds.decisions:
+        verdict = "the same in every implementation within the hypotheses" if decision.same else "not shown"
+        span = f"in [{decision.low:.6g}, {decision.high:.6g}], error at most {decision.error:.3g}"
+        yield f"  {decision.what}: {span}: {verdict}"
+    if bounds.shares:
+        yield ""
+        yield f"{SHARE}:"
+        for node, share in bounds.shares[:MAX_SHARES]:
+            yield f"  {share:6.1%}  {node}"
+    if bounds.coarse:
+        yield ""
+        listed = ", ".join(map(escape, bounds.coarse[:3])) + (", …" if len(bounds.coarse) > 3 else "")
+        yield f"coarse: {len(bounds.coarse)} values have forward errors only, the network is too large: {listed}"
+    if bounds.split is not None:
+        yield ""
+        yield f"bisection: {bounds.split['text']}"
+    open_ones = [each for each in bounds.conditions if not each.holds]
+    yield ""
+    yield f"conditions: {len(bounds.conditions)}, of which {len(bounds.conditions) - len(open_ones)} hold"
+    for condition in open_ones:
+        yield f"  not shown: {condition.name} at {condition.node}: {condition.detail}"
+    for condition in bounds.conditions:
+        if condition.name == DECISION:
+            yield f"  counted: {condition.name} at {condition.node}: {condition.detail}"
+
+
+# ------------------------------------------------------------------ as a document, for the other formats
+
+
+def document_of(bounds: Bounds, every_node: bool) -> Document:
+    """The bounds as a document: the outputs or all values, the decisions, the conditions, and a picture."""
+    file = bounds.model
+    values = [_value_case(each) for each in bounds.listed(every_node)]
+    asked = [*_goal_cases(bounds), *_decision_cases(bounds)]
+    conditions = [
+        CaseResult(
+            "condition", f"{each.name} at {each.node}", *_standing(each.holds, "holds", "not shown"), each.detail
+        )
+        for each in sorted(bounds.conditions, key=lambda each: each.holds)
+    ]
+    sections = (
+        Section("values" if every_node else "outputs", file, tuple(values), heads=HEADS),
+        *([Section("asked", file, tuple(asked))] if asked else []),
+        Section("conditions", file, tuple(conditions)),
+    )
+    code = bounds.exit_code(every_node=every_node)
+    return Document(
+        command="bound",
+        title="ranges and errors under stated hypotheses",
+        subject=escape(file),
+        headline="everything asked is shown" if code == 0 else "not everything asked is shown",
+        code=code,
+        criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
+        sections=sections,
+        facts=tuple((term, escape_once(text)) for term, text in _facts(bounds)),
+        notes=(LIMIT, *map(escape_once, _notes(bounds))),
+        pictures=tuple(_pictures(bounds.tensors)),
+    )
+
+
+def _standing(good: bool, yes: str, no: str) -> tuple[str, Standing]:
+    return (yes, Standing.GOOD) if good else (no, Standing.OPEN)
+
+
+def _value_case(tensor: Tensor) -> CaseResult:
+    numbers: tuple[str, ...] = ("",) * 5
+    if not tensor.unbounded and tensor.low.size:
+        found = (tensor.low.min(), tensor.high.max(), tensor.introduced.max(), tensor.propagated.max(),
+                 tensor.error.max())  # fmt: skip
+        numbers = tuple(f"{number:.6g}" for number in found)
+    text = f"in [{numbers[0]}, {numbers[1]}], error at most {numbers[4]}" if numbers[0] else "no elements"
+    return CaseResult(
+        "bounded", escape(tensor.name), *_standing(not tensor.unbounded, "bounded", "not bounded"),
+        escape_once(tensor.unbounded or text), (("made by", escape_once(tensor.node)),) if tensor.node else (),
+        cells=(str(list(tensor.low.shape)), *numbers),
     )  # fmt: skip
 
 
-def _ends(low: Array, high: Array) -> tuple[str, str]:
-    return (f"{low.min():.6g}", f"{high.max():.6g}") if low.size else ("", "")
+def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
+    for each in bounds.decisions:
+        text = f"in [{each.low:.6g}, {each.high:.6g}], error at most {each.error:.3g}"
+        yield CaseResult("decision", each.what, *_standing(each.same, "the same", "not shown"), text)
 
 
-def _rows(tensors: Sequence[Tensor]) -> Iterator[tuple[Any, ...]]:
-    for each in tensors:
-        numbers = ("",) * 5
-        if each.unbounded:
-            numbers = ("not bounded", "", "", "", "")
-        elif each.low.size:
-            found = each.low.min(), each.high.max(), each.introduced.max(), each.propagated.max(), each.error.max()
-            low, high, introduced, propagated, error = (f"{number:.6g}" for number in found)
-            numbers = low, high, introduced, propagated, error
-        yield code(escape(each.name)), code(escape(each.node)), list(each.low.shape), *numbers
+def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
+    if bounds.max_error is not None and bounds.outputs:
+        error = bounds.outputs[0].largest_error
+        text = f"the error is at most {error:.6g}; asked: {bounds.max_error:.6g}"
+        yield CaseResult("error", "error", *_standing(error <= bounds.max_error, "holds", "not shown"), text)
+    if bounds.split is not None:
+        yield CaseResult("split", "split", *_standing(bounds.split["finished"], "shown", "open"), bounds.split["text"])
+
+
+def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
+    yield "edition", bounds.edition if bounds.checked else "the model was not checked"
+    yield "hypotheses", f"{bounds.hypotheses.name}: {bounds.hypotheses.statement}"
+    yield from (("excluded", text) for text in bounds.hypotheses.excludes)
+    for name, (low, high) in bounds.box.items():
+        ends = f"in [{low.min():.6g}, {high.max():.6g}]" if low.size else "no elements"
+        yield "input", f"{name} {list(low.shape)}: {ends}"
+    for node, share in bounds.shares[:MAX_SHARES]:
+        yield "share of the error", f"{share:.1%} {node}"
+
+
+def _notes(bounds: Bounds) -> Iterator[str]:
+    if bounds.coarse:
+        yield f"{plural(len(bounds.coarse), 'value has', 'values have')} forward errors only: the network is too large"
+    for each in bounds.conditions:
+        if each.name == DECISION:
+            yield f"counted: {each.name} at {each.node}: {each.detail}"
+
+
+def _pictures(tensors: Iterable[Tensor]) -> Iterator[Picture]:
+    known = [each for each in tensors if not each.unbounded and each.low.size]
+    if len(known) > 1:
+        names = ", ".join(f"{title} ({where})" for (title, _), where in zip(CURVES, COLOURS, strict=True))
+        yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(known))
 
 
 def picture(tensors: Sequence[Tensor]) -> str:

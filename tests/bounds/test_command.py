@@ -13,8 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from sonnx.base.resources import PACKAGE
 from sonnx.cli.main import run
+from sonnx.report.formats import DOCUMENT_FORMATS
 
-SCHEMA = json.loads((PACKAGE / "bounds" / "bounds.schema.json").read_text())
+SCHEMA = json.loads((PACKAGE / "report" / "bounds.schema.json").read_text())
 
 
 @pytest.fixture
@@ -74,17 +75,39 @@ def test_all_bounds_as_arrays(model: str, tmp_path: Path) -> None:
 
 def test_a_page_has_the_answer_the_picture_and_every_value(model: str, tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "bounds.html"
-    command = ["bound", model, "--input", "x=[-1,1]", "--format", "html", "--output", str(path), "--argmax"]
+    command = [
+        "bound",
+        model,
+        "--input",
+        "x=[-1,1]",
+        "--every-node",
+        "--format",
+        "html",
+        "--output",
+        str(path),
+        "--argmax",
+    ]
     assert run(command) == 3
     page = path.read_text("ascii")
-    assert "Not everything asked is shown." in page
+    assert "not everything asked is shown" in page
     assert page.count("<circle") == 4 * 3 - 3, "three curves over four values; the input has no error, Relu adds none"
-    assert all(f"<code>{name}</code>" in page for name in ("x", "p", "s", "y", "ieee-any"))
+    assert all(f"<code>{name}</code>" in page for name in "xpsy")
+    assert "ieee-any: " in page
     assert "<script" not in page
     assert run([*command[:-1]]) == 0
-    assert "Everything asked is shown." in path.read_text()
+    assert ">everything asked is shown" in path.read_text()
     assert run(["bound", model, "--input", "x=[-3e38,3e38]", "--format", "html"]) == 3
-    assert "Not bounded: node" in capsys.readouterr().out
+    assert "not bounded" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", DOCUMENT_FORMATS)
+def test_each_format_has_what_is_not_shown(model: str, name: str, capsys: Any) -> None:
+    command = ["bound", model, "--input", "x=[-1,1]", "--format", name]
+    assert run([*command, "--argmax"]) == 3
+    open_ = capsys.readouterr().out
+    assert "argmax" in open_
+    assert run(command) == 0
+    assert "argmax" not in capsys.readouterr().out
 
 
 def test_a_range_that_explodes_is_said_to_with_its_node(model: str, capsys: Any) -> None:

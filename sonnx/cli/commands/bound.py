@@ -19,7 +19,7 @@ from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import render
+from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render
 
 HELP = "bound the ranges of values and the errors of implementations"
 
@@ -47,12 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=amount("processes"), default=1, metavar="N", help="processes that halve the box (default 1)")
     add("--resume", type=Path, default=None, metavar="FILE",
         help="keep the parts of the box in FILE, and go on from those it has")  # fmt: skip
-    add(
-        "--format",
-        choices=("text", "json", "html", "npz"),
-        default="text",
-        help="the format of the report (npz: all bounds)",
-    )
+    add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS, "npz"), default="text",
+        help="the format of the report (npz: all bounds)")  # fmt: skip
     add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="bound a model that does not conform")
@@ -100,13 +96,8 @@ def bound_command(options: argparse.Namespace) -> int:
     code = found.exit_code(every_node=options.every_node)
     if options.format == "npz":
         found.write_arrays(options.output)
-    elif options.format == "html":
-        from sonnx.report.bounds import render as render_page
-
-        deliver(render_page(found, code, every_node=options.every_node), options.output)
     else:
-        made = found.to_json if options.format == "json" else found.to_text
-        deliver(made(every_node=options.every_node), options.output)
+        deliver(found.to_format(options.format, every_node=options.every_node), options.output)
     if options.output is not None:
         print(f"wrote {escape(str(options.output))}", file=sys.stderr)
     return code

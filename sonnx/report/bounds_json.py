@@ -1,0 +1,231 @@
+"""What `sonnx bound --format json` prints; bounds.schema.json beside this file is made from it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from msgspec import convert
+
+from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.numerics.formats import Array
+from sonnx.report.json_parts import EditionName, Number, Part, Tool, dumps, tool
+
+MAX_ELEMENTS = 64
+"""Elements of a tensor that are listed one by one."""
+
+
+class FunctionPart(Part, frozen=True):
+    """The error of a function: absolute + ulp * unit in the last place."""
+
+    ulp: float
+    """Units in the last place of the value."""
+    absolute: float
+    """The absolute part."""
+
+
+class HypothesesPart(Part, frozen=True):
+    """What is assumed of implementations."""
+
+    name: str
+    """The name of the hypotheses."""
+    statement: str
+    """What they say, as a sentence."""
+    order: str
+    """The order of sums: any, pairwise, lanes with their number, or once."""
+    fused: bool
+    """Whether a product and a sum may be rounded once."""
+    flush: bool
+    """Whether subnormal numbers may become zero."""
+    accumulator: dict[str, str]
+    """The format of sums by element type, where it is another one."""
+    functions: dict[str, FunctionPart]
+    """The error of each function; default for all others."""
+    excludes: tuple[str, ...]
+    """Implementations that are excluded."""
+
+
+class InputPart(Part, frozen=True):
+    """The box of an input."""
+
+    shape: tuple[Number, ...]
+    """Its shape."""
+    low: float | None
+    """The least lower end; null without elements."""
+    high: float | None
+    """The largest upper end; null without elements."""
+    point: bool
+    """Whether each interval is a point."""
+
+
+class ElementPart(Part, frozen=True):
+    """One element of a tensor."""
+
+    low: float
+    """The least ideal value."""
+    high: float
+    """The largest ideal value."""
+    introduced: float
+    """What the roundings of the tensor's own node add to the error."""
+    error: float
+    """How far a computed value can be from the ideal one."""
+
+
+class TensorPart(Part, frozen=True):
+    """The bounds of a tensor; the figures are null where it has no bounds or no elements."""
+
+    name: str
+    """Its name."""
+    node: str
+    """The node that makes it, empty for an input."""
+    element: str
+    """Its element type."""
+    shape: tuple[Number, ...]
+    """Its shape."""
+    output: bool
+    """Whether it is a graph output."""
+    unbounded: str | None
+    """Why nothing is known; null where something is."""
+    low: float | None
+    """The least ideal value of an element."""
+    high: float | None
+    """The largest ideal value of an element."""
+    introduced: float | None
+    """The largest introduced error."""
+    propagated: float | None
+    """The largest propagated error."""
+    error: float | None
+    """The largest error."""
+    elements: tuple[ElementPart, ...] | None
+    """Each element, if there are at most 64."""
+
+
+class ConditionPart(Part, frozen=True):
+    """A condition on values at run time."""
+
+    node: str
+    """The node."""
+    condition: str
+    """What is demanded."""
+    holds: bool
+    """Whether it is shown for each input of the box."""
+    detail: str
+    """The figures behind it."""
+
+
+class DecisionPart(Part, frozen=True):
+    """A difference of two elements of the first output, or its largest element."""
+
+    what: str
+    """What is decided."""
+    low: float | None
+    """The least ideal difference; null if there is no bound."""
+    high: float | None
+    """The largest ideal difference; null if there is no bound."""
+    error: float | None
+    """The error of the computed difference; null if there is no bound."""
+    same: bool
+    """Whether every implementation decides as real arithmetic does."""
+
+
+class SharePart(Part, frozen=True):
+    """The share of a node in the error of the worst output element."""
+
+    node: str
+    """The node."""
+    share: float
+    """Its share, from 0 to 1."""
+
+
+class SplitPart(Part, frozen=True):
+    """The bisection of the box."""
+
+    boxes: Number
+    """Parts of the box."""
+    volume: float
+    """The share of the volume on which what is asked is shown."""
+    finished: bool
+    """Whether it is shown on the whole box, or nothing is asked."""
+    text: str
+    """The same as a sentence."""
+
+
+class BoundsDocument(Part, frozen=True):
+    """Ranges and errors of a model on a box: sonnx bound --format json."""
+
+    format: Literal[1]
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool
+    """The program that wrote the document."""
+    model: str
+    """The base name of the file."""
+    edition: EditionName | None
+    """The edition the model conforms to; null where it was not checked."""
+    hypotheses: HypothesesPart
+    """What is assumed of implementations."""
+    box: dict[str, InputPart]
+    """The box of each input."""
+    tensors: tuple[TensorPart, ...]
+    """The outputs, or with --every-node every tensor."""
+    conditions: tuple[ConditionPart, ...]
+    """The conditions on values at run time."""
+    decisions: tuple[DecisionPart, ...]
+    """The decisions that were asked about."""
+    shares: tuple[SharePart, ...]
+    """The shares of the nodes in the error, largest first."""
+    coarse: tuple[str, ...]
+    """The values that keep their forward errors, because the adjoint pass would follow too many numbers."""
+    split: SplitPart | None
+    """What a bisection showed; null where there was none."""
+    holds: bool
+    """Whether every tensor has bounds, and everything asked is shown."""
+
+
+def render(bounds: Bounds, every_node: bool) -> str:
+    """The bounds as one JSON document."""
+    return dumps(
+        BoundsDocument(
+            1,
+            tool(),
+            bounds.model,
+            bounds.edition if bounds.checked else None,
+            convert(bounds.hypotheses.as_json(), HypothesesPart),
+            {name: _input(*ends) for name, ends in bounds.box.items()},
+            tuple(map(_tensor, bounds.listed(every_node))),
+            tuple(ConditionPart(each.node, each.name, bool(each.holds), each.detail) for each in bounds.conditions),
+            tuple(map(_decision, bounds.decisions)),
+            tuple(SharePart(node, float(share)) for node, share in bounds.shares),
+            bounds.coarse,
+            None if bounds.split is None else convert(bounds.split, SplitPart),
+            bool(bounds.holds),
+        )
+    )
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _input(low: Array, high: Array) -> InputPart:
+    point = bool((low == high).all())
+    if not low.size:
+        return InputPart(low.shape, None, None, point)
+    return InputPart(low.shape, float(low.min()), float(high.max()), point)
+
+
+def _decision(made: Decision) -> DecisionPart:
+    return DecisionPart(made.what, _number(made.low), _number(made.high), _number(made.error), bool(made.same))
+
+
+def _tensor(tensor: Tensor) -> TensorPart:
+    head = (tensor.name, tensor.node, tensor.element, tensor.low.shape, tensor.is_output, tensor.unbounded or None)
+    if tensor.unbounded or not tensor.low.size:
+        return TensorPart(*head, None, None, None, None, None, None)
+    parts = (tensor.low, tensor.high, tensor.introduced, tensor.error)
+    few = tensor.low.size <= MAX_ELEMENTS
+    return TensorPart(
+        *head, float(tensor.low.min()), float(tensor.high.max()), float(tensor.introduced.max()),
+        float(tensor.propagated.max()), tensor.largest_error,
+        tuple(ElementPart(*each) for each in zip(*(part.reshape(-1).tolist() for part in parts), strict=True))
+        if few else None,
+    )  # fmt: skip
