@@ -24,7 +24,7 @@ from sonnx.prover.model_walk import prove_model
 from sonnx.prover.results import SolverAnswer
 from sonnx.prover.symbols import Symbols
 from sonnx.prover.weakest_condition import weakest_condition
-from sonnx.report.model_proof import ProofReport, as_data
+from sonnx.report.model_proof import ProofReport
 from tests.support.cases import each_case
 
 
@@ -169,7 +169,7 @@ def test_text_and_data() -> None:
     assert "refuted  Max.broadcastable  for N=2, M=3: X.shape = [[2, 4], [3, 4]]" in text
     assert "holds     where N == M or N == 1 or M == 1" in text
     assert "repeat    sonnx check --bind N=2,M=3" in text
-    data = json.loads(json.dumps(as_data(proof)))
+    data = json.loads(ProofReport.of(proof).to_json())
     assert data["refuted"][0]["counterexample"] == {"N": 2, "M": 3}
     assert (data["verdict"], data["exit"], data["proved"]) == ("refuted", 1, 2)
 
@@ -264,7 +264,9 @@ def test_a_second_solver_confirms_and_the_questions_stand_for_themselves() -> No
     for each in proof.questions:
         assert solvers.ask("z3", each.text).result == each.expected
     assert "confirms" in ProofReport.of(proof).to_text()
-    assert [each["confirmed"] for each in as_data(proof)["questions"]] == [True] * len(proof.questions)
+    assert [each["confirmed"] for each in json.loads(ProofReport.of(proof).to_json())["questions"]] == [True] * len(
+        proof.questions
+    )
 
 
 def test_solvers_that_disagree_leave_the_rule_open(monkeypatch: pytest.MonkeyPatch) -> None:
