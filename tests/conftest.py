@@ -43,24 +43,6 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         cache.cache_clear()
 
 
-@pytest.fixture(scope="session")
-def questions_once() -> Iterator[None]:
-    """Packs of this process take the questions of a theorem from the first that had it."""
-    from sonnx.evidence import pack_parts  # loads the solver
-
-    made: dict[int, list[Any]] = {}
-    asked, known = pack_parts.questions, {id(each) for each in pack_parts.registry.theorems()}
-
-    def once(theorem: Any, *rest: Any) -> list[Any]:
-        if id(theorem) not in known:
-            return [*asked(theorem, *rest)]
-        return made.get(id(theorem)) or made.setdefault(id(theorem), [*asked(theorem, *rest)])
-
-    pack_parts.questions = once  # type: ignore[assignment]
-    yield
-    pack_parts.questions = asked
-
-
 # ------------------------------------------------------------------ reports
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
@@ -54,27 +55,53 @@ def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
                     yield each.label
 
 
+class Query(NamedTuple):
+    """A query of a theorem: its name, why it is computed, the hash of its text, and the texts by ending of the file."""
+
+    name: str
+    computed: str
+    hash: str
+    texts: Mapping[str, str]
+
+
+@cache
+def _queries(theorem: Theorem) -> tuple[Query, ...]:
+    """The queries of a theorem; a process that makes several packs builds their terms once."""
+    return tuple(
+        Query(each.name, each.obligation.computed, each.hash, dict(_texts(each)))
+        for each in questions(theorem, "z3", theorem.obligations)
+    )
+
+
+def _texts(question: Question) -> Iterator[tuple[str, str]]:
+    if not question.obligation.computed:
+        yield "smt2", question.text
+        if question.obligation.hypotheses:
+            yield "hypotheses.smt2", script(question.obligation.hypotheses)
+
+
 def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """A certificate for each theorem, and the files with its queries by name."""
     known = record.read(record.usual_path())
     certificates: list[dict[str, Any]] = []
     files: dict[str, str] = {}
     for theorem in found:
-        queries = list(questions(theorem, "z3", theorem.obligations))
-        names = [f"{theorem.id}.{number}.smt2" for number in range(1, len(queries) + 1)]
-        files |= dict(_texts(names, queries))
-        names = ["" if each.obligation.computed else name for name, each in zip(names, queries, strict=True)]
+        queries = _queries(theorem)
         entry = certificate(theorem, queries, known)
-        entry["obligations"] = [
-            {"name": each.name, "computed": each.obligation.computed, "smt2_sha256": each.hash, "file": name}
-            for each, name in zip(queries, names, strict=True)
-        ]
+        entry["obligations"] = []
+        for number, each in enumerate(queries, 1):
+            name = f"{theorem.id}.{number}"
+            files |= {f"{name}.{ending}": text for ending, text in each.texts.items()}
+            file = f"{name}.smt2" if each.texts else ""
+            entry["obligations"].append(
+                {"name": each.name, "computed": each.computed, "smt2_sha256": each.hash, "file": file}
+            )
         stated = {name: getattr(theorem, name) for name in STATED}
         certificates.append({**stated, "source_sha256": driver.source_hash(theorem), **entry})
     return certificates, files
 
 
-def certificate(theorem: Theorem, queries: Sequence[Question], known: Mapping[str, record.Entry]) -> dict[str, Any]:
+def certificate(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, record.Entry]) -> dict[str, Any]:
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
     if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in queries):
@@ -87,15 +114,6 @@ def certificate(theorem: Theorem, queries: Sequence[Question], known: Mapping[st
         "confirmed": entry["confirmed"],
         "answers": dict(entry["answers"]),
     }
-
-
-def _texts(names: Iterable[str], queries: Iterable[Question]) -> Iterator[tuple[str, str]]:
-    for name, question in zip(names, queries, strict=True):
-        if question.obligation.computed:
-            continue
-        yield name, question.text
-        if question.obligation.hypotheses:
-            yield name.replace(".smt2", ".hypotheses.smt2"), script(question.obligation.hypotheses)
 
 
 def totals(certificates: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -31,7 +31,6 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.queries import questions
 
-pytestmark = pytest.mark.usefixtures("questions_once")
 ROOT = Path(__file__).parent.parent.parent
 EXPORTED, CONFORMING = (ROOT / "examples" / f"{name}.onnx" for name in ("as_exported", "conforming"))
 

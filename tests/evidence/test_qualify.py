@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")
-def made(questions_once: None) -> qualification_kit.Kit:
+def made() -> qualification_kit.Kit:
     return qualification_kit.make(main.run, main.parser())
 
 

@@ -19,7 +19,6 @@ from sonnx.report.formats import HASHED
 from tests.support.model_texts import TEXTS, model_of
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.usefixtures("questions_once")
 SYMBOLIC = ROOT / "examples" / "symbolic.onnx"
 FINE = model_of(TEXTS["fine"])
 INPUTS = {"a": np.array([1, 2], np.float32)}
