@@ -73,7 +73,7 @@ def campaigns(folder: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_one_does_not_stop_the_others_and_what_passed_is_not_run_again(folder: Path) -> None:
-    asked = ["--jobs", "2", "--timeout", "10", "--resume", str(folder.parent / "kept")]
+    asked = ["--jobs", "2", "--timeout", "6", "--resume", str(folder.parent / "kept")]
     code, out, err = campaigns(folder, *asked)
     assert (code, err) == (1, "")
     for line in (
