@@ -99,8 +99,8 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     @cached_property
-    def _holding(self) -> dict[object, RuleResult]:
-        """The results of rules that hold or do not apply, by what they read."""
+    def _results(self) -> dict[object, RuleResult]:
+        """The results of rules that hold, do not apply or fail, by what they read."""
         return {}
 
     @cached_property
@@ -132,11 +132,12 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         if reading is None:
             return evaluate_rule(rule, demand, names, listing)
         key = (rule.slug, demand.text, *reading.of(names))
-        result = self._holding.get(key)
+        result = self._results.get(key)
         if result is None:
             result = evaluate_rule(rule, demand, names, listing)
-            if result.verdict in _COUNTED:
-                self._holding[key] = result
+            explained = listing is None or not listing.is_full(rule, result.verdict)
+            if result.verdict in _COUNTED or (result.verdict is Verdict.FAIL and explained):
+                self._results[key] = result
         return result
 
     def verdict(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
@@ -179,8 +180,9 @@ class Listing:
 
     def takes(self, rule: Rule, verdict: Verdict) -> bool:
         """Count a result; whether it is listed."""
-        self.numbers[rule.slug, verdict] += 1
-        return self.numbers[rule.slug, verdict] <= self.most
+        key = rule.slug, verdict
+        number = self.numbers[key] = self.numbers[key] + 1
+        return number <= self.most
 
     def is_full(self, rule: Rule, verdict: Verdict) -> bool:
         """Whether no further result is listed, so that nobody reads its explanation."""
