@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ import sonnx
 from sonnx.checker import rules
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
+from sonnx.language.domain import Expression
 from sonnx.language.explainer import explain
 from sonnx.model.limits import DEFAULT_LIMITS
 from tests.support import families
@@ -47,8 +49,13 @@ def test_no_message_is_long(family: Family) -> None:
 )
 def test_only_listed_results_are_explained(make: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     """They are the first of each rule and verdict, as in a report that lists all; the counts stay."""
-    explained = list[object]()
-    monkeypatch.setattr(rules, "explain", lambda *about: explained.append(about) or explain(*about))
+    explained = list[Expression]()
+
+    def counted_explain(condition: Expression, names: Mapping[str, Any]) -> str:
+        explained.append(condition)
+        return explain(condition, names)
+
+    monkeypatch.setattr(rules, "explain", counted_explain)
     every = sonnx.check(make(20))
     for_all = len(explained)
     few = sonnx.check(make(20), limits={**DEFAULT_LIMITS, "findings": 2})
