@@ -85,7 +85,8 @@ def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def stated_facts(model: Model, rules: ActiveRules) -> Facts:
     """What a model states: the facts of its values, and the results of the rules about its calls."""
-    return interpret(model, FactsDomain(rules), Calls(model, rules.edition, strict=rules.strict))
+    domain = FactsDomain(rules, model.limits["findings"])
+    return interpret(model, domain, Calls(model, rules.edition, strict=rules.strict))
 
 
 def check_facts(facts: Facts, rules: ActiveRules, about: Subject) -> Report:
@@ -204,10 +205,9 @@ class _Check:
         results = self.of_values.get(facts)
         if results is None:
             names = {"value": facts, "element_types": self.rules.edition.element_types}
-            listed = [
-                self.rules.evaluate(rule, demand, names) for rule, demand in self.rules.general_rules_about("value")
-            ]
-            results = self.of_values[facts] = subject_results(listed)
+            about_values, listing = self.rules.general_rules_about("value"), self.builder.listing
+            evaluated = [self.rules.evaluate(rule, demand, names, listing) for rule, demand in about_values]
+            results = self.of_values[facts] = subject_results(evaluated)
         return results
 
     @cached_property

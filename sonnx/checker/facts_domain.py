@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from sonnx.base.escaping import escape
 from sonnx.checker.rules import (
     ActiveRules,
+    Listing,
     RuleResult,
     SubjectResults,
     is_out_of_place,
@@ -50,8 +51,9 @@ class FactsDomain:
     Results that need no facts of the tensors (profile, version, attributes, counts) are evaluated once per call.
     """
 
-    def __init__(self, rules: ActiveRules) -> None:
-        self.rules = rules
+    def __init__(self, rules: ActiveRules, most: int | None = None) -> None:
+        """Explains the first `most` results of a rule with one verdict, those that a report lists; all if None."""
+        self.rules, self._listing = rules, None if most is None else Listing(most)
         self._of_calls: dict[Call, list[RuleResult]] = {}
 
     def declared(self, type_: Type) -> TensorFacts:
@@ -71,8 +73,12 @@ class FactsDomain:
         found = self._of_calls.get(call)
         if found is None:
             found = self._of_calls[call] = without_facts(call, self.rules)
-        more, after = with_facts(call, inputs, outputs, self.rules)
-        return Transferred(after, subject_results([*found, *more]))
+        more, after = with_facts(call, inputs, outputs, self.rules, self._listing)
+        results = subject_results([*found, *more])
+        if self._listing is not None:
+            for result in results.reported:
+                self._listing.takes(result.rule, result.verdict)
+        return Transferred(after, results)
 
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
@@ -88,7 +94,7 @@ def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
 
 
 def with_facts(
-    call: Call, inputs: Facts, outputs: Facts, rules: ActiveRules
+    call: Call, inputs: Facts, outputs: Facts, rules: ActiveRules, listing: Listing | None
 ) -> tuple[list[RuleResult], list[TensorFacts]]:
     """The results about the tensors of a call, and the facts of its outputs after it."""
     declared = [NOTHING_STATED if each is None else each for each in outputs]
@@ -97,13 +103,13 @@ def with_facts(
         return [], declared
     names = environment(made, call.attributes, inputs, outputs)
     complete_types(made, names)
-    own = list(_own_results(made, names, rules))
+    own = list(_own_results(made, names, rules, listing))
     open_rules = {result.rule.name for result in own if result.verdict in OPEN}
     after = output_facts(
         made, names, declared, open_rules, lambda output: evaluate(made.shapes[output.name], Evaluator(), names)
     )
     absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
-    return [*absent, *group_results(made, names, rules), *own], after
+    return [*absent, *group_results(made, names, rules, listing), *own], after
 
 
 def _graph_result(rule: Rule, call: Call, rules: ActiveRules) -> RuleResult:
@@ -153,13 +159,19 @@ def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[
 
 
 def group_results(
-    made: Signature, names: Mapping[str, Any], rules: ActiveRules, *, onnx_only: bool = False
+    made: Signature,
+    names: Mapping[str, Any],
+    rules: ActiveRules,
+    listing: Listing | None = None,
+    *,
+    onnx_only: bool = False,
 ) -> Iterator[RuleResult]:
     """The rules about tensors of one type, for each group of them."""
     for rule, demand in rules.general_rules_about("group"):
         for group in _groups(made, names, () if onnx_only else made.one_type):
             tensors = members(group, names)
-            result = _naming(rules.evaluate(rule, demand, {"group": tuple(tensors.values())}), list(tensors))
+            found = rules.evaluate(rule, demand, {"group": tuple(tensors.values())}, listing)
+            result = _naming(found, list(tensors))
             tags = dict.fromkeys(tag for each in made.formals if each.name in group for tag in each.type_tags)
             by_onnx = group in made.groups.values()
             yield _with_tags(result if by_onnx else replace(result, breaks_onnx=False), tuple(tags))
@@ -182,7 +194,9 @@ def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
     return replace(result, actual=actual, names=tuple(formal for formal in formals if formal in actual))
 
 
-def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) -> Iterator[RuleResult]:
+def _own_results(
+    made: Signature, names: Mapping[str, Any], rules: ActiveRules, listing: Listing | None
+) -> Iterator[RuleResult]:
     """The operator's own rules; one that relies on an open rule waits for the cause of that."""
     causes: dict[str, str] = {}
     for rule, demand in rules.demands(made):
@@ -190,7 +204,7 @@ def _own_results(made: Signature, names: Mapping[str, Any], rules: ActiveRules) 
         if demand is None or (cause and not is_out_of_place(rule, names)):
             result = relying(rule, cause)
         else:
-            result = rules.evaluate(rule, demand, names)
+            result = rules.evaluate(rule, demand, names, listing)
         if result.verdict is Verdict.ASSUMED and demand is not None:
             result = replace(result, names=_at_run_time(made, (demand, rule.when), names))
         if result.verdict in OPEN:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from sonnx.base.escaping import quote, shortened
 from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
-from sonnx.checker.rules import ActiveRules, RuleResult, SubjectResults
+from sonnx.checker.rules import ActiveRules, Listing, RuleResult, SubjectResults
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import imports_of, scopes
@@ -52,10 +53,9 @@ class ReportBuilder:
 
     def __init__(self, active: ActiveRules, most: int) -> None:
         """Lists at most `most` findings of a rule with one verdict; more are counted, and a note says so."""
-        self.active, self.most = active, most
+        self.active, self.listing = active, Listing(most)
         self.uses: Counter[SubjectResults] = Counter()  # the number of subjects with the same results
         self.findings: list[Finding] = []
-        self.listed: Counter[tuple[str, Verdict]] = Counter()
         self.tags: dict[Rule, tuple[Tag, ...]] = {}
         self.rows: dict[SubjectResults, list[_Row]] = {}
         self.notes: dict[str, None] = {}
@@ -67,26 +67,27 @@ class ReportBuilder:
     ) -> None:
         """Add the results for one subject; of a node with its signature, findings name its operands."""
         self.uses[results] += 1
+        listed = [self.listing.takes(each.rule, each.verdict) for each in results.reported]
+        if not any(listed):
+            return
         rows = self.rows.get(results)
         if rows is None:
             rows = self.rows[results] = [self._row(result) for result in results.reported]
         values = {} if node is None or signature is None else _values(node, signature)
-        for row in rows:
+        for row in compress(rows, listed):
             self._list(row, where, values)
 
     def _list(self, row: _Row, where: Where, values: Mapping[str, str]) -> None:
-        """Add a finding, or only count it if there are many like it."""
-        self.listed[row.key] += 1
-        if self.listed[row.key] <= self.most:
-            operands = _operands(row.names, values) if row.names and values else ()
-            actual, requires, breaks_onnx, tags, cause = row.said
-            self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
+        operands = _operands(row.names, values) if row.names and values else ()
+        actual, requires, breaks_onnx, tags, cause = row.said
+        self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
 
     def add_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
         """Add a failure of a rule that a function decides, or why it has no answer."""
         self._count(rule, verdict)
-        breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where, {})
+        if self.listing.takes(rule, verdict):
+            breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
+            self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where, {})
 
     def add_pass(self, rule: Rule) -> None:
         """Add a pass of a rule that a function decides."""
@@ -119,10 +120,10 @@ class ReportBuilder:
 
     def _unlisted(self) -> Iterator[str]:
         """A note on each rule with more findings than are listed."""
-        for (slug, verdict), number in self.listed.items():
-            if number > self.most:
+        for (slug, verdict), number in self.listing.numbers.items():
+            if number > self.listing.most:
                 more = f"--limit findings={number} lists all"
-                yield f"of {number} results {verdict} of {slug} the first {self.most} are listed; {more}"
+                yield f"of {number} results {verdict} of {slug} the first {self.listing.most} are listed; {more}"
 
     def report(self, about: Subject, nodes: int, signatures: Iterable[Signature]) -> Report:
         """The report on a model with this number of nodes, calling operators with these signatures."""

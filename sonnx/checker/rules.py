@@ -6,12 +6,14 @@ A result holds no names of the model, so that equal facts are evaluated once.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
@@ -97,8 +99,8 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     @cached_property
-    def _holding(self) -> dict[object, RuleResult]:
-        """The results of rules that hold or do not apply, by what they read."""
+    def _results(self) -> dict[object, RuleResult]:
+        """The results of rules that hold, do not apply or fail, by what they read."""
         return {}
 
     @cached_property
@@ -122,17 +124,20 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
             self._readings[key] = _reading(demand, rule.when)
         return self._readings[key]
 
-    def evaluate(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
+    def evaluate(
+        self, rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing | None = None
+    ) -> RuleResult:
         """As `evaluate_rule`; facts that agree in all that a rule reads are evaluated once."""
         reading = self._reading(rule, demand)
         if reading is None:
-            return evaluate_rule(rule, demand, names)
+            return evaluate_rule(rule, demand, names, listing)
         key = (rule.slug, demand.text, *reading.of(names))
-        result = self._holding.get(key)
+        result = self._results.get(key)
         if result is None:
-            result = evaluate_rule(rule, demand, names)
-            if result.verdict in _COUNTED:
-                self._holding[key] = result
+            result = evaluate_rule(rule, demand, names, listing)
+            explained = listing is None or not listing.is_full(rule, result.verdict)
+            if result.verdict in _COUNTED or (result.verdict is Verdict.FAIL and explained):
+                self._results[key] = result
         return result
 
     def verdict(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
@@ -164,6 +169,24 @@ class SubjectResults(Struct, frozen=True, eq=False):
 
     counted: tuple[RuleResult, ...]
     reported: tuple[RuleResult, ...]
+
+
+class Listing:
+    """The number of results of each rule with each verdict; those beyond `most` are counted and not listed."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.numbers: Counter[tuple[str, Verdict]] = Counter()
+
+    def takes(self, rule: Rule, verdict: Verdict) -> bool:
+        """Count a result; whether it is listed."""
+        key = rule.slug, verdict
+        number = self.numbers[key] = self.numbers[key] + 1
+        return number <= self.most
+
+    def is_full(self, rule: Rule, verdict: Verdict) -> bool:
+        """Whether no further result is listed, so that nobody reads its explanation."""
+        return self.numbers[rule.slug, verdict] >= self.most
 
 
 _SHARED_FIELDS = frozenset({"type", "kind", "holds_sparse"})
@@ -209,24 +232,26 @@ def _reading(demand: Expression, when: Expression | None) -> _Reading | None:
     return _Reading(tuple(sorted(names)), attrgetter(*read) if read else lambda tensor: None)
 
 
-def evaluate_rule(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
-    """The result of a rule whose active condition is `demand`, on facts by name."""
+def evaluate_rule(
+    rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing | None = None
+) -> RuleResult:
+    """The result of a rule whose active condition is `demand`, on facts by name; not explained if `listing` is full."""
     if rule.when is not None:
         applies = _value(rule.when, names)
         if applies is False:
             return not_applying(rule)
         if isinstance(applies, Unknown):
-            return _unknown(rule, rule.when, applies, names)
+            return _unknown(rule, rule.when, applies, names, listing)
     value = _value(demand, names)
     if isinstance(value, Unknown):
-        return _unknown(rule, demand, value, names)
+        return _unknown(rule, demand, value, names, listing)
     if value:
         try:
             empty = demand.over is not None and demand.over_nothing(Evaluator(), names)
             return over_nothing(rule, demand) if empty else passing(rule)
         except OutOfFuel as error:
-            return _unknown(rule, demand, Unknown(UnknownCause.NOT_STATED, str(error)), names)
-    return _failed(rule, demand, names)
+            return _unknown(rule, demand, Unknown(UnknownCause.NOT_STATED, str(error)), names, listing)
+    return _failed(rule, demand, names, listing)
 
 
 def is_out_of_place(rule: Rule, names: Mapping[str, Any]) -> bool:
@@ -270,16 +295,25 @@ def _value(expression: Expression, names: Mapping[str, Any]) -> Any:
         return Unknown(UnknownCause.NOT_STATED, str(error))
 
 
-def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
-    onnx = demand if rule.kind == "validity" else rule.onnx
-    breaks_onnx = onnx is not None and _value(onnx, names) is False
-    actual = explain(demand, names) or f"{demand.text} does not hold"
-    return RuleResult(rule, Verdict.FAIL, actual, demand.text, breaks_onnx, "", _names_in(actual, names))
+def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing | None) -> RuleResult:
+    breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and _value(rule.onnx, names) is False)
+    found = RuleResult(rule, Verdict.FAIL, f"{demand.text} does not hold", demand.text, breaks_onnx)
+    return _explained(found, demand, names, listing)
 
 
-def _unknown(rule: Rule, demand: Expression, value: Unknown, names: Mapping[str, Any]) -> RuleResult:
-    actual = explain(demand, names) or value.reason
-    return RuleResult(rule, _of_unknown(value), actual, demand.text, False, value.because, _names_in(actual, names))
+def _unknown(
+    rule: Rule, demand: Expression, value: Unknown, names: Mapping[str, Any], listing: Listing | None
+) -> RuleResult:
+    found = RuleResult(rule, _of_unknown(value), value.reason, demand.text, False, value.because)
+    return _explained(found, demand, names, listing)
+
+
+def _explained(result: RuleResult, demand: Expression, names: Mapping[str, Any], listing: Listing | None) -> RuleResult:
+    """The result with what the model states, where that is listed."""
+    if listing is not None and listing.is_full(result.rule, result.verdict):
+        return result
+    actual = explain(demand, names) or result.actual
+    return replace(result, actual=actual, names=_names_in(actual, names))
 
 
 def _names_in(actual: str, names: Mapping[str, Any]) -> tuple[str, ...]:

@@ -411,6 +411,9 @@ def _different(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _size(arguments: Sequence[Any]) -> int:
     """A bound on the work of a built-in function: each item of a list of lists, once for each place of the longest."""
-    lists = [argument for argument in arguments if isinstance(argument, tuple)]
-    inner = [max([len(item) for item in each if isinstance(item, tuple)], default=1) for each in lists]
-    return 1 + sum(len(each) * (1 + longest) for each, longest in zip(lists, inner, strict=True))
+    size = 1
+    for each in arguments:
+        if isinstance(each, tuple):
+            inner = 1 if type(each) is KnownNumbers else max([len(i) for i in each if isinstance(i, tuple)], default=1)
+            size += len(each) * (1 + inner)
+    return size

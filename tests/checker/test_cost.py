@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
+from typing import Any
 
 import pytest
 
 import sonnx
+from sonnx.checker import rules
+from sonnx.checker.report import Finding
+from sonnx.checker.verdicts import Verdict
+from sonnx.language.domain import Expression
+from sonnx.language.explainer import explain
+from sonnx.model.limits import DEFAULT_LIMITS
 from tests.support import families
 from tests.support.cases import each_case, examples
 from tests.support.families import FAMILIES, Family, readers_of_a_constant
@@ -33,6 +42,31 @@ def test_no_message_is_long(family: Family) -> None:
     report = sonnx.check(family.of_size(4 * SMALL), limits=LIMITS_OF_GROWTH)
     assert max((len(each.actual) for each in report.findings), default=0) <= 2001
     assert max((len(each.where.place) for each in report.findings), default=0) <= 2001
+
+
+@pytest.mark.parametrize(
+    "make", [families.failing_divisions_by_one_constant, families.symbols, families.symbols_through_nodes]
+)
+def test_only_listed_results_are_explained(make: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are the first of each rule and verdict, as in a report that lists all; the counts stay."""
+    explained = list[Expression]()
+
+    def counted_explain(condition: Expression, names: Mapping[str, Any]) -> str:
+        explained.append(condition)
+        return explain(condition, names)
+
+    monkeypatch.setattr(rules, "explain", counted_explain)
+    every = sonnx.check(make(20))
+    for_all = len(explained)
+    few = sonnx.check(make(20), limits={**DEFAULT_LIMITS, "findings": 2})
+    seen, first = Counter[tuple[str, Verdict]](), list[Finding]()
+    for each in every.findings:
+        seen[each.rule, each.verdict] += 1
+        if seen[each.rule, each.verdict] <= 2:
+            first.append(each)
+    assert few.findings == tuple(first)
+    assert few.counts == every.counts
+    assert len(explained) - for_all < for_all / 4
 
 
 def test_the_command_for_a_rewrite_names_as_many_symbols_as_a_message_has_room_for() -> None:
