@@ -6,6 +6,7 @@ graphs, values and tensors are added, and everything gets its place.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -146,26 +147,26 @@ class _Check:
             self._decide(rule, where, scope)
         self._values(scope, found.declared)
         self._default_inputs(scope)
-        uses = self.builder.uses
-        for visit in found.visits:
+        quiet = Counter([visit.result for visit in found.visits if not visit.result.reported])
+        self.builder.uses.update(quiet)
+        for visit in found.visits if quiet.total() < len(found.visits) else ():
             if visit.result.reported:
                 node, call = visit.node, visit.call
                 place = Where(scope.node_place(visit.position), "node", node.name, node.operator, call.operator_set)
                 self.builder.add(visit.result, place, node, call.signature)
-            else:
-                uses[visit.result] += 1
 
     # Values: by their declarations
 
     def _values(self, scope: Scope, declared: Mapping[str, int]) -> None:
         """Check each value of a scope once, by its first declaration, whose facts have a number in `declared`."""
-        graph, seen, value_of = scope.graph, {""}, self._value
+        graph, seen, value_of, last, results = scope.graph, {""}, self._value, NOT_STATED, self._undeclared
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
                 if value.name not in seen:
                     seen.add(value.name)
-                    number = declared.get(value.name)
-                    results = self._of_type(value.type) if number is None else self._of_number(number)
+                    if value.type is not last:  # most neighbours have one type
+                        last, number = value.type, declared.get(value.name)
+                        results = self._of_type(last) if number is None else self._of_number(number)
                     value_of(scope, results, kind, index, value.name, sparse=value.type.holds_sparse)
                 elif value.name and kind != "value_info":  # listed again: each entry must be complete
                     facts = self.domain.declared(value.type)

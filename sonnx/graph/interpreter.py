@@ -54,7 +54,7 @@ class Domain(Protocol[ValueT, ResultT]):
         """What a call does to its values; `outputs` are those its outputs are declared to have."""
 
 
-class Visit(NamedTuple, Generic[ValueT, ResultT]):
+class Visit(Struct, Generic[ValueT, ResultT], frozen=True):
     """One node at its position, its call, the numbers of the values it sees and makes, and the result of the call."""
 
     position: int
@@ -198,7 +198,7 @@ class _Run(Generic[ValueT, ResultT]):
         self.model, self.domain, self.calls, self.transformer = model, domain, calls, transformer
         self.values = Values[ValueT]()
         self.results: dict[str, ScopeResult[ValueT, ResultT]] = {}
-        self.transferred: dict[object, tuple[Call, tuple[int, ...], ResultT]] = {}
+        self.transferred: dict[object, tuple[Call, tuple[int, ...], tuple[int, ...], ResultT]] = {}
         self.of_types: dict[Type, int] = {}
         self.kinds: dict[object, int] = {}
         self.undeclared = self.declared(NOT_STATED)
@@ -285,7 +285,7 @@ class _Run(Generic[ValueT, ResultT]):
             known = remembered.get(key)
             if known is None:
                 known = remembered[key] = self.transfer(scope, node, inputs, outputs)
-            call, after, result = known
+            call, inputs, after, result = known  # the equal tuple of the first call is kept, not one for each node
             if after != outputs:
                 values.update(zip(node.outputs, after, strict=True))
                 values[""] = OMITTED
@@ -293,11 +293,11 @@ class _Run(Generic[ValueT, ResultT]):
 
     def transfer(
         self, scope: Scope, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]
-    ) -> tuple[Call, tuple[int, ...], ResultT]:
-        """Build the call and evaluate it."""
+    ) -> tuple[Call, tuple[int, ...], tuple[int, ...], ResultT]:
+        """Build the call and evaluate it: with its inputs, its outputs after it, and its result."""
         call = self.calls.of(scope, node)
         after, result = self.domain.call(call, self.values.all(inputs), self.values.all(outputs))
-        return call, tuple([OMITTED if each is None else self.values.number(each) for each in after]), result
+        return call, inputs, tuple([OMITTED if each is None else self.values.number(each) for each in after]), result
 
     def outer(self, scope: Scope, name: str) -> int:
         """The value of a name in the graphs around, after their last node; undeclared where they have none."""

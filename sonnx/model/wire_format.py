@@ -13,6 +13,7 @@ of exactly `TOKEN_LENGTH` bytes is always one that `cut` wrote.  Therefore `reso
 from __future__ import annotations
 
 import mmap
+import re
 import struct
 from collections import Counter
 from typing import Any, NamedTuple, TypeAlias
@@ -23,6 +24,8 @@ from sonnx.model.limits import COUNTED, Exceeded, Limits, enforce, enforce_densi
 
 Message: TypeAlias = Any
 """A protobuf message or descriptor; their classes are made at run time, so type checkers do not know them."""
+
+Buffer: TypeAlias = bytes | memoryview
 
 TOKEN_LENGTH = 512
 """Bytes of a token.  Shorter submessages cannot contain a payload to cut, so they are copied without being read."""
@@ -63,6 +66,8 @@ class Layout(Struct, frozen=True, eq=False):
     """The tags of string fields that are limited in length."""
     counted: dict[int, str] = {}
     """The limits that fields count for, by tag."""
+    starts: re.Pattern[bytes] | None = None
+    """A message without a byte that this matches is copied without being read: it has no submessage of these fields."""
 
 
 class Bounds(NamedTuple):
@@ -109,9 +114,33 @@ def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> b
     short = b"".join(pieces)
     if allowed and size > MAX_BYTES_COUNTED_LATER:
         everywhere = Bounds(0, MAX_MESSAGE_BYTES, Counter())
-        _guarded(memoryview(short), message, everywhere)
+        _guarded(short, _with_parts(message), everywhere)
         _enforce(allowed, everywhere.numbers, size)
     return short
+
+
+def _with_parts(message: Layout) -> Layout:
+    """The layout of those submessages in which counted fields may be, at any depth."""
+    holding = [each for each in _reached(message) if any(inner.counted for inner in _reached(each))]
+    found = {}
+    for each in holding:
+        tags = [tag for tag, inner in each.fields.items() if inner in holding]
+        firsts = bytes({tag & 127 | 128 for tag in tags} | {tag for tag in tags if tag < 128})  # a tag may be padded
+        starts = None if each.counted else re.compile(b"[" + re.escape(firsts) + b"]")
+        found[each] = Layout(each.name, {}, set(), each.counted, starts)
+    for each, copy in found.items():
+        copy.fields.update((tag, found[inner]) for tag, inner in each.fields.items() if inner in found)
+    return found[message]
+
+
+def _reached(message: Layout) -> set[Layout]:
+    """The layouts of a message and of its submessages, at any depth."""
+    found, waiting = {message}, [message]
+    while waiting:
+        inner = {each for each in waiting.pop().fields.values() if each} - found
+        found |= inner
+        waiting += inner
+    return found
 
 
 def _enforce(allowed: Limits, numbers: Counter[str], size: int) -> None:
@@ -149,7 +178,7 @@ def find(buffer: memoryview, number: int) -> memoryview:
     return buffer[:0]
 
 
-def _guarded(buffer: memoryview, message: Layout, bounds: Bounds) -> list[memoryview | bytes]:
+def _guarded(buffer: Buffer, message: Layout, bounds: Bounds) -> list[memoryview | bytes]:
     try:
         return _rewritten(buffer, 0, len(buffer), message, 0, bounds)
     except IndexError:  # checking the end at every byte would double the time
@@ -157,7 +186,7 @@ def _guarded(buffer: memoryview, message: Layout, bounds: Bounds) -> list[memory
 
 
 def _rewritten(
-    buffer: memoryview, position: int, end: int, message: Layout, depth: int, bounds: Bounds
+    buffer: Buffer, position: int, end: int, message: Layout, depth: int, bounds: Bounds
 ) -> list[memoryview | bytes]:
     """The pieces of one message without its payloads; an empty list without a payload.
 
@@ -165,6 +194,8 @@ def _rewritten(
     """
     if depth > MAX_DEPTH:
         raise Malformed(f"is nested deeper than {MAX_DEPTH} levels", position)
+    if message.starts is not None and message.starts.search(buffer, position, end) is None:
+        return []
     pieces: list[memoryview | bytes] = []
     kept, fields, least, counted = position, message.fields, bounds.least, message.counted
     while position < end:
@@ -214,9 +245,9 @@ def _token(offset: int, length: int) -> list[memoryview | bytes]:
     return [struct.pack("<QQ", offset, length).ljust(TOKEN_LENGTH, b"\0")]
 
 
-def _forget(buffer: memoryview) -> None:
+def _forget(buffer: Buffer) -> None:
     """Give the pages of a mapped file back to the system: reading one byte maps up to two megabytes."""
-    if isinstance(buffer.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+    if isinstance(buffer, memoryview) and isinstance(buffer.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         buffer.obj.madvise(mmap.MADV_DONTNEED)
 
 
@@ -224,7 +255,7 @@ def _size(pieces: list[memoryview | bytes]) -> int:
     return sum(map(len, pieces))
 
 
-def _after(buffer: memoryview, position: int, tag: int) -> int:
+def _after(buffer: Buffer, position: int, tag: int) -> int:
     """The position after the value at this position, with the wire type of the tag; it may be beyond the buffer."""
     if tag < 8:
         raise Malformed("is not a protobuf message: a field has the number 0", position - 1)
@@ -244,7 +275,7 @@ def _after(buffer: memoryview, position: int, tag: int) -> int:
             raise Malformed(f"is not a protobuf message: a field has the wire type {kind}", position - 1)
 
 
-def _after_group(buffer: memoryview, position: int, tag: int) -> int:
+def _after_group(buffer: Buffer, position: int, tag: int) -> int:
     """The position after the group that starts here (proto2 has groups, ONNX uses none)."""
     opened = [tag >> 3]
     while opened:
@@ -260,7 +291,7 @@ def _after_group(buffer: memoryview, position: int, tag: int) -> int:
     return position
 
 
-def _varint(buffer: memoryview, position: int) -> tuple[int, int]:
+def _varint(buffer: Buffer, position: int) -> tuple[int, int]:
     """The number at this position (seven bits per byte, lowest first), and the position after it."""
     value = 0
     for shift in range(0, 70, 7):

@@ -116,12 +116,13 @@ def no_unused_value(scope: Scope) -> Iterator[Violation]:
     for index, tensor in enumerate(_constants(scope)):
         if tensor.name and tensor.name not in used and tensor.name not in inputs:
             yield Violation(f"no node uses the initializer {quote(tensor.name)}", f"initializer[{index}]", tensor.name)
-    unused = {name for node in graph.nodes for name in node.outputs} - used
-    for index, node in enumerate(graph.nodes if unused else ()):
+    for index, node in enumerate(() if used.issuperset(scope.defined_at) else graph.nodes):
         if not used.isdisjoint(node.outputs):  # no-dead-node reports the other nodes
-            for name in filter(unused.__contains__, filter(None, node.outputs)):
-                yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
-    unmade = {value.name for value in graph.value_info} - scope.defined_at.keys()
+            for name in filter(None, node.outputs):
+                if name not in used:
+                    yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
+    made = scope.defined_at
+    unmade = {value.name for value in graph.value_info if value.name not in made}
     unmade -= {value.name for value in graph.outputs}
     for index, value in enumerate(graph.value_info if unmade else ()):
         if (
