@@ -12,7 +12,6 @@ import numpy as np
 
 from sonnx.numerics.formats import Array
 from sonnx.numerics.scratch import Scratch
-from sonnx.numerics.threads import total_of_parts
 from sonnx.numerics.windows import Windows
 
 PATCH_ELEMENTS = 1 << 20
@@ -88,13 +87,7 @@ class Patches:
         made = _COLUMNS.array(self.group * self.height * count, DOUBLE).reshape(self.group, self.height, count)
         block = under[(slice(None),) * (2 + len(self.slid.kernel)) + (part,)]
         target = made[:, : self.height - self.ones].reshape(block.shape)
-
-        def work(some: slice) -> int:
-            at = (some,) if self.group > 1 else (slice(None), some)
-            np.copyto(target[at], block[at])
-            return 0
-
-        total_of_parts(work, self.group if self.group > 1 else self.each, 4)
+        np.copyto(target, block)
         if self.ones:
             made[:, -1] = 1
         return made

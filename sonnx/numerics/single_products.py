@@ -31,7 +31,6 @@ from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.rounding import to_nearest
 from sonnx.numerics.scratch import Scratch
 from sonnx.numerics.summation import to_odd, total_along_first, two_sum
-from sonnx.numerics.threads import total_of_parts
 
 PART = 256
 """Products that are added up at a time: few, for a small bound."""
@@ -61,12 +60,6 @@ GATHERED_PRODUCTS = 1 << 17
 
 TINY = np.finfo(DOUBLE).smallest_subnormal
 """Added to a bound that says nothing about the sign of a zero."""
-
-LEAST_PART = 64
-"""Columns, or rows, of a product that are worth a thread."""
-
-FEW_ADDENDS = 1 << 9
-"""Numbers up to which they are added one by one, which costs fewer calls."""
 
 NEGATIVE_ZERO = np.iinfo(np.int64).min
 """The bit pattern of -0, the least of all."""
@@ -104,17 +97,11 @@ def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> in
     for s in range(0, stack, matrices):
         here = slice(s, s + matrices)
         for i in range(0, rows, some):
-            left, target = Left(A[here, i : i + some], row is not None), out[here, i : i + some]
-
-            def work(places: slice, here: slice = here, left: Left = left, target: Array = target) -> int:
-                exact = 0
-                for j in range(places.start, places.stop, columns):
-                    part = slice(j, min(j + columns, places.stop))
-                    right = wide(B[here, :, part], None if row is None else row[part])
-                    exact += block_into(left, right, target[:, :, part])
-                return exact
-
-            exact += total_of_parts(work, out.shape[2], LEAST_PART)
+            left = Left(A[here, i : i + some], row is not None)
+            for j in range(0, out.shape[2], columns):
+                part = slice(j, j + columns)
+                right = wide(B[here, :, part], None if row is None else row[part])
+                exact += block_into(left, right, out[here, i : i + some, part])
     return exact
 
 
@@ -143,13 +130,6 @@ class Left:
         self.norms = np.sqrt(np.vecdot(self.values, self.values))
         self.part = PART if A.shape[1] >= FEW_ROWS else self.values.shape[2]
         self.finite = bool(np.maximum.reduce(self.norms, axis=None, initial=0) < np.inf)
-
-    def cut(self, stack: slice, rows: slice = slice(None)) -> Left:
-        """Some of the matrices, and some of their rows, without making them again."""
-        made = object.__new__(Left)
-        made.values, made.norms = self.values[stack, rows], self.norms[stack, rows]
-        made.part, made.finite = self.part, self.finite
-        return made
 
 
 class Norms:
@@ -219,15 +199,11 @@ def _few_rows(left: Left, B: Array, row: Array | None, out: Array) -> int | None
     def columns(which: Array | slice) -> Array:
         return wide(B[:, :, which], None if row is None else row[which])
 
-    def work(places: slice) -> int:
-        for j in range(places.start, places.stop, step):
-            part = slice(j, min(j + step, places.stop))
-            right = columns(part)
-            np.matmul(left.values, right, out=made[:, :, part])
-            norms[:, part] = column_norms(right)
-        return 0
-
-    total_of_parts(work, out.shape[2], LEAST_PART)
+    for j in range(0, out.shape[2], step):
+        part = slice(j, j + step)
+        right = columns(part)
+        np.matmul(left.values, right, out=made[:, :, part])
+        norms[:, part] = column_norms(right)
     found = Norms(norms)
     return _rounded(left, columns, made, found, out) if left.finite and found.finite else None
 
@@ -313,8 +289,7 @@ def in_parts(A: Array, B: Array, shape: tuple[int, ...], part: int) -> Array:
     No product goes through more additions than `part` and the number of parts: K may be that number in the bound.
     """
     if A.shape[2] <= part and prod(shape) < SMALL:
-        product: Array = np.matmul(A, B)
-        return product
+        return np.matmul(A, B)
     made, spare = (memory.array(prod(shape), DOUBLE).reshape(shape) for memory in (_MADE, _SPARE))
     np.matmul(A[:, :, :part], B[:, :part], out=made)
     for k in range(part, A.shape[2], max(1, part)):
@@ -362,8 +337,6 @@ def exact_row_sums(addends: Array, kind: np.dtype[Any]) -> Array:
 
     Added by halves, no number goes through more additions than twice the digits of their count, which decides most.
     """
-    if addends.size <= FEW_ADDENDS:
-        return np.array([_exact_sum(row, kind) if row.any() else row.sum() for row in addends], kind)
     made = addends
     while made.shape[1] > 1:
         half = made.shape[1] // 2

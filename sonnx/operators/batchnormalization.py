@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
 from math import prod
 
 import numpy as np
@@ -24,13 +23,9 @@ from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, time
 from sonnx.numerics.formats import Array, patterns
 from sonnx.numerics.rounding import grid_of
 from sonnx.numerics.scratch import Scratch
-from sonnx.numerics.threads import total_of_parts
 from sonnx.operators.operator import Operator
 
 VARIANCE_NOT_NEGATIVE = "BatchNormalization.variance-not-negative"
-
-LEAST_ELEMENTS = 1 << 14
-"""Elements that are worth a thread."""
 
 CHANNEL_ELEMENTS = 1 << 16
 """Elements of the channels that are computed at a time; at least one channel."""
@@ -135,12 +130,10 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array, channels: 
     channels = channels or Channels(inputs[1:], epsilon)
     shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)
     elements, made = X.reshape(shape), out.reshape(shape)
-    step = max(1, CHANNEL_ELEMENTS // max(1, shape[2]))
-
-    def work(some: slice) -> int:
-        exact = 0
-        for n, c in product(range(shape[0]), range(some.start, some.stop, step)):
-            part = slice(c, min(c + step, some.stop))
+    step, exact = max(1, CHANNEL_ELEMENTS // max(1, shape[2])), 0
+    for n in range(shape[0]):
+        for c in range(0, shape[1], step):
+            part = slice(c, c + step)
             undecided = _certified(elements[n, part], channels, part, made[n, part])
             if not np.count_nonzero(undecided):
                 continue
@@ -153,9 +146,7 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array, channels: 
                 flat = (n * shape[1] + channel[i]) * shape[2] + place[i]
                 store_element(out, tuple(int(j) for j in np.unravel_index(flat, out.shape)), inputs, epsilon)
                 exact += 1
-        return exact
-
-    return total_of_parts(work, shape[1], max(1, LEAST_ELEMENTS // shape[2]))
+    return exact
 
 
 def _certified(X: Array, channels: Channels, part: slice, out: Array) -> Array:

@@ -22,7 +22,6 @@ from sonnx.numerics.formats import Array
 from sonnx.numerics.patches import Patches
 from sonnx.numerics.scratch import Scratch
 from sonnx.numerics.single_products import Left, Norms, block_into
-from sonnx.numerics.threads import total_of_parts
 from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.operator import Operator
 
@@ -122,14 +121,10 @@ def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: A
         for part, columns, norms in patches.blocks(sample):
             place = made[:, :, part]
             place = place.reshape(*kernels.shape[:2], columns.shape[2])
-
-            def work(some: slice, columns: Array = columns, norms: Array = norms, place: Array = place) -> int:
-                stack, rows = (some, slice(None)) if len(kernels) > 1 else (slice(None), some)
-                if out.dtype == np.float64:
-                    return double_products.product_into(kernels[stack, rows], columns[stack], place[stack, rows])
-                return block_into(left.cut(stack, rows), columns[stack], place[stack, rows], Norms(norms[stack]))
-
-            exact += total_of_parts(work, *((len(kernels), 4) if len(kernels) > 1 else (kernels.shape[1], 16)))
+            if out.dtype == np.float64:
+                exact += double_products.product_into(kernels, columns, place)
+            else:
+                exact += block_into(left, columns, place, Norms(norms))
     return exact
 
 

@@ -5,7 +5,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.numerics.threads import set_jobs
 from tests.support.models import node_model
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -107,28 +106,3 @@ def test_weights_that_nodes_share_are_prepared_for_each_use():
         same(prepared.run(given), sonnx.run(as_inputs, given | weights, unchecked=True))
         for values in given.values():
             values += numpy.float32(1)  # in place: no form of an input is kept
-
-
-@pytest.fixture
-def two_threads():
-    set_jobs(2)
-    yield
-    set_jobs(1)
-
-
-def test_no_value_depends_on_the_number_of_threads(two_threads):
-    draw = numpy.random.default_rng(6)
-    shapes = {"w": (32, 8, 3, 3), "k": (32, 1, 3, 3), "m": (128, 160), **dict.fromkeys(("s", "o", "n", "v"), (32,))}
-    constants = [helper.make_tensor(n, FLOAT, s, draw.random(s).reshape(-1)) for n, s in shapes.items()]
-    nodes = [
-        helper.make_node("Conv", ["x", "w"], ["c"]),
-        helper.make_node("BatchNormalization", ["c", "s", "o", "n", "v"], ["b"]),
-        helper.make_node("Conv", ["b", "k"], ["d"], group=32),
-        helper.make_node("MatMul", ["a", "m"], ["e"]),
-    ]
-    inputs = [("x", FLOAT, [1, 8, 40, 40]), ("a", FLOAT, [3, 128])]
-    model = model_of(nodes, inputs, [(name, FLOAT, None) for name in "bcde"], constants)
-    given = {name: draw.standard_normal(shape).astype("f4") for name, _, shape in inputs}
-    found = sonnx.run(model, given, unchecked=True)
-    set_jobs(1)
-    same(found, sonnx.run(model, given, unchecked=True))

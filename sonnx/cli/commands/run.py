@@ -15,7 +15,6 @@ from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.numerics.threads import set_jobs
 from sonnx.report.formats import render
 
 MAX_THREADS = 1024
@@ -45,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--edition", default=None, help="the edition the model must conform to")
     add("--unchecked", action="store_true", help="run a model that does not conform")
     add("--jobs", type=amount("threads", largest=MAX_THREADS), default=None, metavar="N",
-        help="threads (default: numpy decides, for matrix products only); the values do not depend on it")  # fmt: skip
+        help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
     add_size_arguments(parser)
     add_limit_argument(parser)
     add_budget_arguments(parser)
@@ -93,7 +92,7 @@ def _seed(options: argparse.Namespace) -> int | None:
 
 
 def _set_threads(number: int) -> None:
-    """Set the number of threads: one for each product of matrices, as libraries read it when they are loaded.
+    """Set the number of threads, which libraries read when they are loaded.
 
     Raises:
         UsageError: numpy is loaded already.
@@ -101,5 +100,4 @@ def _set_threads(number: int) -> None:
     if "numpy" in sys.modules:
         raise UsageError("--jobs works on the command line only: in this process numpy has its threads already")
     for name in THREADS:
-        os.environ[name] = "1"
-    set_jobs(number)
+        os.environ[name] = str(number)
