@@ -289,7 +289,8 @@ def in_parts(A: Array, B: Array, shape: tuple[int, ...], part: int) -> Array:
     No product goes through more additions than `part` and the number of parts: K may be that number in the bound.
     """
     if A.shape[2] <= part and prod(shape) < SMALL:
-        return np.matmul(A, B)
+        product: Array = np.matmul(A, B)
+        return product
     made, spare = (memory.array(prod(shape), DOUBLE).reshape(shape) for memory in (_MADE, _SPARE))
     np.matmul(A[:, :, :part], B[:, :part], out=made)
     for k in range(part, A.shape[2], max(1, part)):
