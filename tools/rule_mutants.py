@@ -81,11 +81,15 @@ def _recording(found: dict[tuple[str, str], list[Evaluation]], case: Case, editi
     conforming = case.expected[edition].get("conforms", frozenset())
 
     def record(
-        active: rules.ActiveRules, rule: Rule, condition: Expression, names: Mapping[str, Any]
+        active: rules.ActiveRules,
+        rule: Rule,
+        condition: Expression,
+        names: Mapping[str, Any],
+        listing: rules.Listing | None = None,
     ) -> rules.RuleResult:
         evaluation = Evaluation(f"{case.id} [{edition}]", rule, dict(names), rule.slug in conforming)
         found[rule.slug, condition.text].append(evaluation)
-        return original(active, rule, condition, names)
+        return original(active, rule, condition, names, listing)
 
     rules.ActiveRules.evaluate = record  # type: ignore[assignment, method-assign]
     try:

@@ -159,7 +159,9 @@ class _Check:
 
     def _values(self, scope: Scope, declared: Mapping[str, int]) -> None:
         """Check each value of a scope once, by its first declaration, whose facts have a number in `declared`."""
-        graph, seen, value_of, last, results = scope.graph, {""}, self._value, NOT_STATED, self._undeclared
+        graph, seen, value_of = scope.graph, {""}, self._value
+        last: Type | None = None
+        results = subject_results(())
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
                 if value.name not in seen:

@@ -80,7 +80,7 @@ def test_one_does_not_stop_the_others_and_what_passed_is_not_run_again(folder: P
         "test_long.py::test_fine[3] passed",
         "test_long.py::test_failing failed",
         "test_long.py::test_crash was not finished: its process ended with SIGSEGV",
-        "test_long.py::test_hang was not finished within 10 seconds (--timeout)",
+        "test_long.py::test_hang was not finished within 6 seconds (--timeout)",
         "test_long.py::test_skipped skipped",
         "8/8  2 failed, 4 passed, 1 skipped, 1 stopped",
     ):
