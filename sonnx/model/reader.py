@@ -161,12 +161,10 @@ _DESCRIPTION = re.compile(r"^DESCRIPTOR = .*\.AddSerializedFile\((b'.*')\)$", re
 
 def _described_classes(path: str) -> SimpleNamespace | None:
     """The classes from the description in a generated module; None if protobuf does not run as its C library."""
-    if api_implementation.Type() != "upb":
-        return None
+    library = getattr(api_implementation, "_c_module", None)  # not public: the generated module is the other way
     description = _DESCRIPTION.search(Path(path).read_text("utf-8"))
-    if description is None:
+    if api_implementation.Type() != "upb" or library is None or description is None:
         return None
-    library = api_implementation._c_module  # type: ignore[attr-defined]  # the stubs leave it out
     described = library.default_pool.AddSerializedFile(ast.literal_eval(description[1]))
     return SimpleNamespace(**_classes(library.MessageMeta, described.message_types_by_name, ""))
 
