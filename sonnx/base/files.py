@@ -68,7 +68,7 @@ def json_value(data: bytes | str) -> Any:
     Raises:
         ValueError: the text is not JSON, or nested too deeply.
     """
-    import json  # models are no JSON
+    import json  # a check of a model reads none
 
     try:
         return json.loads(data)

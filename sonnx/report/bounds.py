@@ -28,12 +28,11 @@ CRITERIA = {
 }
 LIMIT = "The bounds hold for inputs of the box and under these hypotheses only."
 CURVES = (
-    ("largest magnitude", "var(--text)"),
-    ("error", "var(--fail)"),
-    ("introduced by the node", "var(--soft)"),
+    ("largest magnitude", "dark", "var(--text)"),
+    ("error", "red", "var(--fail)"),
+    ("introduced by the node", "grey", "var(--soft)"),
 )
-"""The lines of the picture with their colours."""
-COLOURS = "dark", "red", "grey"
+"""The lines of the picture with their colours, in words and as the style has them."""
 WIDTH, HEIGHT, LEFT, TOP = 900, 320, 70, 10
 """The picture, and the room for its numbers, in pixels."""
 
@@ -211,7 +210,7 @@ def _notes(bounds: Bounds) -> Iterator[str]:
 def _pictures(tensors: Iterable[Tensor]) -> Iterator[Picture]:
     known = [each for each in tensors if not each.unbounded and each.low.size]
     if len(known) > 1:
-        names = ", ".join(f"{title} ({where})" for (title, _), where in zip(CURVES, COLOURS, strict=True))
+        names = ", ".join(f"{title} ({colour})" for title, colour, _ in CURVES)
         yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(known))
 
 
@@ -227,7 +226,7 @@ def picture(tensors: Sequence[Tensor]) -> str:
     high = max(high, low + 1)
     steps = range(low, high + 1, max(1, (high - low) // 8))
     parts = [_rule(step, _height(step, low, high)) for step in steps]
-    for (_, colour), curve in zip(CURVES, curves, strict=True):
+    for (*_, colour), curve in zip(CURVES, curves, strict=True):
         parts += _drawn(curve, colour, low, high)
     return (
         f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '

@@ -94,6 +94,8 @@ OUTPUTS_CONNECTED = "outputs-connected"
 def _omitted_outputs(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange | None:
     """The model without the optional outputs that nothing uses, of nodes with another output that is used."""
     del facts
+    if OUTPUTS_CONNECTED in context.active_rules.slugs:
+        return None
     graph = model.graph
     used = _used(graph)
     nodes, edits = list(graph.nodes), []
@@ -109,7 +111,7 @@ def _omitted_outputs(model: Model, context: RewriteContext, facts: Mapping[str, 
             listed = ", ".join(quote(name) for name in node.outputs if name in unused)
             edits.append(Edit(where, f"output {listed}", "left out"))
             gone |= unused
-    if not gone or OUTPUTS_CONNECTED in context.active_rules.slugs:
+    if not gone:
         return None
     info = tuple(value for value in graph.value_info if value.name not in gone)
     return ModelChange(replace(model, graph=replace(graph, nodes=tuple(nodes), value_info=info)), tuple(edits))
