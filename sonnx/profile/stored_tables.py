@@ -24,6 +24,8 @@ def table(path: Path, name: str) -> dict[str, Any]:
         OSError: the file cannot be read.
     """
     text = path.read_bytes()
+    if sys.implementation.cache_tag is None:  # an interpreter that stores no bytecode
+        return loads(text.decode("utf-8"), name)
     head, place = MAGIC_NUMBER + source_hash(text), Path(cache_from_source(path)).with_suffix(".table")
     found = _stored(place, head)
     if found is None:

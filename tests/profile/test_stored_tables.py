@@ -49,3 +49,9 @@ def test_a_text_that_is_not_toml_is_named(path):
     path.write_text("a =\n")
     with pytest.raises(CatalogueError, match=r"^rules\.toml is not valid TOML"):
         table(path, "rules.toml")
+
+
+def test_an_interpreter_without_bytecode_reads_the_text(path, monkeypatch):
+    monkeypatch.setattr(sys.implementation, "cache_tag", None)
+    assert table(path, "r") == {"a": "x"}
+    assert not (path.parent / "__pycache__").exists()
