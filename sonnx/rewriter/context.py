@@ -1,29 +1,42 @@
-"""What all rewrites of one model share: the edition, the model's imports and functions, and what was asked for."""
+"""What all rewrites of one model share: the model, the edition, and what was asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from msgspec import Struct
 
 from sonnx.checker.rules import ActiveRules
-from sonnx.model.ir import Function
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import Function, Model
+from sonnx.model.scopes import function_key, imports_of
 
 
-class RewriteContext(Struct, frozen=True):
-    """The rules in force, the model around the nodes, and which rewrites run.
+class RewriteContext(Struct, frozen=True, dict=True):
+    """The model with the rules in force, and which rewrites run.
 
-    `operator_set` is the version of the standard operator set that the model imports; `selected` are the slugs that
-    rewrites may serve and `only` the names of the rewrites that run, None for all; `options` enable rewrites that
-    change values.
+    `selected` are the slugs that rewrites may serve and `only` the names of the rewrites that run, None for all;
+    `options` enable rewrites that change values.  `facts` are those of the values after the visit of the nodes, none
+    before it.
     """
 
     active_rules: ActiveRules
-    operator_set: int | None
-    functions: Mapping[tuple[str, str, str], Function] = {}
+    model: Model
     selected: frozenset[str] | None = None
     options: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
+    facts: Mapping[str, TensorFacts] = {}
+
+    @cached_property
+    def operator_set(self) -> int | None:
+        """The version of the standard operator set that the model imports."""
+        return imports_of(self.model.imports).get("")
+
+    @cached_property
+    def functions(self) -> Mapping[tuple[str, str, str], Function]:
+        """The functions of the model, by domain, name and overload."""
+        return {function_key(function): function for function in self.model.functions}
 
     def selects(self, slug: str) -> bool:
         """Whether rewrites may serve a rule: it is in force, or of an operator, and among the selected ones."""

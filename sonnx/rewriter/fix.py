@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model
 from sonnx.model.limits import BY_NAME, DEFAULT_LIMITS, Limits
 from sonnx.model.reader import read
-from sonnx.model.scopes import function_key, imports_of, stored_tensors
+from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
@@ -27,8 +27,8 @@ from sonnx.report.check import CheckReport
 from sonnx.report.formats import render_document
 from sonnx.rewriter import fix_document, fix_record, fix_text, passes
 from sonnx.rewriter.context import RewriteContext
-from sonnx.rewriter.rewrite import AppliedRewrite
-from sonnx.rewriter.rewrites.convolutions import FOLDED_BATCH_NORMALIZATION
+from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
+from sonnx.rewriter.rewrites.convolutions import folded_batch_normalization
 from sonnx.rewriter.rewriting import Rewriting
 from sonnx.rewriter.validation import Validation, validate
 from sonnx.rewriter.walk import WalkResult, walk
@@ -99,57 +99,52 @@ def fix(
     bound, bindings = _bound(original, before, bind or {}, input_shapes or {}, strict_versions)
     context = RewriteContext(
         ActiveRules(catalogue.edition_named(chosen), strict_versions),
-        imports_of(original.imports).get(""),
-        {function_key(function): function for function in original.functions},
+        bound,
         slugs_named(select) if select else None,
-        frozenset({FOLDED_BATCH_NORMALIZATION.option} if fold_batch_normalization else ()),
+        frozenset({folded_batch_normalization.option} if fold_batch_normalization else ()),
     )
-    result = _rewritten(bound, context)
+    result = _rewritten(context)
     data = _file_of(result.model)
     after = CheckReport.of(evaluate_model(read(data, limits=limits), called, chosen, strict_versions=strict_versions))
-    validation = _validated(bound, result, context, before, after, samples)
+    validation = _validated(result, context, before, after, samples)
     digest = sha256(source if isinstance(source, bytes) else Path(source))
     return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
 
 
-def _rewritten(model: Model, context: RewriteContext) -> WalkResult:
+def _rewritten(context: RewriteContext) -> WalkResult:
     """The model after all enabled rewrites: preparations, those of each node, completions."""
+    context, before = _changed(context, passes.PREPARATIONS)
+    walked = walk(context, (each for each in passes.NODE_REWRITES if each.enabled(context)))
+    context, after = _changed(replace(context, model=walked.model, facts=walked.facts), passes.COMPLETIONS)
+    return replace(walked, model=context.model, applied=(*before, *walked.applied, *after))
+
+
+def _changed(
+    context: RewriteContext, rewrites: Iterable[Rewrite[ModelRewriting]]
+) -> tuple[RewriteContext, list[AppliedRewrite]]:
+    """The context with the model after rewrites of it as a whole, and the places they changed."""
     applied: list[AppliedRewrite] = []
-    for preparation in passes.PREPARATIONS:
-        if preparation.enabled(context) and preparation.triggered(context):
-            change = preparation.apply(model, context)
-            if change is not None:
-                model = change.model
-                applied += preparation.applied(change.edits)
-    functions = {function_key(function): function for function in model.functions}
-    context = replace(context, operator_set=imports_of(model.imports).get(""), functions=functions)
-    walked = walk(model, context, (each for each in passes.NODE_REWRITES if each.enabled(context)))
-    applied += walked.applied
-    model = walked.model
-    for completion in passes.COMPLETIONS:
-        if completion.enabled(context) and completion.triggered(context):
-            change = completion.apply(model, context, walked.facts)
-            if change is not None:
-                model = change.model
-                applied += completion.applied(change.edits)
-    return replace(walked, model=model, applied=tuple(applied))
+    for each in rewrites:
+        change = each.apply(context) if each.enabled(context) and each.triggered(context) else None
+        if change is not None:
+            context = replace(context, model=change.model)
+            applied += each.applied(change.edits)
+    return context, applied
 
 
-def _validated(
-    bound: Model, result: WalkResult, context: RewriteContext, before: Report, after: Report, samples: int
-) -> Validation:
+def _validated(result: WalkResult, context: RewriteContext, before: Report, after: Report, samples: int) -> Validation:
     """The comparison of the original with the model before the rewrites that change values."""
     known = passes.every_rewrite()
     changing_values = tuple(sorted({each.name for each in result.applied if known[each.name].option}))
-    comparable = _rewritten(bound, replace(context, options=frozenset())) if changing_values else result
+    comparable = _rewritten(replace(context, options=frozenset())) if changing_values else result
 
     def partly_rewritten(names: frozenset[str]) -> Model:
-        return _rewritten(bound, replace(context, only=names)).model if names else bound
+        return _rewritten(replace(context, only=names)).model if names else context.model
 
     validation = validate(
         partly_rewritten,
         comparable.applied,
-        read(_file_of(comparable.model), limits=bound.limits),
+        read(_file_of(comparable.model), limits=context.model.limits),
         context.active_rules.edition.name,
         samples,
         _rules_of_validity(before),

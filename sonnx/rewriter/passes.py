@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sonnx.rewriter.rewrite import Completion, NodeRewriting, Preparation, Rewrite
+from sonnx.rewriter.rewrite import ModelRewriting, NodeRewriting, Rewrite
 from sonnx.rewriter.rewrites import (
     cleanup,
     constants,
@@ -24,53 +24,53 @@ from sonnx.rewriter.rewrites import (
     versions,
 )
 
-PREPARATIONS: tuple[Rewrite[Preparation], ...] = (
-    constants.CONSTANT_INPUTS,
-    constants.DENSE_CONSTANTS,
-    names_and_order.NAMED_GRAPH,
-    names_and_order.SORTED_NODES,
-    versions.SPECIFIED_VERSIONS,
-    names_and_order.UNIQUE_NAMES,
+PREPARATIONS: tuple[Rewrite[ModelRewriting], ...] = (
+    constants.constant_inputs,
+    constants.dense_constants,
+    names_and_order.named_graph,
+    names_and_order.sorted_nodes,
+    versions.specified_versions,
+    names_and_order.unique_names,
 )
 """What the visit of the nodes relies on: order, names, constants."""
 
 NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     # These remove the node, so that nothing else needs to be written at it.
-    functions_and_branches.CONSTANT_CONDITION,
-    constants.FOLDED_CONSTANT,
-    functions_and_branches.FUNCTION_CALL,
-    operator_substitutes.SAME_VALUE,
-    constants.STATIC_SHAPE,
+    functions_and_branches.constant_condition,
+    constants.folded_constant,
+    functions_and_branches.function_call,
+    operator_substitutes.same_value,
+    constants.static_shape,
     # These change the node, or put others in its place.
-    operand_shapes.BROADCAST_BY_MAXIMUM,
-    operand_shapes.CONSTANT_BROADCAST,
-    constants.CONSTANT_FORM,
-    explicit_parameters.DEFAULT_ATTRIBUTES,
-    explicit_parameters.DERIVED_PADDING,
-    data_movement.GATHERED_PART,
-    operator_substitutes.GREATER_AS_LESS,
-    convolutions.GROUPED_CONVOLUTION,
-    matrix_products.MATRIX_PRODUCTS,
-    explicit_parameters.NEGATIVE_AXIS,
-    explicit_parameters.OMITTED_INPUTS,
-    data_movement.RESHAPED,
-    operand_shapes.SCALAR_CONSTANT,
-    explicit_parameters.SLICE_BOUNDS,
-    data_movement.SPLIT_PARTS,
-    operator_substitutes.SUM_AS_ADD,
-    matrix_products.TRANSPOSED_CONSTANT,
-    data_movement.TRANSPOSED_PARTS,
+    operand_shapes.broadcast_by_maximum,
+    operand_shapes.constant_broadcast,
+    constants.constant_form,
+    explicit_parameters.default_attributes,
+    explicit_parameters.derived_padding,
+    data_movement.gathered_part,
+    operator_substitutes.greater_as_less,
+    convolutions.grouped_convolution,
+    matrix_products.matrix_products,
+    explicit_parameters.negative_axis,
+    explicit_parameters.omitted_inputs,
+    data_movement.reshaped,
+    operand_shapes.scalar_constant,
+    explicit_parameters.slice_bounds,
+    data_movement.split_parts,
+    operator_substitutes.sum_as_add,
+    matrix_products.transposed_constant,
+    data_movement.transposed_parts,
 )
 
-COMPLETIONS: tuple[Rewrite[Completion], ...] = (
-    cleanup.DEAD_NODES,
-    cleanup.DUPLICATE_CONSTANTS,
-    cleanup.OMITTED_OUTPUTS,
-    declarations.EXPLICIT_DECLARATIONS,
-    convolutions.FOLDED_BATCH_NORMALIZATION,
-    versions.FORMAT_VERSION,
-    functions_and_branches.UNCALLED_FUNCTIONS,
-    cleanup.UNUSED_VALUES,
+COMPLETIONS: tuple[Rewrite[ModelRewriting], ...] = (
+    cleanup.dead_nodes,
+    cleanup.duplicate_constants,
+    cleanup.omitted_outputs,
+    declarations.explicit_declarations,
+    convolutions.folded_batch_normalization,
+    versions.format_version,
+    functions_and_branches.uncalled_functions,
+    cleanup.unused_values,
 )
 """What the visit leaves behind, and what can be said only after it."""
 

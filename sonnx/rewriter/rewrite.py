@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.checker.verdicts import Where
-from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model, Node, Tensor
 from sonnx.profile.rewrites import RewriteDescription, rewrite_descriptions
 from sonnx.rewriter.context import RewriteContext
@@ -42,7 +42,13 @@ class ModelChange(Struct, frozen=True):
     """What a rewrite made of a model, and the places it changed."""
 
     model: Model
-    edits: tuple[Edit, ...]
+    edits: Sequence[Edit]
+
+
+def changed_graph(context: RewriteContext, edits: Sequence[Edit], **changes: Any) -> ModelChange | None:
+    """The model with another main graph; None where there is no edit."""
+    model = context.model
+    return ModelChange(replace(model, graph=replace(model.graph, **changes)), edits) if edits else None
 
 
 class Replacement(Struct, frozen=True):
@@ -60,33 +66,15 @@ class Replacement(Struct, frozen=True):
     same: tuple[tuple[str, str], ...] = ()
 
 
-class Preparation(Protocol):
-    """Rewrites a whole model before its nodes are visited; None where there is nothing to do."""
-
-    def __call__(self, model: Model, context: RewriteContext, /) -> ModelChange | None:
-        """The changed model."""
-
-
-class NodeRewriting(Protocol):
-    """Replaces one node; None where there is nothing to do."""
-
-    def __call__(self, site: Site, /) -> Replacement | None:
-        """What takes the place of the node."""
-
-
-class Completion(Protocol):
-    """Rewrites a whole model after its nodes were visited, with the facts of its values; None for nothing to do."""
-
-    def __call__(
-        self, model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts], /
-    ) -> ModelChange | None:
-        """The changed model."""
-
-
+ModelRewriting: TypeAlias = Callable[[RewriteContext], ModelChange | None]
+"""Rewrites a whole model; None where there is nothing to do."""
+NodeRewriting: TypeAlias = Callable[[Site], Replacement | None]
+"""Replaces one node; None where there is nothing to do."""
+StageT = TypeVar("StageT", bound=Callable[..., Any])
 Stage_co = TypeVar("Stage_co", bound=Callable[..., Any], covariant=True)
 
 
-class Rewrite(Struct, Generic[Stage_co], frozen=True, kw_only=True):
+class Rewrite(Struct, Generic[Stage_co], frozen=True):
     """One rewrite.
 
     `name` is that of its description in restrictions/rewrites.toml, which states the rules it serves.  `option` is the
@@ -130,7 +118,7 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True, kw_only=True):
             return bool(site.failing_of(*self.rules))
         return self.triggered(site.context)
 
-    def applied(self, edits: tuple[Edit, ...]) -> Iterator[AppliedRewrite]:
+    def applied(self, edits: Sequence[Edit]) -> Iterator[AppliedRewrite]:
         """The records of the places it changed."""
         for edit in edits:
             rules = self.rules if edit.rules is None else edit.rules
@@ -155,3 +143,10 @@ class AppliedRewrite(Struct, frozen=True):
     after: str
     theorem: str = ""
     changes: str = ""
+
+
+def rewrite(
+    name: str, trigger: Trigger, *, option: str = "", makes_executable: bool = False
+) -> Callable[[StageT], Rewrite[StageT]]:
+    """Makes a function a rewrite; the arguments are the fields of `Rewrite`."""
+    return lambda apply: Rewrite(name, trigger, apply, option, makes_executable)

@@ -46,11 +46,11 @@ class WalkResult(Struct, frozen=True):
     unknown_shapes: Mapping[str, str]
 
 
-def walk(model: Model, context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) -> WalkResult:
+def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) -> WalkResult:
     """Rewrite all nodes of the main graph, which must be in order of execution."""
-    rules = context.active_rules
+    rules, model = context.active_rules, context.model
     calls = Calls(model, rules.edition, strict=rules.strict, beyond_edition=True)
-    state = _Rewriting(model, context, tuple(rewrites))
+    state = _Rewriting(context, tuple(rewrites))
     found = interpret(model, FactsDomain(rules), calls, transformer=state, main_only=True)
     facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
     return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
@@ -62,7 +62,6 @@ class _Rewriting(Struct, dict=True):
     `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far.
     """
 
-    model: Model
     context: RewriteContext
     rewrites: tuple[Rewrite[NodeRewriting], ...]
     visible: dict[str, None] = {}
@@ -85,7 +84,7 @@ class _Rewriting(Struct, dict=True):
 
     @property
     def graph(self) -> Graph:
-        return self.model.graph
+        return self.context.model.graph
 
     @cached_property
     def taken(self) -> set[str]:
@@ -231,7 +230,7 @@ class _Rewriting(Struct, dict=True):
             initializers=(*self.graph.initializers, *self.added),
             value_info=tuple(value for value in self.graph.value_info if value.name not in self.same),
         )
-        return replace(self.model, graph=graph)
+        return replace(self.context.model, graph=graph)
 
 
 def _undeclared(name: str, unknown: Unknown) -> str:

@@ -21,54 +21,43 @@ from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.node_builders import attribute
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Trigger, changed_graph, rewrite
 from sonnx.rewriter.site import Site
-
-# ------------------------------------------------------------------ graph inputs with a default value
 
 IR_VERSION_OF_DEFAULTS = 4
 """From this IR version on, an initializer of a graph input is a default that callers may replace (ONNX IR)."""
 
 
-def _constant_inputs(model: Model, context: RewriteContext) -> ModelChange | None:
+@rewrite("constant-inputs", Trigger.RULE_SELECTED)
+def constant_inputs(context: RewriteContext) -> ModelChange | None:
     """The model without these inputs; below IR version 4 they are constants already."""
-    del context
-    graph = model.graph
+    graph = context.model.graph
     constant = {tensor.name for tensor in graph.initializers}
-    both = [(index, value.name) for index, value in enumerate(graph.inputs) if value.name in constant]
-    if not both or (model.ir_version or 0) < IR_VERSION_OF_DEFAULTS:
+    if (context.model.ir_version or 0) < IR_VERSION_OF_DEFAULTS:
         return None
-    inputs = tuple(value for value in graph.inputs if value.name not in constant)
-    edits = tuple(
+    changes = "callers can no longer give it another value"
+    edits = [
         Edit(
-            Where(f"graph/input[{index}]", "value", name),
-            "graph input with a default",
-            "constant",
-            changes="callers can no longer give it another value",
+            Where(f"graph/input[{index}]", "value", each.name), "graph input with a default", "constant", None, changes
         )
-        for index, name in both
-    )
-    return ModelChange(replace(model, graph=replace(graph, inputs=inputs)), edits)
+        for index, each in enumerate(graph.inputs)
+        if each.name in constant
+    ]
+    return changed_graph(context, edits, inputs=tuple(each for each in graph.inputs if each.name not in constant))
 
-
-CONSTANT_INPUTS = Rewrite(
-    name="constant-inputs",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_constant_inputs,
-)
-
-# ------------------------------------------------------------------ sparse constants
-#
-# Initializers of the main graph, and the sparse values of Constant there and in functions.  A constant is left sparse
-# where it is declared as sparse, may be given by the caller, or has indices that are not as ONNX requires.
 
 MAX_DENSE_BYTES = 1 << 26
 """A larger dense constant changes the size of the file so much that a person should decide."""
 
 
-def _dense_constants(model: Model, context: RewriteContext) -> ModelChange | None:
-    del context
-    graph = model.graph
+@rewrite("dense-constants", Trigger.RULE_SELECTED, makes_executable=True)
+def dense_constants(context: RewriteContext) -> ModelChange | None:
+    """The model with its sparse constants written out.
+
+    Initializers of the main graph, and the sparse values of Constant there and in functions.  A constant is left sparse
+    where it is declared as sparse, may be given by the caller, or has indices that are not as ONNX requires.
+    """
+    model, graph = context.model, context.model.graph
     initializers = dict(_dense_initializers(graph))
     sparse = tuple(each for index, each in enumerate(graph.sparse_initializers) if index not in initializers)
     edits = [
@@ -134,20 +123,13 @@ def _dense_edit(where: Where, sparse: SparseTensor, tensor: Tensor) -> Edit:
     return Edit(where, before, f"dense {descriptions.tensor(tensor)}")
 
 
-DENSE_CONSTANTS = Rewrite(
-    name="dense-constants",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_dense_constants,
-    makes_executable=True,
-)
-
-# ------------------------------------------------------------------ the attribute of Constant
-
 NUMBER_ATTRIBUTES = {"value_int": "int64", "value_ints": "int64", "value_float": "float", "value_floats": "float"}
 """The attributes of Constant that are numbers, with the element type of their tensor (ONNX Constant-12)."""
 
 
-def _constant_form(site: Site) -> Replacement | None:
+@rewrite("constant-form", Trigger.RULE_FAILS)
+def constant_form(site: Site) -> Replacement | None:
+    """Constant with the tensor of its numbers."""
     if len(site.node.attributes) != 1:
         return None
     [written] = site.node.attributes
@@ -167,17 +149,6 @@ def _tensor_of_numbers(name: str, value: object) -> Tensor | None:
     return constant_tensors.from_numbers("", element, value, dims)
 
 
-CONSTANT_FORM = Rewrite(
-    name="constant-form",
-    trigger=Trigger.RULE_FAILS,
-    apply=_constant_form,
-)
-
-# ------------------------------------------------------------------ nodes whose inputs are constants
-#
-# Integers and truth values are exact on every machine, so every operator on them is folded.  Floating-point results are
-# folded only where an operator moves elements without computing.
-
 MOVING_OPERATORS = frozenset({
     OperatorName.CONCAT, OperatorName.CONSTANT_OF_SHAPE, OperatorName.EXPAND, OperatorName.FLATTEN,
     OperatorName.GATHER, OperatorName.RESHAPE, OperatorName.SLICE, OperatorName.SPLIT, OperatorName.SQUEEZE,
@@ -191,8 +162,13 @@ MAX_FOLDED_ELEMENTS = 1 << 20
 EXACT_TYPES = frozenset({"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
 
 
-def _folded_constant(site: Site) -> Replacement | None:
-    """No node: its outputs are constants, as the reference executor computes them."""
+@rewrite("folded-constant", Trigger.RULE_SELECTED)
+def folded_constant(site: Site) -> Replacement | None:
+    """No node: its outputs are constants, as the reference executor computes them.
+
+    Integers and truth values are exact on every machine, so every operator on them is folded.  Floating-point results
+    are folded only where an operator moves elements without computing.
+    """
     node = site.node
     inputs = [site.constants[name] for name in dict.fromkeys(node.inputs) if name in site.constants]
     all_constant = len(inputs) == len(set(node.inputs)) > 0
@@ -231,16 +207,8 @@ def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
         return {}
 
 
-FOLDED_CONSTANT = Rewrite(
-    name="folded-constant",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_folded_constant,
-)
-
-# ------------------------------------------------------------------ known shapes
-
-
-def _static_shape(site: Site) -> Replacement | None:
+@rewrite("static-shape", Trigger.RULE_SELECTED)
+def static_shape(site: Site) -> Replacement | None:
     """No node: its output is a constant."""
     node, shape = site.node, site.shape(0)
     references = {each.name for each in node.attributes if each.reference}
@@ -261,10 +229,3 @@ def _span(site: Site, rank: int) -> tuple[int, int]:
     first = clamped(from_first(start, rank), 0, rank) if isinstance(start, int) else 0
     last = clamped(from_first(end, rank), 0, rank) if isinstance(end, int) else rank
     return first, last
-
-
-STATIC_SHAPE = Rewrite(
-    name="static-shape",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_static_shape,
-)

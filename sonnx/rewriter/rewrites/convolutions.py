@@ -8,21 +8,19 @@ import numpy as np
 from msgspec.structs import replace
 
 from sonnx.checker.verdicts import Where
-from sonnx.language.evaluator import TensorFacts
 from sonnx.model import value_names
-from sonnx.model.ir import Graph, Model, Node, Tensor
+from sonnx.model.ir import Graph, Node, Tensor
 from sonnx.model.scopes import captured
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.node_builders import NodeSequence, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Site
 
-# ------------------------------------------------------------------ groups
 
-
-def _grouped_convolution(site: Site) -> Replacement | None:
+@rewrite("grouped-convolution", Trigger.RULE_FAILS)
+def grouped_convolution(site: Site) -> Replacement | None:
     """Slices of X, a convolution with the constant kernels of each group, and Concat.
 
     Every element of the output is the same sum of the same products.
@@ -57,34 +55,25 @@ def _grouped_convolution(site: Site) -> Replacement | None:
     return sequence.replacement(f"{descriptions.call(site.node)}, group={group}", f"{group} convolutions")
 
 
-GROUPED_CONVOLUTION = Rewrite(
-    name="grouped-convolution",
-    trigger=Trigger.RULE_FAILS,
-    apply=_grouped_convolution,
-)
-
-# ------------------------------------------------------------------ BatchNormalization after Conv
-#
-# W' = W s and B' = (B - mean) s + bias, with s = scale / sqrt(variance + epsilon), are rounded once each, and the
-# product once more: values change, so the rewrite has an option.
-
 DEFAULT_EPSILON = 9.999999747378752e-06
 """The float32 number that an absent epsilon means (ONNX BatchNormalization)."""
 
 
-def _folded_batch_normalization(
-    model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]
-) -> ModelChange | None:
-    """The model with each pair of Conv and BatchNormalization as one Conv, if nothing else reads the value between."""
-    del facts, context
-    graph, edits = model.graph, list[Edit]()
+@rewrite("folded-batch-normalization", Trigger.ALWAYS, option="fold_batch_normalization")
+def folded_batch_normalization(context: RewriteContext) -> ModelChange | None:
+    """The model with each pair of Conv and BatchNormalization as one Conv, if nothing else reads the value between.
+
+    W' = W s and B' = (B - mean) s + bias, with s = scale / sqrt(variance + epsilon), are rounded once each, and the
+    product once more: values change, so the rewrite has an option.
+    """
+    graph, edits = context.model.graph, list[Edit]()
     while (pair := next(_pairs(graph), None)) is not None:
         at, conv, normalization = pair
         graph, shown = _folded(graph, at, conv, normalization)
         where = Where(f"graph/node[{at[1]}]", "node", normalization.name, normalization.operator)
         changes = "values are rounded differently from the original's"
         edits.append(Edit(where, descriptions.call(normalization), shown, (), changes))
-    return ModelChange(replace(model, graph=graph), tuple(edits)) if edits else None
+    return ModelChange(replace(context.model, graph=graph), edits) if edits else None
 
 
 def _pairs(graph: Graph) -> Iterator[tuple[tuple[int, int], Node, Node]]:
@@ -155,11 +144,3 @@ def _folded(graph: Graph, at: tuple[int, int], conv: Node, normalization: Node) 
     info = tuple(each for each in graph.value_info if each.name != conv.outputs[0])
     folded = replace(graph, nodes=nodes, initializers=(*graph.initializers, kernels, bias), value_info=info)
     return folded, f"in {descriptions.call(node)}"
-
-
-FOLDED_BATCH_NORMALIZATION = Rewrite(
-    name="folded-batch-normalization",
-    trigger=Trigger.ALWAYS,
-    apply=_folded_batch_normalization,
-    option="fold_batch_normalization",
-)

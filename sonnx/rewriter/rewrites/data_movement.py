@@ -10,16 +10,15 @@ from sonnx.model.ir import Tensor
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
 MAX_PARTS = 64
 """A permutation stays where one exchange of axes would need more parts."""
 
-# ------------------------------------------------------------------ Gather
 
-
-def _gathered_part(site: Site) -> Replacement | None:
+@rewrite("gathered-part", Trigger.RULE_FAILS)
+def gathered_part(site: Site) -> Replacement | None:
     """A slice of consecutive indices, and Reshape where one element is taken without its axis."""
     shape, axis, indices = site.shape(0), site.known("axis"), site.constant(1)
     if shape is None or axis is None or indices is None or site.operator_set < SHAPE_AS_INPUT:
@@ -52,16 +51,8 @@ def _slice_of(site: Site, shape: Shape, axis: int, span: tuple[int, int], *, kee
     return sequence.replacement(descriptions.call(site.node), f"{which} of axis {axis} by {operators}")
 
 
-GATHERED_PART = Rewrite(
-    name="gathered-part",
-    trigger=Trigger.RULE_FAILS,
-    apply=_gathered_part,
-)
-
-# ------------------------------------------------------------------ Split
-
-
-def _split_parts(site: Site) -> Replacement | None:
+@rewrite("split-parts", Trigger.RULE_FAILS)
+def split_parts(site: Site) -> Replacement | None:
     """A slice for each output that is named."""
     node, shape, axis = site.node, site.shape(0), site.known("axis")
     if shape is None or axis is None or not -len(shape) <= axis < len(shape) or not site.only_first_input_varies:
@@ -81,16 +72,9 @@ def _split_parts(site: Site) -> Replacement | None:
     return sequence.replacement(descriptions.call(node), f"{len(sequence.nodes)} slices of axis {axis}")
 
 
-SPLIT_PARTS = Rewrite(
-    name="split-parts",
-    trigger=Trigger.RULE_FAILS,
-    apply=_split_parts,
-)
-
-# ------------------------------------------------------------------ Squeeze and Transpose as Reshape
-
-
-def _reshaped(site: Site) -> Replacement | None:
+@rewrite("reshaped", Trigger.RULE_FAILS)
+def reshaped(site: Site) -> Replacement | None:
+    """Squeeze or Transpose as Reshape, where no axis of several elements passes another one."""
     node, shape = site.node, site.output_shape()
     if shape is None or 0 in shape or not site.only_first_input_varies or site.operator_set < SHAPE_AS_INPUT:
         return None
@@ -110,19 +94,12 @@ def _keeps_order(site: Site) -> bool:
     return long == sorted(long)
 
 
-RESHAPED = Rewrite(
-    name="reshaped",
-    trigger=Trigger.RULE_FAILS,
-    apply=_reshaped,
-)
+@rewrite("transposed-parts", Trigger.RULE_FAILS)
+def transposed_parts(site: Site) -> Replacement | None:
+    """Transpose as a few exchanges of neighbouring axes.
 
-# ------------------------------------------------------------------ Transpose
-#
-# Two neighbouring axes are exchanged by cutting along the shorter one, reshaping each part, and concatenating the
-# parts.  A permutation is a few such exchanges.
-
-
-def _transposed_parts(site: Site) -> Replacement | None:
+    Two axes are exchanged by cutting along the shorter one, reshaping each part, and concatenating the parts.
+    """
     node, shape, order = site.node, site.shape(0), site.known("perm")
     if shape is None or order is None or site.operator_set < SHAPE_AS_INPUT or 0 in shape:
         return None
@@ -184,10 +161,3 @@ def _exchange(sequence: NodeSequence, value: str, shape: tuple[int, int, int, in
         part = sequence.slice(whole, shape, axis, (index, index + 1))
         parts.append(sequence.reshape(part, part_shape))
     return sequence.add(OperatorName.CONCAT, parts, sequence.name("joined"), axis=3 - axis)
-
-
-TRANSPOSED_PARTS = Rewrite(
-    name="transposed-parts",
-    trigger=Trigger.RULE_FAILS,
-    apply=_transposed_parts,
-)

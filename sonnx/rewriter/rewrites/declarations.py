@@ -14,21 +14,22 @@ from msgspec.structs import replace
 
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts, Unknown
-from sonnx.model.ir import NOT_STATED, Dimension, Graph, Model, Type, Value
+from sonnx.model.ir import NOT_STATED, Dimension, Graph, Type, Value
 from sonnx.model.scopes import Scope
 from sonnx.rewriter.context import RewriteContext
-from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, rewrite
 
 EXPLICIT_SHAPE, EXPLICIT_TYPE = "explicit-shape", "explicit-type"
 
 
-def _explicit_declarations(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange:
+@rewrite("explicit-declarations", Trigger.RULE_SELECTED)
+def explicit_declarations(context: RewriteContext) -> ModelChange:
     """The model with a declaration for every value that is known."""
-    graph = model.graph
+    graph = context.model.graph
     stated = Counter(each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info))
     several = frozenset(name for name, number in stated.items() if number > 1)
-    rules = tuple(filter(context.selects, EXPLICIT_DECLARATIONS.rules))
-    declarations = _Declarations(Scope("graph", graph, {}).declared, facts, rules, several)
+    rules = tuple(filter(context.selects, explicit_declarations.rules))
+    declarations = _Declarations(Scope("graph", graph, {}).declared, context.facts, rules, several)
     outputs = tuple(
         each if each.name in several else Value(each.name, declarations.type_of(each.name)) for each in graph.outputs
     )
@@ -37,8 +38,8 @@ def _explicit_declarations(model: Model, context: RewriteContext, facts: Mapping
     inner = [name for node in graph.nodes for name in node.outputs if name and name not in fixed]
     info = tuple(each for each in graph.value_info if each.name in kept)
     info += tuple(Value(name, declarations.type_of(name)) for name in inner if declarations.type_of(name) != NOT_STATED)
-    edits = tuple(declarations.edits(graph, [each.name for each in outputs], inner))
-    return ModelChange(replace(model, graph=replace(graph, outputs=outputs, value_info=info)), edits)
+    edits = list(declarations.edits(graph, [each.name for each in outputs], inner))
+    return ModelChange(replace(context.model, graph=replace(graph, outputs=outputs, value_info=info)), edits)
 
 
 class _Declarations(Struct, frozen=True):
@@ -87,10 +88,3 @@ def _with_known_dimensions(stated: tuple[Dimension, ...] | None, known: object) 
         return stated
     pairs = zip(stated, known, strict=True)
     return tuple(b if not isinstance(a, int) and not isinstance(b, Unknown) else a for a, b in pairs)
-
-
-EXPLICIT_DECLARATIONS = Rewrite(
-    name="explicit-declarations",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_explicit_declarations,
-)

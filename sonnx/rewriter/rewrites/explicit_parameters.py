@@ -17,17 +17,17 @@ from sonnx.profile.definitions import Input, Operator, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
-# ------------------------------------------------------------------ default attributes
-#
-# What absence means is the `absent` of the operator's data file, evaluated for the node.  While auto_pad derives the
-# padding, pads has no default.  An empty list is not written: texts are silent on what a written empty list means.
 
+@rewrite("default-attributes", Trigger.RULE_FAILS)
+def default_attributes(site: Site) -> Replacement | None:
+    """The node with every attribute whose absence means a value that is known here.
 
-def _default_attributes(site: Site) -> Replacement | None:
-    """The node with every attribute whose absence means a value that is known here."""
+    What absence means is the `absent` of the operator's data file, evaluated for the node.  While auto_pad derives the
+    padding, pads has no default.  An empty list is not written: texts are silent on what a written empty list means.
+    """
     if site.signature is None:
         return None
     absent = [each for each in site.signature.attributes if each.name not in site.attributes]
@@ -53,19 +53,13 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Fraction) else value
 
 
-DEFAULT_ATTRIBUTES = Rewrite(
-    name="default-attributes",
-    trigger=Trigger.RULE_FAILS,
-    apply=_default_attributes,
-)
+@rewrite("derived-padding", Trigger.RULE_FAILS)
+def derived_padding(site: Site) -> Replacement | None:
+    """The node with the padding that auto_pad means, of every operator with auto_pad, kernel_shape and strides.
 
-# ------------------------------------------------------------------ padding
-#
-# For every operator with the parameters auto_pad, kernel_shape and strides.  ONNX: with SAME_UPPER and SAME_LOWER the
-# output has ceil(extent / stride) elements on each axis; an odd element of padding is at the end or at the beginning.
-
-
-def _derived_padding(site: Site) -> Replacement | None:
+    ONNX: with SAME_UPPER and SAME_LOWER the output has ceil(extent / stride) elements on each axis; an odd element of
+    padding is at the end or at the beginning.
+    """
     pads = _pads(site, site.known("auto_pad"))
     if pads is None:
         return None
@@ -93,19 +87,12 @@ def _pads(site: Site, mode: object) -> Shape | None:
     return (*begins, *(total - begin for total, begin in zip(totals, begins, strict=True)))
 
 
-DERIVED_PADDING = Rewrite(
-    name="derived-padding",
-    trigger=Trigger.RULE_FAILS,
-    apply=_derived_padding,
-)
+@rewrite("negative-axis", Trigger.RULE_FAILS)
+def negative_axis(site: Site) -> Replacement | None:
+    """The node with its negative axis brought to [0, rank - 1] by the built-in function of the rules.
 
-# ------------------------------------------------------------------ negative axes
-#
-# Which parameter counts which axes stands in the operator's data file, as `normal(axis, X.rank)`.
-
-
-def _negative_axis(site: Site) -> Replacement | None:
-    """The node with its negative axis brought to [0, rank - 1] by the built-in function of the rules."""
+    Which parameter counts which axes stands in the operator's data file, as `normal(axis, X.rank)`.
+    """
     known, made = site.call.known, site.signature
     if known is None or made is None:
         return None
@@ -141,18 +128,6 @@ def _expressions(known: Operator) -> Iterator[Expression]:
     yield from (rule.require for rule in known.rules if rule.require)
 
 
-NEGATIVE_AXIS = Rewrite(
-    name="negative-axis",
-    trigger=Trigger.RULE_FAILS,
-    apply=_negative_axis,
-)
-
-# ------------------------------------------------------------------ omitted inputs
-#
-# The neutral values are facts about operators: -0 is the neutral element of a sum of floating-point numbers (+0 is not:
-# -0 + 0 = +0), the states of a recurrent operator start at 0, a zero point is 0.  A parameter that is an input has the
-# value its absence means.  The shape is the one that the operator's own rules require.
-
 NEUTRAL_INPUTS: Mapping[tuple[str, str], str] = {
     (OperatorName.GEMM, "C"): "-0.0",
     (OperatorName.LSTM, "B"): "-0.0",
@@ -165,11 +140,20 @@ NEUTRAL_INPUTS: Mapping[tuple[str, str], str] = {
     (OperatorName.CONV_INTEGER, "w_zero_point"): "0",
     (OperatorName.DEQUANTIZE_LINEAR, "x_zero_point"): "0",
 }
-"""Operator and input (by its ONNX name) to a number or a defined name of the operator's file."""
+"""Operator and input (by its ONNX name) to a number or a defined name of the operator's file.
+
+The values are facts about operators: -0 is the neutral element of a sum of floating-point numbers (+0 is not:
+-0 + 0 = +0), the states of a recurrent operator start at 0, a zero point is 0.
+"""
 
 
-def _omitted_inputs(site: Site) -> Replacement | None:
-    """The node with a constant for every omitted input that has a neutral value."""
+@rewrite("omitted-inputs", Trigger.RULE_FAILS)
+def omitted_inputs(site: Site) -> Replacement | None:
+    """The node with a constant for every omitted input that has a neutral value.
+
+    A parameter that is an input has the value its absence means.  The shape is the one that the operator's own rules
+    require.
+    """
     made = site.signature
     if made is None:
         return None
@@ -209,16 +193,6 @@ def _neutral(site: Site, formal: Input) -> Tensor | None:
     return None if number is None else constant_tensors.from_numbers(name, element, number, shape)
 
 
-OMITTED_INPUTS = Rewrite(
-    name="omitted-inputs",
-    trigger=Trigger.RULE_FAILS,
-    apply=_omitted_inputs,
-)
-
-# ------------------------------------------------------------------ bounds of slices
-#
-# A slice that selects nothing stays: with bounds inside the axes it would fail another rule.
-
 BOUNDS = ("starts", "ends", "axes", "steps")
 BOUNDS_AS_INPUTS = 10
 """The version of Slice from which the bounds are inputs (ONNX Slice-10)."""
@@ -227,8 +201,12 @@ Bound = tuple[int, int, int, int]
 """Start, end, axis, step."""
 
 
-def _slice_bounds(site: Site) -> Replacement | None:
-    """The node with bounds inside the axes, for all axes."""
+@rewrite("slice-bounds", Trigger.RULE_FAILS)
+def slice_bounds(site: Site) -> Replacement | None:
+    """The node with bounds inside the axes, for all axes.
+
+    A slice that selects nothing stays: with bounds inside the axes it would fail another rule.
+    """
     shape, element, made = site.shape(0), site.element_type(1), site.signature
     lists = [site.known(name) for name in BOUNDS]
     if made is None or made.version < BOUNDS_AS_INPUTS or shape is None or element is None or None in lists:
@@ -278,10 +256,3 @@ def _lists(bounds: list[Bound]) -> list[tuple[str, tuple[int, ...]]]:
 
 def _shown(bounds: list[Bound]) -> str:
     return ", ".join(f"{name}={list(values)}" for name, values in _lists(bounds))
-
-
-SLICE_BOUNDS = Rewrite(
-    name="slice-bounds",
-    trigger=Trigger.RULE_FAILS,
-    apply=_slice_bounds,
-)

@@ -8,22 +8,20 @@ from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
-from sonnx.language.evaluator import TensorFacts
 from sonnx.model import value_names
-from sonnx.model.ir import Attribute, Function, Graph, Model, Node, subgraphs
+from sonnx.model.ir import Attribute, Function, Graph, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured, function_key, imports_of
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
-from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Site
 
 FunctionKey = tuple[str, str, str]
 """Domain, name and overload."""
 
-# ------------------------------------------------------------------ constant conditions
 
-
-def _constant_condition(site: Site) -> Replacement | None:
+@rewrite("constant-condition", Trigger.RULE_FAILS, makes_executable=True)
+def constant_condition(site: Site) -> Replacement | None:
     """The nodes and constants of the branch that is taken.
 
     Not where the branch defines a name that is defined around it: it is open which value a user of the name gets.
@@ -48,17 +46,8 @@ def _constant_condition(site: Site) -> Replacement | None:
     return Replacement(nodes, before, f"the nodes of {taken}", constants, same)
 
 
-CONSTANT_CONDITION = Rewrite(
-    name="constant-condition",
-    trigger=Trigger.RULE_FAILS,
-    apply=_constant_condition,
-    makes_executable=True,
-)
-
-# ------------------------------------------------------------------ calls of functions
-
-
-def _function_call(site: Site) -> Replacement | None:
+@rewrite("function-call", Trigger.RULE_SELECTED, makes_executable=True)
+def function_call(site: Site) -> Replacement | None:
     """The body of the function with the values of the call."""
     node = site.node
     function = site.context.functions.get(_callee(node))
@@ -122,36 +111,16 @@ def _resolved(attribute: Attribute, given: Mapping[str, Attribute]) -> Attribute
     return None if found is None else replace(found, name=attribute.name)
 
 
-FUNCTION_CALL = Rewrite(
-    name="function-call",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_function_call,
-    makes_executable=True,
-)
-
-# ------------------------------------------------------------------ functions without calls
-
-
-def _uncalled_functions(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange | None:
+@rewrite("uncalled-functions", Trigger.RULE_SELECTED, makes_executable=True)
+def uncalled_functions(context: RewriteContext) -> ModelChange | None:
     """The model with the functions that its graph calls, directly or through others."""
-    del context, facts
-    functions = {function_key(function): function for function in model.functions}
+    model, functions = context.model, context.functions
     roots = set(_calls(model.graph.nodes)) & functions.keys()
     called = roots | _reachable(roots, functions)
     kept = tuple(function for function in model.functions if function_key(function) in called)
-    if len(kept) == len(model.functions):
-        return None
-    edits = tuple(
+    edits = [
         Edit(Where(f"function[{index}]", "function", each.name), f"function {quote(each.name)}", "removed")
         for index, each in enumerate(model.functions)
         if function_key(each) not in called
-    )
-    return ModelChange(replace(model, functions=kept), edits)
-
-
-UNCALLED_FUNCTIONS = Rewrite(
-    name="uncalled-functions",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_uncalled_functions,
-    makes_executable=True,
-)
+    ]
+    return ModelChange(replace(model, functions=kept), edits) if edits else None

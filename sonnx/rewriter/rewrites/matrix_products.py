@@ -14,16 +14,15 @@ from sonnx.model.ir import Attribute, Tensor
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
-
-# ------------------------------------------------------------------ stacks of matrices
 
 MAX_PRODUCTS = 64
 """A product of stacks stays where it would become more products of matrices."""
 
 
-def _matrix_products(site: Site) -> Replacement | None:
+@rewrite("matrix-products", Trigger.RULE_FAILS)
+def matrix_products(site: Site) -> Replacement | None:
     """One MatMul where the second operand is a matrix or vector, else one for each pair of matrices."""
     a, b, y = site.shape(0), site.shape(1), site.output_shape()
     if not a or not b or y is None or 0 in (*a, *b) or site.operator_set < SHAPE_AS_INPUT:
@@ -99,19 +98,12 @@ class _Products(NodeSequence):
         return self.add(OperatorName.MATMUL, (left, right), self.name("product"))
 
 
-MATRIX_PRODUCTS = Rewrite(
-    name="matrix-products",
-    trigger=Trigger.RULE_FAILS,
-    apply=_matrix_products,
-)
-
-# ------------------------------------------------------------------ transposed constants
-
 TRANSPOSITIONS = ("transA", "transB")
 """The attributes of Gemm that transpose the first and the second input."""
 
 
-def _transposed_constant(site: Site) -> Replacement | None:
+@rewrite("transposed-constant", Trigger.RULE_FAILS)
+def transposed_constant(site: Site) -> Replacement | None:
     """The node with each constant matrix it transposes stored transposed."""
     inputs, constants, written = list(site.node.inputs), list[Tensor](), dict[str, Attribute]()
     for index, name in enumerate(TRANSPOSITIONS):
@@ -131,10 +123,3 @@ def _transposed_constant(site: Site) -> Replacement | None:
     after = ", ".join(map(descriptions.attribute, written.values()))
     shown = ", ".join(map(descriptions.tensor, constants))
     return Replacement((node,), before, f"{after}, the constant as {shown}", tuple(constants))
-
-
-TRANSPOSED_CONSTANT = Rewrite(
-    name="transposed-constant",
-    trigger=Trigger.RULE_FAILS,
-    apply=_transposed_constant,
-)

@@ -11,23 +11,22 @@ from msgspec.structs import replace
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.model import value_names
-from sonnx.model.ir import Graph, Model, Node, Tensor
+from sonnx.model.ir import Graph, Node, Tensor
 from sonnx.model.scopes import Scope, captured, nested_scopes
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
-from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
-
-# ------------------------------------------------------------------ graphs without a name
+from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, changed_graph, rewrite
 
 GRAPH_NAME = "graph"
 """The name that graphs without one get; nothing refers to a graph by its name."""
 
 
-def _named_graph(model: Model, context: RewriteContext) -> ModelChange | None:
-    del context
+@rewrite("named-graph", Trigger.RULE_SELECTED)
+def named_graph(context: RewriteContext) -> ModelChange | None:
+    """The model with a name for each graph."""
     edits: list[Edit] = []
-    graph = _with_name(model.graph, "graph", edits)
-    return ModelChange(replace(model, graph=graph), tuple(edits)) if edits else None
+    graph = _with_name(context.model.graph, "graph", edits)
+    return ModelChange(replace(context.model, graph=graph), edits) if edits else None
 
 
 def _with_name(graph: Graph, place: str, edits: list[Edit]) -> Graph:
@@ -41,29 +40,17 @@ def _with_named_graphs(node: Node, place: str, edits: list[Edit]) -> Node:
     return value_names.with_subgraphs(node, lambda graph, name: _with_name(graph, f"{place}/{name}", edits))
 
 
-NAMED_GRAPH = Rewrite(
-    name="named-graph",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_named_graph,
-)
-
-# ------------------------------------------------------------------ order
-
-
-def _sorted_nodes(model: Model, context: RewriteContext) -> ModelChange | None:
+@rewrite("sorted-nodes", Trigger.RULE_SELECTED, makes_executable=True)
+def sorted_nodes(context: RewriteContext) -> ModelChange | None:
     """The model with each node after the nodes it uses; where the order is free, and on a cycle, that of the file."""
-    del context
-    nodes = model.graph.nodes
-    order = _topological_order(Scope("graph", model.graph, {}), nodes)
-    if order == list(range(len(nodes))):
-        return None
-    edits = tuple(
+    nodes = context.model.graph.nodes
+    order = _topological_order(Scope("graph", context.model.graph, {}), nodes)
+    edits = [
         Edit(Where(f"graph/node[{old}]", "node", nodes[old].name, nodes[old].operator), f"at {old}", f"at {new}")
         for new, old in enumerate(order)
         if new != old
-    )
-    graph = replace(model.graph, nodes=tuple(nodes[index] for index in order))
-    return ModelChange(replace(model, graph=graph), edits)
+    ]
+    return changed_graph(context, edits, nodes=tuple(nodes[index] for index in order))
 
 
 def _topological_order(scope: Scope, nodes: tuple[Node, ...]) -> list[int]:
@@ -87,30 +74,23 @@ def _topological_order(scope: Scope, nodes: tuple[Node, ...]) -> list[int]:
     return order + sorted(set(range(len(nodes))) - set(order))
 
 
-SORTED_NODES = Rewrite(
-    name="sorted-nodes",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_sorted_nodes,
-    makes_executable=True,
-)
+@rewrite("unique-names", Trigger.RULE_SELECTED)
+def unique_names(context: RewriteContext) -> ModelChange | None:
+    """The model with unique names, as far as they can be given.
 
-# ------------------------------------------------------------------ names of values
-#
-# Of several equal initializers of one name, one stays.  An output of a node in a nested graph that hides a value around
-# it gets another name, if every use there comes after the node.  Everything else that is defined twice stays, also an
-# initializer or input of a nested graph that hides a value: the reference implementation of ONNX takes the outer one.
-
-
-def _unique_names(model: Model, context: RewriteContext) -> ModelChange | None:
-    del context
+    Of several equal initializers of one name, one stays.  An output of a node in a nested graph that hides a value
+    around it gets another name, if every use there comes after the node.  Everything else that is defined twice stays,
+    also an initializer or input of a nested graph that hides a value: the reference implementation of ONNX takes the
+    outer one.
+    """
     edits: list[Edit] = []
-    graph = _without_copies(model.graph, edits)
+    graph = _without_copies(context.model.graph, edits)
     if any(scope.outer for scope in nested_scopes(Scope("graph", graph, {}))):
         taken = {
             name for scope in nested_scopes(Scope("graph", graph, {})) for name in value_names.names_in(scope.graph)
         }
         graph = _unhidden_inside(graph, "graph", frozenset(), taken, edits)
-    return ModelChange(replace(model, graph=graph), tuple(edits)) if edits else None
+    return ModelChange(replace(context.model, graph=graph), edits) if edits else None
 
 
 def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
@@ -181,10 +161,3 @@ def _inputs_and_constants(graph: Graph) -> list[str]:
     """The names of inputs and constants."""
     constants = *(each.name for each in graph.initializers), *(each.name for each in graph.sparse_initializers)
     return [*(each.name for each in graph.inputs), *constants]
-
-
-UNIQUE_NAMES = Rewrite(
-    name="unique-names",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_unique_names,
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -11,16 +11,11 @@ from sonnx.language.structure import equalities
 from sonnx.model.ir import Tensor
 from sonnx.rewriter import constant_tensors, descriptions, node_builders
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
 LEGACY_BROADCAST = "broadcast"
 """The parameter of operator versions before 7 that broadcasts along a named axis (ONNX Add-6)."""
-
-# ------------------------------------------------------------------ broadcasting by Max
-#
-# For Expand, and for every operator whose text requires equal shapes.  The smallest value of a type (-Inf, the smallest
-# integer) is the identity of Max bit for bit, and Max broadcasts; but not 1 to 0 in the profile.
 
 MAX_BROADCASTS = 8
 """The operator set from which Max broadcasts (ONNX Max-8)."""
@@ -29,7 +24,13 @@ MAX_TAKES_INTEGERS = 13
 EARLIER_TYPES_OF_MAX = ("float16", "float", "double")
 
 
-def _broadcast_by_maximum(site: Site) -> Replacement | None:
+@rewrite("broadcast-by-maximum", Trigger.RULE_FAILS)
+def broadcast_by_maximum(site: Site) -> Replacement | None:
+    """Max with a constant, for Expand, and for the operands of every operator whose text requires equal shapes.
+
+    The smallest value of a type (-Inf, the smallest integer) is the identity of Max bit for bit, and Max broadcasts;
+    but not 1 to 0 in the profile.
+    """
     shape = site.output_shape()
     if shape is None or 0 in shape or site.operator_set < MAX_BROADCASTS:
         return None
@@ -56,7 +57,7 @@ def _max_for_operands(site: Site, shape: Shape) -> Replacement | None:
     for index, name in enumerate(site.node.inputs):
         known, output = site.shape(index), f"{site.node.outputs[0]}.input{index}"
         if known is None or known == shape or not expands_to([*known], [*shape]) or site.constant(index):
-            continue  # constants are stored in that shape by constant-broadcast
+            continue  # constants are stored in that shape by constant_broadcast
         smallest = _smallest(site.element_type(index), shape, f"{output}.least")
         if smallest is None:
             return None
@@ -75,73 +76,57 @@ def _smallest(element: str | None, shape: Shape, name: str) -> Tensor | None:
     return None if value is None else constant_tensors.from_numbers(name, element or "", value, shape)
 
 
-BROADCAST_BY_MAXIMUM = Rewrite(
-    name="broadcast-by-maximum",
-    trigger=Trigger.RULE_FAILS,
-    apply=_broadcast_by_maximum,
-)
-
-# ------------------------------------------------------------------ broadcast constants
-
-
-def _constant_broadcast(site: Site) -> Replacement | None:
+@rewrite("constant-broadcast", Trigger.RULE_FAILS)
+def constant_broadcast(site: Site) -> Replacement | None:
     """The node with its constants repeated to the shape it computes with; not for operators that name the axis."""
     made = site.signature
     if made is None or (LEGACY_BROADCAST in site.environment and made.version < 7):
         return None
-    inputs, constants, before = list(site.node.inputs), list[Tensor](), list[str]()
-    for index, formal in enumerate(made.inputs[: len(inputs)]):
+    changed: dict[int, Tensor] = {}
+    for index, formal in enumerate(made.inputs[: len(site.node.inputs)]):
         shape, constant = site.required_shape(formal.name) or site.output_shape(), site.constant(index)
         if constant is None or shape is None or constant.dims == shape or not expands_to([*constant.dims], [*shape]):
             continue
         larger = constant_tensors.broadcast(constant, f"{constant.name}.broadcast", shape)
         if larger is not None:
-            before.append(f"{formal.name} {descriptions.tensor(constant)}")
-            constants.append(larger)
-            inputs[index] = larger.name
-    if not constants:
+            changed[index] = larger
+    return _with_constants(site, changed)
+
+
+def _with_constants(site: Site, changed: Mapping[int, Tensor]) -> Replacement | None:
+    """The node with some of its constants in another shape, None for none."""
+    if not changed or site.signature is None:
         return None
-    after = ", ".join(map(descriptions.tensor, constants))
-    return Replacement((replace(site.node, inputs=tuple(inputs)),), ", ".join(before), after, tuple(constants))
+    inputs = tuple(changed[index].name if index in changed else name for index, name in enumerate(site.node.inputs))
+    old = {site.signature.inputs[index].name: site.constant(index) for index in changed}
+    before = ", ".join(f"{name} {descriptions.tensor(constant)}" for name, constant in old.items() if constant)
+    after = ", ".join(map(descriptions.tensor, changed.values()))
+    return Replacement((replace(site.node, inputs=inputs),), before, after, tuple(changed.values()))
 
 
-CONSTANT_BROADCAST = Rewrite(
-    name="constant-broadcast",
-    trigger=Trigger.RULE_FAILS,
-    apply=_constant_broadcast,
-)
-
-# ------------------------------------------------------------------ scalars
-
-
-def _scalar_constant(site: Site) -> Replacement | None:
+@rewrite("scalar-constant", Trigger.RULE_FAILS)
+def scalar_constant(site: Site) -> Replacement | None:
     """The node with its constants of one element as constants of rank 0."""
     made = site.signature
     if made is None:
         return None
     scalars = set(_required_scalars(site))
     tied = set(_tied_to(site, scalars))
-    inputs, constants, before = list(site.node.inputs), list[Tensor](), list[str]()
-    for index, formal in enumerate(made.inputs[: len(inputs)]):
+    changed: dict[int, Tensor] = {}
+    for index, formal in enumerate(made.inputs[: len(site.node.inputs)]):
         constant = site.constant(index)
         if formal.name not in scalars | tied:
             continue
         if constant is not None and constant.dims and set(constant.dims) == {1}:
-            scalar = constant_tensors.reshaped(constant, f"{constant.name}.scalar", ())
-            before.append(f"{formal.name} {descriptions.tensor(constant)}")
-            constants.append(scalar)
-            inputs[index] = scalar.name
+            changed[index] = constant_tensors.reshaped(constant, f"{constant.name}.scalar", ())
         elif tied and site.shape(index) == (1,):
             return None  # it would no longer have the shape of the others
-    if not constants:
-        return None
-    after = ", ".join(map(descriptions.tensor, constants))
-    return Replacement((replace(site.node, inputs=tuple(inputs)),), ", ".join(before), after, tuple(constants))
+    return _with_constants(site, changed)
 
 
 def _required_scalars(site: Site) -> Iterator[str]:
     """The inputs that a failing rule requires to have rank 0."""
-    failing = site.failing_of(*SCALAR_CONSTANT.rules)
+    failing = site.failing_of(*scalar_constant.rules)
     formals = site.signature.inputs if site.signature else ()
     for rule in site.signature.rules if site.signature else ():
         if rule.slug in failing and rule.require:
@@ -156,10 +141,3 @@ def _tied_to(site: Site, names: set[str]) -> Iterator[str]:
         for left, right in equalities(rule.require) if rule.require else ():
             if right.text in {f"{name}.shape" for name in names}:
                 yield from (each.name for each in formals if left.text == f"{each.name}.shape")
-
-
-SCALAR_CONSTANT = Rewrite(
-    name="scalar-constant",
-    trigger=Trigger.RULE_FAILS,
-    apply=_scalar_constant,
-)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from sonnx.rewriter import descriptions, node_builders
 from sonnx.rewriter.constant_tensors import ELEMENT_NUMBERS
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.rewrite import Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Site
 
-# ------------------------------------------------------------------ identity nodes
 
-
-def _same_value(site: Site) -> Replacement | None:
+@rewrite("same-value", Trigger.RULE_FAILS)
+def same_value(site: Site) -> Replacement | None:
     """No node: the users of its output take its first input."""
     if not _is_identity(site):
         return None
@@ -50,21 +49,14 @@ def _infers(site: Site) -> bool:
     return training is not None and training.data is not None and not any(training.data)
 
 
-SAME_VALUE = Rewrite(
-    name="same-value",
-    trigger=Trigger.RULE_FAILS,
-    apply=_same_value,
-)  # fmt: skip
-
-# ------------------------------------------------------------------ Greater, and Sum of two
-
-
-def _greater_as_less(site: Site) -> Replacement | None:
+@rewrite("greater-as-less", Trigger.RULE_FAILS)
+def greater_as_less(site: Site) -> Replacement | None:
     """Less with the operands exchanged; both are false where an operand is NaN."""
     return _two_operands(site, OperatorName.LESS, site.node.inputs[::-1])
 
 
-def _sum_as_add(site: Site) -> Replacement | None:
+@rewrite("sum-as-add", Trigger.RULE_FAILS)
+def sum_as_add(site: Site) -> Replacement | None:
     """Add; the sum of two is rounded once in both."""
     return _two_operands(site, OperatorName.ADD, site.node.inputs)
 
@@ -74,16 +66,3 @@ def _two_operands(site: Site, operator: OperatorName, inputs: tuple[str, ...]) -
         return None
     node = node_builders.node(operator, inputs, site.node.outputs[0], name=site.node.name)
     return Replacement((node,), descriptions.call(site.node), descriptions.call(node))
-
-
-GREATER_AS_LESS = Rewrite(
-    name="greater-as-less",
-    trigger=Trigger.RULE_FAILS,
-    apply=_greater_as_less,
-)
-
-SUM_AS_ADD = Rewrite(
-    name="sum-as-add",
-    trigger=Trigger.RULE_FAILS,
-    apply=_sum_as_add,
-)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 
 from sonnx.checker.verdicts import Where
-from sonnx.language.evaluator import TensorFacts
-from sonnx.model.ir import Import, Model, Node, subgraphs
+from sonnx.model.ir import Import, Node, subgraphs
 from sonnx.model.scopes import canonical_domain
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Operator, Parameter, at
 from sonnx.rewriter.context import RewriteContext
-from sonnx.rewriter.rewrite import Edit, ModelChange, Rewrite, Trigger
-
-# ------------------------------------------------------------------ specified versions of operators
-#
-# Only where the present version means the same: it is specified or equivalent in the operator's data file, and
-# everything the node writes and leaves out means the same in both.
+from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, rewrite
 
 
-def _specified_versions(model: Model, context: RewriteContext) -> ModelChange | None:
-    """The model with the oldest standard operator set in which every node has its specified version."""
-    now = context.operator_set
+@rewrite("specified-versions", Trigger.RULE_SELECTED)
+def specified_versions(context: RewriteContext) -> ModelChange | None:
+    """The model with the oldest standard operator set in which every node has its specified version.
+
+    Only where the present version means the same: it is specified or equivalent in the operator's data file, and
+    everything the node writes and leaves out means the same in both.
+    """
+    now, model = context.operator_set, context.model
     if now is None or not context.active_rules.strict or model.functions:
         return None
     nodes = model.graph.nodes
@@ -86,24 +83,17 @@ def _exists(parameter: Parameter, version: int) -> bool:
     return parameter.since <= version and (parameter.before is None or version < parameter.before)
 
 
-SPECIFIED_VERSIONS = Rewrite(
-    name="specified-versions",
-    trigger=Trigger.RULE_SELECTED,
-    apply=_specified_versions,
-)
-
-# ------------------------------------------------------------------ IR version
-#
-# Below IR version 4 every initializer must be a graph input too, with a value the caller may not replace; from 4 on it
-# must not be one to be a constant (ONNX IR, GraphProto.initializer).
-
 IR_VERSION_OF_CONSTANTS = 4
 
 
-def _format_version(model: Model, context: RewriteContext, facts: Mapping[str, TensorFacts]) -> ModelChange | None:
-    """The model in the oldest format that has constants, if it has an initializer that is not a graph input."""
-    del context, facts
-    graph, version = model.graph, model.ir_version
+@rewrite("format-version", Trigger.ALWAYS)
+def format_version(context: RewriteContext) -> ModelChange | None:
+    """The model in the oldest format that has constants, if it has an initializer that is not a graph input.
+
+    Below IR version 4 every initializer must be a graph input too, with a value the caller may not replace; from 4 on
+    it must not be one to be a constant (ONNX IR, GraphProto.initializer).
+    """
+    model, graph, version = context.model, context.model.graph, context.model.ir_version
     inputs = {value.name for value in graph.inputs}
     constant = {tensor.name for tensor in graph.initializers}
     if version is None or not 0 < version < IR_VERSION_OF_CONSTANTS or constant <= inputs:
@@ -115,10 +105,3 @@ def _format_version(model: Model, context: RewriteContext, facts: Mapping[str, T
         f"IR version {IR_VERSION_OF_CONSTANTS}, none",
     )
     return ModelChange(replace(model, ir_version=IR_VERSION_OF_CONSTANTS, graph=replace(graph, inputs=kept)), (edit,))
-
-
-FORMAT_VERSION = Rewrite(
-    name="format-version",
-    trigger=Trigger.ALWAYS,
-    apply=_format_version,
-)
