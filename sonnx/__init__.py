@@ -1,5 +1,6 @@
 """The checker, prover and reference executor for SONNX, the safety-related profile of ONNX."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sonnx.api import audit, bound, check, compare, explain, fix, prepare, prove, run, verify
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sonnx.report.explain import Explanation
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
-    from sonnx.rewriter.fix import FixResult
+    from sonnx.rewriter.rewriting import FixResult
 
 __all__ = [
     "BadInput",
@@ -51,35 +52,21 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "Bounds": "sonnx.bounds.result",
+    "ComparisonReport": "sonnx.report.comparison",
+    "EvidencePack": "sonnx.evidence.pack",
+    "Explanation": "sonnx.report.explain",
+    "FixResult": "sonnx.rewriter.rewriting",
+    "PreparedModel": "sonnx.report.run",
+    "ProofReport": "sonnx.report.model_proof",
+    "RunReport": "sonnx.report.run",
+}
+"""The modules of results that need numpy or a solver; each is loaded when its type is first used."""
+
+
 def __getattr__(name: str) -> object:
-    """Load the types of results that need numpy or a solver when they are first used."""
-    match name:
-        case "Bounds":
-            from sonnx.bounds import result
-
-            return result.Bounds
-        case "ComparisonReport":
-            from sonnx.report import comparison
-
-            return comparison.ComparisonReport
-        case "EvidencePack":
-            from sonnx.evidence import pack
-
-            return pack.EvidencePack
-        case "Explanation":
-            from sonnx.report import explain
-
-            return explain.Explanation
-        case "FixResult":
-            from sonnx.rewriter import fix
-
-            return fix.FixResult
-        case "ProofReport":
-            from sonnx.report import model_proof
-
-            return model_proof.ProofReport
-        case "PreparedModel" | "RunReport":
-            from sonnx.report import run
-
-            return getattr(run, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """A type of `_LATER`."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

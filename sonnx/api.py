@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sonnx.report.explain import Explanation
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
-    from sonnx.rewriter.fix import FixResult
+    from sonnx.rewriter.rewriting import FixResult
 
 
 class ModelMessage(Protocol):

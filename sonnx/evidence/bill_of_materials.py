@@ -12,23 +12,20 @@ SPDX_EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*"
 
 def bill_of_materials(found: Configuration) -> dict[str, Any]:
     """The document, without time and serial number: equal installations give equal bytes."""
+    listed = found.distributions
+    checkout = Installed(NAME, "", found.source, 0)  # not installed, so without a version
+    tool = next((each for each in listed if each.name == NAME), checkout)
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": _component(_tool(found), "application")},
-        "components": [_component(each, "library") for each in found.distributions if each.name != NAME],
-        "dependencies": [{"ref": _reference(each), "dependsOn": _needs(each, found)} for each in found.distributions],
+        "metadata": {"component": _component(tool, "application")},
+        "components": [_component(each, "library") for each in listed if each.name != NAME],
+        "dependencies": [
+            {"ref": _reference(one), "dependsOn": [_reference(each) for each in listed if each.name in one.requires]}
+            for one in listed
+        ],
     }
-
-
-def _tool(found: Configuration) -> Installed:
-    """The tool itself; a checkout that is not installed has no version."""
-    return next((each for each in found.distributions if each.name == NAME), Installed(NAME, "", found.source, 0))
-
-
-def _needs(one: Installed, found: Configuration) -> list[str]:
-    return [_reference(each) for each in found.distributions if each.name in one.requires]
 
 
 def _reference(each: Installed) -> str:

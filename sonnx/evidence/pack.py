@@ -32,7 +32,7 @@ from sonnx.model.reader import Unreadable, file_bytes, read
 from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
-from sonnx.report.formats import render
+from sonnx.report.formats import CheckRun, render
 from sonnx.report.json import FORMAT as REPORT_FORMAT
 from sonnx.rewriter import fix_record
 
@@ -120,8 +120,9 @@ def pack(request: PackRequest) -> EvidencePack:
     if request.deviations is not None and request.date is not None:
         [report] = deviations.apply((report,), deviation_records.read(request.deviations), request.date)
     code = report.exit_code(request.accept_assumptions)
+    run = CheckRun([report], {}, code, request.accept_assumptions)
     files = {
-        f"report.{name}": render(format_, [report], {}, code, request.accept_assumptions).encode("utf-8")
+        f"report.{name}": render(format_, run).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
     files |= _configuration(request, report, record) | (dict(boxed.files) if boxed is not None else {})

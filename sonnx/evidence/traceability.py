@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from sonnx.checker.graph_rules import decide
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
-from sonnx.profile.definitions import Operator, Output, Parameter, Rule
+from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
-from sonnx.prover.dependencies import bears_on, defined, functions_used
+from sonnx.prover.dependencies import bears_on, defined
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
@@ -93,22 +93,3 @@ def of_operator(theorem: Theorem) -> str:
     """The operator from whose file a theorem is derived, or ""."""
     topic, _, rest = theorem.id.partition(".")
     return rest.partition("-")[0] if topic == "derived" else ""
-
-
-def errata_named() -> set[str]:
-    """The errata that a rule, a parameter, an output or an operator names."""
-    named = {erratum for rule in rules_by_slug().values() for erratum in rule.errata}
-    for described in catalogue.operators():
-        parts: tuple[Operator | Output | Parameter, ...] = (described, *described.outputs, *described.parameters)
-        named |= {erratum for each in parts for erratum in each.errata}
-    return named
-
-
-def words_used() -> set[str]:
-    """The built-in functions that a rule, a shape, a definition or another built-in function uses."""
-    texts = [text for rule in rules_by_slug().values() for text in (rule.require, rule.onnx, rule.when)]
-    for described in catalogue.operators():
-        texts += [text for versions in described.define.values() for text in versions.values()]
-        texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
-        texts += [text for each in described.parameters for text in each.absent.values()]
-    return functions_used(text for text in texts if text is not None)

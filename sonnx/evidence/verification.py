@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, convert
+
 from sonnx.base.errors import EXIT_CODES, TOOL_FAILED
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
@@ -26,8 +28,7 @@ from sonnx.profile.index import rules_by_slug
 DATA = Path(__file__).with_name("procedures.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class Procedure:
+class Procedure(Struct, frozen=True, forbid_unknown_fields=True):
     """A command line with the requirements it verifies, its exit code, and texts that its output must contain."""
 
     command: str
@@ -54,12 +55,7 @@ class ProcedureResult:
 @cache
 def procedures() -> tuple[Procedure, ...]:
     """All procedures, in the order of the file."""
-    listed = _data()["procedure"]
-    return tuple(Procedure(**{key: _frozen(value) for key, value in each.items()}) for each in listed)
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return convert(_data()["procedure"], tuple[Procedure, ...])
 
 
 def _data() -> Mapping[str, Any]:

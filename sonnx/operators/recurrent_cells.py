@@ -28,10 +28,11 @@ from sonnx.numerics.formats import Array
 from sonnx.numerics.rounding import grid_of, to_nearest
 from sonnx.numerics.single_products import GATHERED_PRODUCTS, bound_factor, exact_row_sums
 from sonnx.numerics.summation import to_odd, two_sum
-from sonnx.operators import mul, relu, sigmoid, tanh
+from sonnx.operators.arithmetic import mul
 from sonnx.operators.operator import Operator
+from sonnx.operators.registry import operator_of
 
-ACTIVATIONS: dict[str, Operator] = {each.name: each for each in (sigmoid.OPERATOR, tanh.OPERATOR, relu.OPERATOR)}
+ACTIVATIONS: dict[str, Operator] = {name: operator_of(name, "") for name in ("Sigmoid", "Tanh", "Relu")}
 """The activation functions that have a meaning here, by the names of their operators.
 
 None of them has a factor, so that the lists activation_alpha and activation_beta mean nothing.
@@ -240,7 +241,7 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:
     (1 - z) h + z g is h - z h + z g, added up exactly.  Of float64 sums of products are added up exactly throughout,
     and (1 - z) h + z g goes to the definition.
     """
-    product = arithmetic(mul.mul, np.multiply)(application)
+    product = arithmetic(mul, np.multiply)(application)
 
     def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
         if not W.size or (clip is not None and not 0 <= clip < inf):

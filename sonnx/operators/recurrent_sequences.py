@@ -27,8 +27,8 @@ from sonnx.numerics.certified_rounding import (
 from sonnx.numerics.formats import Array
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
 from sonnx.numerics.single_products import SLACK, bound_factor
+from sonnx.operators.activations import approximate_sigmoid as sigmoid
 from sonnx.operators.recurrent_cells import Step, settle
-from sonnx.operators.sigmoid import approximate as sigmoid
 
 DOWN, UP = 1 - 2.0**-44, 1 + 2.0**-44
 """Factors for the ends of an interval: numpy's functions and Sigmoid are off by at most 2^-45 of themselves."""

@@ -1,7 +1,7 @@
 """The operators that the executor knows, by name; they are found by the files of this folder.
 
-A file for each operator, named like it in lower case (`and_.py`, `or_.py` and `not_.py` for And, Or and Not), states
-its `OPERATOR`.  It is imported at the first look-up of its name.
+A file for each operator, named like it in lower case, states its `OPERATOR`; a file of `FAMILIES` has `OPERATORS` of
+one kind.  It is imported at the first look-up of a name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,17 @@ from sonnx.model.ir import Node
 from sonnx.model.scopes import canonical_domain
 from sonnx.operators.operator import Operator
 
+FAMILIES = {
+    "activations": ("Sigmoid", "Softplus", "HardSwish", "HardSigmoid"),
+    "arithmetic": ("Add", "Sub", "Mul"),
+    "averages": ("ReduceSum", "ReduceMean", "GlobalAveragePool"),
+    "comparisons": ("Equal", "Less", "Greater"),
+    "logic": ("And", "Or", "Not"),
+    "real_functions": ("Exp", "Log", "Sqrt", "Tanh", "Acos"),
+    "reshaping": ("Identity", "Squeeze", "Flatten", "Reshape", "Unsqueeze", "Transpose"),
+    "signs_and_steps": ("Abs", "Neg", "Sign", "Relu", "Ceil", "Floor"),
+}
+"""The files of several operators."""
 OTHER_MODULES = frozenset(
     {"__init__", "operator", "recurrent_cells", "recurrent_sequences", "registry", "stated_signature"}
 )
@@ -24,19 +35,25 @@ OTHER_MODULES = frozenset(
 
 
 @cache
-def _modules() -> Mapping[str, str]:
+def modules() -> Mapping[str, str]:
     """The module of each operator by its name in lower case; a name in a model never becomes a path."""
-    stems = {entry.stem for entry in Path(__file__).parent.glob("*.py")} - OTHER_MODULES
-    return {stem.rstrip("_"): f"{__package__}.{stem}" for stem in stems}
+    stems = {entry.stem for entry in Path(__file__).parent.glob("*.py")} - OTHER_MODULES - FAMILIES.keys()
+    found = {stem: stem for stem in stems} | {name.lower(): stem for stem in FAMILIES for name in FAMILIES[stem]}
+    return {name: f"{__package__}.{stem}" for name, stem in found.items()}
 
 
 def find_operator(name: str) -> Operator | None:
     """The operator of the standard domain with this name, None where the executor does not know it."""
-    module = _modules().get(name.lower())
-    if module is None:
-        return None
-    found: Operator = import_module(module).OPERATOR
-    return found if found.name == name else None
+    module = modules().get(name.lower())
+    return None if module is None else _stated(module).get(name)
+
+
+@cache
+def _stated(module: str) -> Mapping[str, Operator]:
+    """The operators of a module by name."""
+    stated = import_module(module)
+    found: tuple[Operator, ...] = stated.OPERATORS if hasattr(stated, "OPERATORS") else (stated.OPERATOR,)
+    return {each.name: each for each in found}
 
 
 def operator_of(name: str, domain: str) -> Operator:
@@ -54,14 +71,10 @@ def operator_of(name: str, domain: str) -> Operator:
 
 def is_executable(node: Node) -> bool:
     """Whether the executor knows the operator of a node."""
-    try:
-        operator_of(node.operator, node.domain)
-    except NotExecutable:
-        return False
-    return True
+    return not canonical_domain(node.domain) and find_operator(node.operator) is not None
 
 
 def all_operators() -> Mapping[str, Operator]:
     """Every operator that the executor knows, by name."""
-    found: list[Operator] = [import_module(module).OPERATOR for module in _modules().values()]
-    return {each.name: each for each in sorted(found, key=lambda each: each.name)}
+    found = {name: each for module in modules().values() for name, each in _stated(module).items()}
+    return {name: found[name] for name in sorted(found)}

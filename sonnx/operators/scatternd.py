@@ -20,7 +20,7 @@ from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import each
 from sonnx.numerics.enclosures import layout
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import Array, format_of
 from sonnx.operators.max import maximum
 from sonnx.operators.min import define as minimum
 from sonnx.operators.operator import Operator
@@ -72,23 +72,15 @@ def _combined(reduction: str, every: Sequence[Any], application: Application) ->
         return maximum(arrays)
     if reduction == "min":
         return minimum(application, arrays)[0]
-    return each(_sum if reduction == "add" else _product, *arrays)
-
-
-def _sum(*row: Any) -> Any:
-    return total(*row) if _is_real(row) else sum(row)
+    if format_of(arrays[0].dtype) is None:
+        return each(lambda *row: sum(row) if reduction == "add" else prod(row), *arrays)
+    return each(total if reduction == "add" else _product, *arrays)
 
 
 def _product(*row: Any) -> Any:
-    if not _is_real(row):
-        return prod(row)
     *factors, once = row
     # of many digits and exact, so that both ends become the product: the order of the factors does not matter
     return round_enclosed(once, lambda down, up: (reduce(down.mul, factors), reduce(up.mul, factors)))
-
-
-def _is_real(row: Sequence[Any]) -> bool:
-    return not isinstance(row[-1], int)
 
 
 def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:

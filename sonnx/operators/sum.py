@@ -23,7 +23,7 @@ from sonnx.numerics.enclosures.sums import add as bound
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.numerics.rounding import canonicalize_nans, to_nearest
 from sonnx.numerics.summation import total_of
-from sonnx.operators.add import add
+from sonnx.operators.arithmetic import add
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import UNBOUNDED, StatedSignature, same_floats
 

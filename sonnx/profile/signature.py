@@ -81,7 +81,7 @@ def resolve(definition: Operator, version: int, text: str, known: Editions, edit
     inputs = tuple(each for each in definition.inputs if _covers(each, version))
     outputs = tuple(each for each in definition.outputs if _covers(each, version))
     parameters = [each for each in definition.parameters if _covers(each, version)]
-    written = tuple(rule for rule in definition.rules if _covers(rule, version) and _in_force(rule, text, known))
+    written = tuple(rule for rule in definition.rules if _covers(rule, version) and active_condition(rule, text, known))
     types = _allowed(definition, version, text, known, edition)
     base = Signature(
         operator=definition.name,
@@ -106,10 +106,6 @@ def resolve(definition: Operator, version: int, text: str, known: Editions, edit
 
 def _covers(each: Input | Output | Parameter | Rule, version: int) -> bool:
     return each.since <= version and (each.before is None or version < each.before)
-
-
-def _in_force(rule: Rule, text: str, known: Editions) -> bool:
-    return active_condition(rule, text, known) is not None
 
 
 def active_condition(rule: Rule, text: str, known: Editions) -> Expression | None:

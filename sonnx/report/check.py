@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import astuple
 
 from sonnx.checker.report import Report
-from sonnx.report.formats import render
+from sonnx.report.formats import CheckRun, render
 
 
 class CheckReport(Report, frozen=True):
@@ -34,4 +34,4 @@ class CheckReport(Report, frozen=True):
         Raises:
             UsageError: an unknown format.
         """
-        return render(name, [self], {}, self.exit_code(accept_assumptions), accept_assumptions)
+        return render(name, CheckRun([self], {}, self.exit_code(accept_assumptions), accept_assumptions))

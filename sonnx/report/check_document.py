@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import to_builtins
@@ -13,6 +13,7 @@ from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile import catalogue
 from sonnx.report.document import CaseResult, Document, Section, Standing, rule_criterion
+from sonnx.report.formats import CheckRun
 from sonnx.report.json import report_part
 from sonnx.report.phrases import headline, justifications, project_files, verdict_counts, verdict_phrase
 from sonnx.report.rules import rules_of
@@ -27,16 +28,9 @@ STANDINGS = {
 OVERVIEW = ("model", "verdict", "edition", "rules evaluated", "fail", "open", "not checked", "nodes in the profile")
 
 
-def document_of(
-    reports: Sequence[Report],
-    unreadable: Mapping[str, str],
-    code: int,
-    accept_assumptions: bool,
-    docs: str,
-    declared: bool = False,
-) -> Document:
+def document_of(run: CheckRun, declared: bool = False) -> Document:
     """All reports of one run; where `declared`, every rule of the edition is a criterion, not only those named."""
-    known = catalogue.editions()
+    known, reports, unreadable = catalogue.editions(), run.reports, run.unreadable
     edition = known.editions[reports[0].edition if reports else known.default]
     rules = {rule.slug: rule for rule in rules_of(edition)} if declared else {}
     for report in reports:
@@ -44,17 +38,17 @@ def document_of(
     names = [*(report.name for report in reports), *unreadable]
     return Document(
         command="check",
-        title=f"check of {plural(len(names), 'file')}, exit code {code}",
+        title=f"check of {plural(len(names), 'file')}, exit code {run.code}",
         subject=", ".join(map(escape, names)),
         headline=headline(reports[0]) if len(names) == len(reports) == 1 else plural(len(names), "file"),
-        code=code,
-        criteria={slug: rule_criterion(rule, edition, docs) for slug, rule in sorted(rules.items())},
+        code=run.code,
+        criteria={slug: rule_criterion(rule, edition, run.docs) for slug, rule in sorted(rules.items())},
         sections=tuple(map(_section, reports)),
         hashes={report.name: report.sha256 for report in reports},
         overview=(OVERVIEW, *map(_row, reports), *(_row_without_report(*each) for each in unreadable.items())),
         unreadable=unreadable,
-        accepted=accept_assumptions,
-        properties={"reports": [_whole(report, accept_assumptions) for report in reports]},
+        accepted=run.accept_assumptions,
+        properties={"reports": [_whole(report, run.accept_assumptions) for report in reports]},
     )
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Report, reason_without_verdict
+from sonnx.report.formats import CheckRun
 from sonnx.report.phrases import place
 from sonnx.report.text import total
 
 
-def render(
-    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
-) -> str:
+def render(run: CheckRun) -> str:
     """Every finding that does not wait for another one, and a line of totals."""
-    lines = [line for report in reports for line in _lines(report)]
-    for name, reason in unreadable.items():
+    lines = [line for report in run.reports for line in _lines(report)]
+    for name, reason in run.unreadable.items():
         lines.append(f"{escape(name)}: {reason_without_verdict(reason).word}: {escape(reason)}")
-    return "".join(f"{line}\n" for line in lines) + total(reports, unreadable.values())
+    return "".join(f"{line}\n" for line in lines) + total(run)
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -6,12 +6,13 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
+from sonnx.report.formats import CheckRun
 from sonnx.report.phrases import headline
 
 FIRST_DAY = "0001-01-01"
@@ -22,13 +23,11 @@ HEAD = """\
 """
 
 
-def render(
-    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, accept_assumptions: bool = False
-) -> str:
+def render(run: CheckRun) -> str:
     """A record for each restriction that fails in each model, ending in a line feed."""
     numbers = count(1)
-    blocks = [f"# {escape(name)}: unreadable" for name in unreadable]
-    for report in reports:
+    blocks = [f"# {escape(name)}: unreadable" for name in run.unreadable]
+    for report in run.reports:
         blocks += [f"# {headline(report)}", *(_record(found, report, next(numbers)) for found in _permitted(report))]
     return HEAD + "\n".join(f"\n{block}" for block in blocks) + "\n"
 

@@ -1,10 +1,8 @@
 """The formats of a report, by name: one module each, loaded when it is used.
 
 A command makes one `Document` of its result, and a format has one function for it, `render_document(document)`.  The
-formats that show more of a check than a document has (text, JSON, HTML, …) have `render(reports, unreadable, code,
-accept_assumptions)`: the reports of one run in the order of the command line, the files that are not models with the
-reason, the exit code of the run, and whether assumptions are accepted.  Both return the whole text, ending in a line
-feed.  To add a format, add a module of its name, and the name below.
+formats that show more of a check than a document has (text, JSON, HTML, …) have `render(run)` for a `CheckRun`.  Both
+return the whole text, ending in a line feed.  To add a format, add a module of its name, and the name below.
 """
 
 from __future__ import annotations
@@ -12,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import Report
@@ -35,23 +35,29 @@ LINKED = frozenset({"text", "sarif", "html"})
 """The formats that link the pages of rules."""
 
 
-def render(
-    name: str,
-    reports: Sequence[Report],
-    unreadable: Mapping[str, str],
-    code: int,
-    accept_assumptions: bool = False,
-    docs: str = "",
-) -> str:
-    """The reports of one run in a format of FORMATS; `docs` is the address of a site with the pages of the rules."""
+class CheckRun(Struct, frozen=True):
+    """The result of `sonnx check`, and what it is shown with."""
+
+    reports: Sequence[Report]
+    """In the order of the command line."""
+    unreadable: Mapping[str, str] = {}
+    """The files without a report, with the reason."""
+    code: int = 0
+    """The exit code of the run."""
+    accept_assumptions: bool = False
+    """Whether assumptions on run-time values count as holding."""
+    docs: str = ""
+    """The address of a site with the pages of the rules, "" for no links."""
+
+
+def render(name: str, run: CheckRun) -> str:
+    """The reports of one run in a format of FORMATS."""
     _require(name, FORMATS)
     if name in DOCUMENT_FORMATS and name != "html":
         from sonnx.report.check_document import document_of
 
-        declared = name == "sarif"  # so that an alert ends with its finding
-        return render_document(name, document_of(reports, unreadable, code, accept_assumptions, docs, declared))
-    linked = {"docs": docs} if docs and name in LINKED else {}
-    text: str = import_module(f"{__package__}.{name}").render(reports, unreadable, code, accept_assumptions, **linked)
+        return render_document(name, document_of(run, declared=name == "sarif"))  # so an alert ends with its finding
+    text: str = import_module(f"{__package__}.{name}").render(run)
     return text
 
 

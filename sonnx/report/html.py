@@ -22,6 +22,7 @@ from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.report.check_document import document_of
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.formats import CheckRun
 from sonnx.report.graph_drawing import anchors, drawing
 from sonnx.report.phrases import fix_command, number_with_rewrites, place, verdict_counts
 
@@ -121,42 +122,35 @@ class Group:
 # ------------------------------------------------------------------ checks
 
 
-def render(
-    reports: Sequence[Report],
-    unreadable: Mapping[str, str],
-    code: int,
-    accept_assumptions: bool = False,
-    docs: str = "",
-) -> str:
+def render(run: CheckRun) -> str:
     """All reports of one run as one page, ending in a line feed."""
-    found = document_of(reports, unreadable, code, accept_assumptions, docs)
-    several = len(reports) + len(unreadable) > 1
+    found, reports = document_of(run), run.reports
+    several = len(reports) + len(run.unreadable) > 1
     return page(
         "check.html",
         title=f"sonnx: {found.subject}" if len(found.subject) <= 80 else f"sonnx: {found.headline}",
         contents=_contents(found.overview, [f"#model-{n}" for n in range(len(reports))]) if several else (),
-        unreadable=_unreadable(unreadable),
+        unreadable=_unreadable(run.unreadable),
         models=[
             _model(report, found.criteria, section, groups, f"model-{number}")
             for number, (report, (section, groups)) in enumerate(zip(reports, found.findings_by_section, strict=True))
         ],
-        code=code,
+        code=run.code,
     )
 
 
-def render_folder(
-    reports: Sequence[Report], unreadable: Mapping[str, str], code: int, docs: str = ""
-) -> dict[str, str]:
+def render_folder(run: CheckRun) -> dict[str, str]:
     """The reports of one run as an index and a page for each model, by file name."""
-    names = [f"{number:03}-{_file_name(report.name)}.html" for number, report in enumerate(reports, 1)]
-    found = document_of(reports, unreadable, code, False, docs)
+    names = [f"{number:03}-{_file_name(report.name)}.html" for number, report in enumerate(run.reports, 1)]
+    found = document_of(run)
     listed = _contents(found.overview, names)
-    reasons = _unreadable(unreadable)
+    reasons = _unreadable(run.unreadable)
     index = page(
-        "check.html", title=f"sonnx: {found.headline}", contents=listed, unreadable=reasons, models=(), code=code
+        "check.html", title=f"sonnx: {found.headline}", contents=listed, unreadable=reasons, models=(), code=run.code
     )
     pages = {
-        name: render([report], {}, report.exit_code(), docs=docs) for name, report in zip(names, reports, strict=True)
+        name: render(CheckRun([report], code=report.exit_code(), docs=run.docs))
+        for name, report in zip(names, run.reports, strict=True)
     }
     return {"index.html": index, **pages}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from msgspec import convert, field
@@ -11,6 +10,7 @@ from msgspec import convert, field
 from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.text_types import Limit, Sha256
+from sonnx.report.formats import CheckRun
 from sonnx.report.json_parts import EditionPart, Number, Part, Slug, TagPart, Text, Tool, dumps, tag_parts, tool
 from sonnx.report.phrases import rewrites_of
 
@@ -216,19 +216,14 @@ class CheckDocument(Part, frozen=True):
     line."""
 
 
-def render(
-    reports: Sequence[Report],
-    unreadable: Mapping[str, str],
-    code: int,
-    accept_assumptions: bool = False,
-) -> str:
+def render(run: CheckRun) -> str:
     """All reports of one run, in the order given, as one document ending in a line feed."""
-    whole = tuple(report_part(each, accept_assumptions) for each in reports)
+    whole = tuple(report_part(each, run.accept_assumptions) for each in run.reports)
     without = tuple(
         NotCheckedPart(name, str(reason), int(reason_without_verdict(reason)))  # type: ignore[arg-type]
-        for name, reason in unreadable.items()
+        for name, reason in run.unreadable.items()
     )
-    return dumps(CheckDocument(FORMAT, tool(), code, whole, without))  # type: ignore[arg-type]
+    return dumps(CheckDocument(FORMAT, tool(), run.code, whole, without))  # type: ignore[arg-type]
 
 
 def report_part(report: Report, accept_assumptions: bool) -> ReportPart:

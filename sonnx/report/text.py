@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
+from sonnx.report.formats import CheckRun
 from sonnx.report.phrases import (
     fix_command,
     grouped,
@@ -33,28 +34,22 @@ TABLE_FROM = 3
 LABEL_WIDTH = 18
 
 
-def render(
-    reports: Sequence[Report],
-    unreadable: Mapping[str, str],
-    code: int,
-    accept_assumptions: bool = False,
-    docs: str = "",
-) -> str:
+def render(run: CheckRun) -> str:
     """The report of one model; or for several one line for each and a line of totals, without colours."""
-    return render_in(Style(docs=docs), reports, unreadable)
+    return render_in(Style(docs=run.docs), run)
 
 
-def render_in(style: Style, reports: Sequence[Report], unreadable: Mapping[str, str]) -> str:
+def render_in(style: Style, run: CheckRun) -> str:
     """As `render`, in a style."""
-    if len(reports) + len(unreadable) == 1:
-        return render_full(reports, unreadable, style)
-    return "".join(f"{brief(report, style)}\n" for report in reports) + total(reports, unreadable.values())
+    if len(run.reports) + len(run.unreadable) == 1:
+        return render_full(run, style)
+    return "".join(f"{brief(report, style)}\n" for report in run.reports) + total(run)
 
 
-def render_full(reports: Sequence[Report], unreadable: Mapping[str, str], style: Style = PLAIN) -> str:
+def render_full(run: CheckRun, style: Style = PLAIN) -> str:
     """The whole report of each model, and a line of totals if there are several files."""
-    text = "\n".join(one_report(report, style) for report in reports)
-    return text + "\n" + total(reports, unreadable.values()) if len(reports) + len(unreadable) > 1 else text
+    text = "\n".join(one_report(report, style) for report in run.reports)
+    return f"{text}\n{total(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
 
 
 def statistics(reports: Sequence[Report], style: Style = PLAIN) -> str:
@@ -215,12 +210,10 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
         yield style.dim(style.wrapped(f"note: {note}", 6))
 
 
-def total(reports: Sequence[Report], without_report: Collection[str]) -> str:
+def total(run: CheckRun) -> str:
     """The last line for several models."""
-    words = [
-        *(str(report.verdict) for report in reports),
-        *(reason_without_verdict(sentence).word for sentence in without_report),
-    ]
+    words = [str(report.verdict) for report in run.reports]
+    words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
     order = (*Verdict, *(each.word for each in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
     return f"{len(words)} files: {', '.join(numbers)}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,13 @@ def smallest(element: str) -> float | int | None:
     if dtype is None or (format_of(dtype) is None and dtype.kind not in "biu"):
         return None
     return float("-inf") if format_of(dtype) is not None else lowest(dtype)
+
+
+def content(tensor: Tensor) -> object | None:
+    """What makes two constants equal; None where not all values are in the file as bytes."""
+    if tensor.data is None or tensor.segment or tensor.misfit is not None:
+        return None
+    return tensor.element, tensor.dims, hashlib.sha256(tensor.data).digest()
 
 
 def undecoded(tensor: Tensor) -> Array | None:

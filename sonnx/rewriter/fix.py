@@ -24,36 +24,13 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
-from sonnx.report.formats import render_document
-from sonnx.rewriter import fix_document, fix_record, fix_text, passes
+from sonnx.rewriter import passes
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.convolutions import folded_batch_normalization
-from sonnx.rewriter.rewriting import Rewriting
+from sonnx.rewriter.rewriting import FixResult
 from sonnx.rewriter.validation import Validation, validate
 from sonnx.rewriter.walk import WalkResult, walk
-
-
-class FixResult(Rewriting, frozen=True):
-    """The result of `fix`: a rewritten model, as text and as a record."""
-
-    def to_text(self, *, every_place: bool = False) -> str:
-        """A text for people, ending in a line feed, with the first places of each rewrite, or every place."""
-        return fix_text.render(self, None if every_place else fix_text.SHOWN_EDITS)
-
-    def to_json(self, output: str | None = None) -> str:
-        """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
-        return fix_record.render(self, output)
-
-    def to_format(self, name: str) -> str:
-        """The result in a format of `sonnx fix --format`: text, json, html, sarif, junit, github or markdown.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name == "text":
-            return self.to_text()
-        return self.to_json() if name == "json" else render_document(name, fix_document.document_of(self))
 
 
 def fix(
@@ -69,20 +46,7 @@ def fix(
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> FixResult:
-    """Rewrite what can be rewritten without changing a value, and check and validate the result.
-
-    Args:
-        source: a path, or the bytes of a model file.
-        edition: a name of restrictions/editions.toml; the default one if none is named.
-        bind: numbers for symbolic dimensions.
-        input_shapes: shapes of graph inputs.
-        select: make only rewrites that serve rules with these slugs or tags, or of these operators.
-        fold_batch_normalization: fold BatchNormalization into the convolution before it, which changes how values are
-            rounded.
-        strict_versions: admit only the version of an operator that its text specifies.
-        samples: how many sets of inputs both models are run on.
-        limits: size limits of a model; every finding is listed, because those before and after are compared.
-        name: what the reports call the model.
+    """As `sonnx.fix`; every finding is listed, because those before and after are compared.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.

@@ -23,7 +23,7 @@ from sonnx.report.json_parts import CountedFindings, Number, Part, Tool, dumps, 
 
 if TYPE_CHECKING:
     from sonnx.rewriter.rewrite import AppliedRewrite
-    from sonnx.rewriter.rewriting import RemainingFindings, Rewriting
+    from sonnx.rewriter.rewriting import FixResult, RemainingFindings
     from sonnx.rewriter.validation import Validation
 
 FORMAT: Literal[1] = 1
@@ -156,7 +156,7 @@ class RecordFile(Part, frozen=True):
 # ------------------------------------------------------------------ writing
 
 
-def render(result: Rewriting, output: str | None = None) -> str:
+def render(result: FixResult, output: str | None = None) -> str:
     """One document ending in a line feed; `output` is the file that was written, None for none."""
     new = sha256(result.model_bytes())
     document = RecordFile(

@@ -10,7 +10,9 @@ from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Rule
 from sonnx.report.check import CheckReport
+from sonnx.report.formats import render_document
 from sonnx.report.phrases import grouped
+from sonnx.rewriter import fix_record, fix_report
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.validation import Validation
 
@@ -27,8 +29,8 @@ class RemainingFindings(Struct, frozen=True):
     reasons: Mapping[str, tuple[Finding, ...]]
 
 
-class Rewriting(Struct, frozen=True):
-    """A rewritten model.
+class FixResult(Struct, frozen=True):
+    """The result of `fix`: a rewritten model, as text and as a record.
 
     `before` is the check of the original, `after` that of the new model; `rewrites` are all places that were changed,
     in the order of the changes; `unknown_shapes` says for each value without a complete shape why that is so;
@@ -46,6 +48,24 @@ class Rewriting(Struct, frozen=True):
     def model_bytes(self) -> bytes:
         """The new model as a file."""
         return self._model
+
+    def to_text(self, *, every_place: bool = False) -> str:
+        """A text for people, ending in a line feed, with the first places of each rewrite, or every place."""
+        return fix_report.render(self, None if every_place else fix_report.SHOWN_EDITS)
+
+    def to_json(self, output: str | None = None) -> str:
+        """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
+        return fix_record.render(self, output)
+
+    def to_format(self, name: str) -> str:
+        """The result in a format of `sonnx fix --format`: text, json, html, sarif, junit, github or markdown.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name == "text":
+            return self.to_text()
+        return self.to_json() if name == "json" else render_document(name, fix_report.document_of(self))
 
     @property
     def remaining(self) -> tuple[RemainingFindings, ...]:

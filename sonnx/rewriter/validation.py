@@ -140,7 +140,7 @@ class _NoValue(Exception):
 def _compared(original: Model, rewritten: Model, edition: str, number: int) -> Validation:
     declared = _declared_types(original) | _declared_types(rewritten)
     one, other = executable_part(original, declared), executable_part(rewritten, declared)
-    if not _same_nodes(one, other):
+    if list(map(_identity, one.left_out)) != list(map(_identity, other.left_out)):
         names = ", ".join(dict.fromkeys(quote(node.operator) for node in (*one.left_out, *other.left_out)))
         raise _NoValue("", f"sonnx cannot run {names}, and their nodes differ between the models")
     not_executable = tuple(dict.fromkeys(node.operator for node in one.left_out))
@@ -251,10 +251,6 @@ def _not_executable(node: Node, functions: set[tuple[str, str, str]]) -> bool:
     return not can_run(node)
 
 
-def _same_nodes(one: ExecutablePart, other: ExecutablePart) -> bool:
-    """Whether the same nodes were left out, by their outputs, operators and attributes."""
-    return list(map(_identity, one.left_out)) == list(map(_identity, other.left_out))
-
-
 def _identity(node: Node) -> object:
+    """What is equal for a node that is left out of both models."""
     return node.operator, node.domain, node.outputs, len(node.inputs), node.attributes

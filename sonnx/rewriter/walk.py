@@ -167,8 +167,10 @@ class _Rewriting(Struct, dict=True):
         names = {old: new}
         self.nodes = [value_names.renamed(node, names, outputs=True) for node in self.nodes]
         self.same = {name: names.get(other, other) for name, other in self.same.items()} | names
-        for known in (self.visible, self.constants, self.unknown_shapes):
-            _move(known, old, new)
+        tables: tuple[dict[str, Any], ...] = (self.visible, self.constants, self.unknown_shapes)
+        for known in tables:
+            if old in known:
+                known[new] = known.pop(old)
         self.renamable.discard(old)
 
     def _with_unique_names(self, replacement: Replacement, node: Node) -> Replacement:
@@ -211,7 +213,8 @@ class _Rewriting(Struct, dict=True):
                 f"sonnx cannot compute the output shape of {operator}; declare it in value_info "
                 "(onnx.shape_inference can)"
             )
-        broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in _shape_rules(site))
+        relied_on = {name for output in site.signature.outputs for name in output.relies}
+        broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in relied_on)
         if broken:
             return f"the output shape of {operator} requires {', '.join(broken)}"
         for name, given in zip(node.inputs, site.inputs, strict=True):
@@ -238,16 +241,6 @@ def _undeclared(name: str, unknown: Unknown) -> str:
     if unknown.symbol:
         return f"{quote(name)}: {unknown.reason}; set it with --bind {escape(unknown.symbol)}=…"
     return f"{quote(name)}: {unknown.reason}; declare it in the model"
-
-
-def _shape_rules(site: Site) -> set[str]:
-    """The rules without which the shapes of the outputs are not defined."""
-    return {name for output in site.signature.outputs for name in output.relies} if site.signature else set()
-
-
-def _move(known: dict[str, Any], old: str, new: str) -> None:
-    if old in known:
-        known[new] = known.pop(old)
 
 
 def _is_constant(site: Site) -> bool:

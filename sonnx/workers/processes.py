@@ -73,7 +73,9 @@ def run_task(run: Run, task: Task) -> Answer:
         return run.work.interrupted
     if expired.is_set():
         return run.work.failure(NoVerdict.STOPPED, f" within {run.work.bounds.timeout:g} seconds (--timeout)")
-    return run.work.failure(NoVerdict.FAILED, f": its process ended with {_ending(process.returncode)}")
+    code = process.returncode
+    ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return run.work.failure(NoVerdict.FAILED, f": its process ended with {ending}")
 
 
 def end_run(run: Run) -> None:
@@ -143,10 +145,6 @@ def _stop(process: subprocess.Popen[str]) -> None:
 def _expire(process: subprocess.Popen[str], expired: threading.Event) -> None:
     expired.set()
     process.kill()
-
-
-def _ending(code: int) -> str:
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
 def _start(work: Work) -> subprocess.Popen[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sonnx.evidence.traceability import concerned, errata_named, of_operator, traces, words_used
+from sonnx.evidence.traceability import concerned, of_operator, traces
 from sonnx.language.parser import built_ins
 from sonnx.profile import catalogue
 from sonnx.profile.index import all_labels, rules_by_slug, slugs_named
 from sonnx.proofs.registry import theorems
 from tests.support.cases import each_case
+from tools.pages.traceability import errata_named, words_used
 
 
 def test_every_theorem_about_one_rule_finds_it() -> None:

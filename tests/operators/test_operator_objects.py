@@ -1,5 +1,6 @@
 """The typed objects of the operators: one for each file, complete, and as the data files describe them."""
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from sonnx.profile import catalogue
 from tests.support.cases import each_case
 
 FOLDER = Path(operators.__file__).parent
-MODULES = {path.stem: path for path in FOLDER.glob("*.py") if path.stem not in registry.OTHER_MODULES}
+MODULES = {stem for path in FOLDER.glob("*.py") if (stem := path.stem) not in registry.OTHER_MODULES}
+ALONE = sorted(MODULES - registry.FAMILIES.keys())
 OPERATORS = all_operators()
 DESCRIBED = {name: described for name in OPERATORS if (described := catalogue.operator(name)) is not None}
 FIELDS = {"define", "kernel", "fast_path"}
@@ -22,19 +24,26 @@ each_operator = each_case("operator", OPERATORS.values(), ids=OPERATORS)
 each_described = each_case("operator", [OPERATORS[name] for name in DESCRIBED], ids=DESCRIBED)
 
 
-@each_case("stem", MODULES)
+@each_case("stem", ALONE)
 def test_every_file_is_named_like_its_operator(stem):
     operator = import_module(f"{operators.__name__}.{stem}").OPERATOR
-    assert operator.name.lower() == stem.rstrip("_")
+    assert operator.name.lower() == stem
     assert find_operator(operator.name) is operator is OPERATORS[operator.name]
+
+
+@each_case("stem", registry.FAMILIES)
+def test_every_family_has_the_operators_it_is_said_to_have(stem):
+    stated = import_module(f"{operators.__name__}.{stem}").OPERATORS
+    assert {each.name for each in stated} == set(registry.FAMILIES[stem])
+    assert all(find_operator(each.name) is each is OPERATORS[each.name] for each in stated)
 
 
 def test_the_other_files_are_the_named_ones():
     """A file that neither states an operator nor is named here would be an operator without an object."""
     stems = {path.stem for path in FOLDER.glob("*.py")}
     sources = {stem: (FOLDER / f"{stem}.py").read_text("utf-8") for stem in stems}
-    with_object = {stem for stem, source in sources.items() if "\nOPERATOR = " in source}
-    assert with_object == MODULES.keys()
+    with_object = {stem for stem, source in sources.items() if re.search("^OPERATORS? = ", source, re.MULTILINE)}
+    assert with_object == MODULES
     assert stems - with_object == registry.OTHER_MODULES
 
 
@@ -45,7 +54,7 @@ def test_a_misspelt_field_is_an_error():
         Operator(name="X")
 
 
-@each_case("stem", MODULES)
+@each_case("stem", ALONE)
 def test_every_kernel_has_its_definition(stem):
     """Each function named like a field is that field of the object, so that no kernel is left out."""
     module = import_module(f"{operators.__name__}.{stem}")

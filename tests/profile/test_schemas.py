@@ -30,6 +30,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.toml_files import CatalogueError
 from sonnx.report import json as json_report
+from sonnx.report.formats import CheckRun
 from sonnx.rewriter import fix_record
 from tests.support.cases import each_case, spread
 from tools.schemas import schemas
@@ -277,10 +278,10 @@ def test_the_reports_of_all_cases_follow_the_schema() -> None:
     for case in spread(cases(), len(cases()) // 4):
         for edition in case.expected:
             report = sonnx.check(model_bytes(case), edition or None)
-            [document] = json.loads(json_report.render([report], {}, 1))["reports"]
+            [document] = json.loads(json_report.render(CheckRun([report])))["reports"]
             found.setdefault(frozenset(structure(document)), report)
     assert 10 < len(found) < 1000
-    validator("report.schema.json").validate(json.loads(json_report.render([*found.values()], {}, 1)))
+    validator("report.schema.json").validate(json.loads(json_report.render(CheckRun([*found.values()]))))
 
 
 @pytest.mark.parametrize("edition", catalogue.editions().editions)

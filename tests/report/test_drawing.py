@@ -17,6 +17,7 @@ from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.profile.cases import cases
 from sonnx.report import graph_drawing as drawn
+from sonnx.report.formats import CheckRun
 from sonnx.report.html import render
 from tests.support.report_pages import Page
 
@@ -35,7 +36,7 @@ def model(text: str = TEXT) -> Model:
 
 
 def page(source: Model) -> str:
-    return render([check_model(source, "", CheckRequest(), "m", drawn=True)], {}, 1)
+    return render(CheckRun([check_model(source, "", CheckRequest(), "m", drawn=True)], code=1))
 
 
 def test_outline_of_a_small_graph() -> None:
@@ -92,9 +93,9 @@ def library() -> None:
 def test_real_models_are_drawn_whole(name: str) -> None:
     source = read(LIGHT / f"light_{name}.onnx")
     report = check_model(source, "", CheckRequest(), "m", drawn=True)
-    said = render([report], {}, 1)
+    said = render(CheckRun([report], code=1))
     Page(said)
-    assert said == render([report], {}, 1)
+    assert said == render(CheckRun([report], code=1))
     found = boxes(said)
     assert report.outline is not None
     assert sorted(title.split()[0] for _, title in found) == sorted(box.place for box in report.outline.boxes)
@@ -124,7 +125,7 @@ def test_no_case_breaks_the_page() -> None:
         drawing = re.sub(r"\w+", "w", f"{report.outline}", flags=re.ASCII), len(marks), *marks[:1]
         if drawing not in seen and report.outline is not None:
             seen.add(drawing)
-            said = render([report], {}, 1)
+            said = render(CheckRun([report], code=1))
             Page(said)
             assert said.isascii()
             assert len(boxes(said)) == len(report.outline.boxes)

@@ -32,7 +32,7 @@ from sonnx.report import theorems as theorem_report
 from sonnx.report.document import Document
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render_document
 from sonnx.report.rules import rules_of
-from sonnx.rewriter import fix_document
+from sonnx.rewriter import fix_report
 from sonnx.rewriter.fix import fix
 from tests.support.model_texts import HOSTILE
 from tests.support.paths import ROOT
@@ -98,7 +98,7 @@ def fixed() -> Document:
     """A model with findings that remain, and rewrites of several kinds."""
     model = onnx.load(str(ROOT / "examples" / "as_exported.onnx"))
     model.graph.node[0].name = HOSTILE
-    return fix_document.document_of(fix(model.SerializeToString(), samples=0, name=HOSTILE))
+    return fix_report.document_of(fix(model.SerializeToString(), samples=0, name=HOSTILE))
 
 
 @pytest.fixture(params=["theorems", "proof", "comparison", "fixed"])

@@ -21,7 +21,7 @@ from sonnx.evidence.verification import model_bytes
 from sonnx.model import reader
 from sonnx.profile.cases import cases
 from sonnx.report.check import CheckReport
-from sonnx.report.formats import render
+from sonnx.report.formats import CheckRun, render
 from sonnx.workers.journal import Journal
 from sonnx.workers.models import _is_report
 from sonnx.workers.tasks import Task, Work
@@ -115,7 +115,7 @@ def test_a_stored_report_is_the_report(case) -> None:
         report = sonnx.check(model_bytes(case), edition)
         again = decode(json.loads(json.dumps(encode(report))))
         assert CheckReport.of(again) == report
-        assert render("json", [again], {}, 0) == render("json", [report], {}, 0)
+        assert render("json", CheckRun([again])) == render("json", CheckRun([report]))
 
 
 @each_case("data", [{}, {"report": {}, "shared": [], "findings": []}, {"report": {"x": {"y": 1}}}, None])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sonnx.evidence.traceability import Trace, concerned, errata_named, of_operator, words_used
+from sonnx.evidence.traceability import Trace, concerned, of_operator
 from sonnx.language.parser import built_ins
 from sonnx.profile import catalogue
-from sonnx.profile.index import all_labels
+from sonnx.profile.definitions import Operator, Output, Parameter
+from sonnx.profile.index import all_labels, rules_by_slug
+from sonnx.prover.dependencies import functions_used
 from sonnx.prover.theorem import Theorem
 from tools.pages.operators import GENERATED, table, tags_of
 from tools.pages.rules import linked as linked_rule
@@ -122,3 +124,22 @@ def _orphans(traced: Mapping[str, Trace], proved: Iterable[Theorem]) -> Iterator
 def _planned(slug: str) -> bool:
     described = catalogue.operator(slug.partition(".")[0]) if "." in slug else None
     return described is not None and described.specified is None
+
+
+def errata_named() -> set[str]:
+    """The errata that a rule, a parameter, an output or an operator names."""
+    named = {erratum for rule in rules_by_slug().values() for erratum in rule.errata}
+    for described in catalogue.operators():
+        parts: tuple[Operator | Output | Parameter, ...] = (described, *described.outputs, *described.parameters)
+        named |= {erratum for each in parts for erratum in each.errata}
+    return named
+
+
+def words_used() -> set[str]:
+    """The built-in functions that a rule, a shape, a definition or another built-in function uses."""
+    texts = [text for rule in rules_by_slug().values() for text in (rule.require, rule.onnx, rule.when)]
+    for described in catalogue.operators():
+        texts += [text for versions in described.define.values() for text in versions.values()]
+        texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
+        texts += [text for each in described.parameters for text in each.absent.values()]
+    return functions_used(text for text in texts if text is not None)

@@ -19,7 +19,7 @@ from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render
+from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, CheckRun, render
 
 HELP = "bound the ranges of values and the errors of implementations"
 
@@ -90,7 +90,7 @@ def bound_command(options: argparse.Namespace) -> int:
                 **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:
-        sys.stdout.write(render("text", [stop.report], {}, stop.exit_code))
+        sys.stdout.write(render("text", CheckRun([stop.report], code=stop.exit_code)))
         print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
         return stop.exit_code
     code = found.exit_code(every_node=options.every_node)

@@ -16,7 +16,7 @@ from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.cli.model_paths import is_one, models_of
 from sonnx.model.reader import Unreadable
-from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, render
+from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, CheckRun, render
 
 COLOURS = ("auto", "always", "never")
 STANDARD_INPUT = "standard input"
@@ -98,10 +98,13 @@ def check_command(options: argparse.Namespace) -> int:
 
         results.reports = list(deviations.apply(results.reports, *justified))
     code = results.exit_code(options.accept_assumptions)
+    run = CheckRun(results.reports, results.without_report, code, options.accept_assumptions, options.docs)
     if options.pages is not None:
-        _write_pages(options, results, code)
+        from sonnx.report.html import render_folder  # few runs write pages
+
+        write_folder(options.pages, {name: text.encode("ascii") for name, text in render_folder(run).items()})
     else:
-        deliver(_rendered(options, results, code), options.output)
+        deliver(_rendered(options, run), options.output)
     written = options.pages or options.output
     if written is not None:
         print(f"wrote {escape(str(written))}", file=sys.stderr)
@@ -193,28 +196,20 @@ def _fix(options: argparse.Namespace) -> int:
     return worst_exit_code(codes)
 
 
-def _rendered(options: argparse.Namespace, results: BatchResult, code: int) -> str:
-    reports, others = results.reports, results.without_report
+def _rendered(options: argparse.Namespace, run: CheckRun) -> str:
     if options.format != "text":
-        return render(options.format, reports, others, code, options.accept_assumptions, options.docs)
+        return render(options.format, run)
     from sonnx.report import text
     from sonnx.report.terminal import Style, terminal_style
 
     style = Style(docs=options.docs) if options.output is not None else terminal_style(options.color, options.docs)
     if options.statistics:
-        return text.statistics(reports, style)
+        return text.statistics(run.reports, style)
     if options.quiet:
-        return "".join(f"{text.brief(report, style)}\n" for report in reports)
+        return "".join(f"{text.brief(report, style)}\n" for report in run.reports)
     if options.full:
-        return text.render_full(reports, others, style)
-    return text.render_in(style, reports, others)
-
-
-def _write_pages(options: argparse.Namespace, results: BatchResult, code: int) -> None:
-    from sonnx.report.html import render_folder  # few runs write pages
-
-    pages = render_folder(results.reports, results.without_report, code, options.docs)
-    write_folder(options.pages, {name: text.encode("ascii") for name, text in pages.items()})
+        return text.render_full(run, style)
+    return text.render_in(style, run)
 
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, 
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.commands.run import INPUT_HELP
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS, render
+from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS, CheckRun, render
 
 HELP = "compare a runtime with the exact values"
 
@@ -71,7 +71,7 @@ def compare_command(options: argparse.Namespace) -> int:
                 limits=parse_limits(options.limit), name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip
     except NotConforming as stop:
-        deliver(render(options.format, [stop.report], {}, stop.exit_code), options.output)
+        deliver(render(options.format, CheckRun([stop.report], code=stop.exit_code)), options.output)
         print(f"sonnx: {escape(str(stop))}; --unchecked compares it anyway", file=sys.stderr)
         return stop.exit_code
     for reason in report.without_bounds:

@@ -15,7 +15,7 @@ from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import render
+from sonnx.report.formats import CheckRun, render
 
 MAX_THREADS = 1024
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -70,7 +70,7 @@ def run_command(options: argparse.Namespace) -> int:
             )  # fmt: skip
     except NotConforming as stop:
         form = "json" if options.report == "json" else "text"
-        sys.stdout.write(render(form, [stop.report], {}, stop.exit_code))
+        sys.stdout.write(render(form, CheckRun([stop.report], code=stop.exit_code)))
         print(f"sonnx: {escape(str(stop))}; --unchecked runs it anyway", file=sys.stderr)
         return stop.exit_code
     written: list[str] = []

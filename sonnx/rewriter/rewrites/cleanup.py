@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -10,11 +9,11 @@ from msgspec.structs import replace
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.model import value_names
-from sonnx.model.ir import Graph, Node, Tensor
+from sonnx.model.ir import Graph, Node
 from sonnx.model.scopes import canonical_domain, captured
 from sonnx.profile import catalogue
 from sonnx.profile.signature import signature
-from sonnx.rewriter import descriptions
+from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, changed_graph, rewrite
 
@@ -44,8 +43,9 @@ def duplicate_constants(context: RewriteContext) -> ModelChange | None:
     first: dict[object, str] = {}
     names: dict[str, str] = {}
     for tensor in graph.initializers:
-        if tensor.data is not None and tensor.name not in fixed:
-            kept = first.setdefault(_content(tensor), tensor.name)
+        content = None if tensor.name in fixed else constant_tensors.content(tensor)
+        if content is not None:
+            kept = first.setdefault(content, tensor.name)
             names |= {tensor.name: kept} if kept != tensor.name else {}
     edits = [
         Edit(
@@ -59,10 +59,6 @@ def duplicate_constants(context: RewriteContext) -> ModelChange | None:
     nodes = tuple(value_names.renamed(node, names) for node in graph.nodes)
     initializers = tuple(tensor for tensor in graph.initializers if tensor.name not in names)
     return changed_graph(context, edits, nodes=nodes, initializers=initializers)
-
-
-def _content(tensor: Tensor) -> object:
-    return tensor.element, tensor.dims, hashlib.sha256(tensor.data or b"").digest()
 
 
 OUTPUTS_CONNECTED = "outputs-connected"

@@ -69,13 +69,9 @@ class _Declarations(Struct, frozen=True):
         for name in (*inner, *outputs):
             before, after = self.declared.get(name, NOT_STATED), self.type_of(name)
             if before != after and name not in self.several:
-                served = tuple(rule for rule in self.rules if _serves(rule, before, after))
-                shown = str(before), str(after)
-                yield Edit(Where(places[name], "value", name), *shown, served)
-
-
-def _serves(rule: str, before: Type, after: Type) -> bool:
-    return before.element != after.element if rule == EXPLICIT_TYPE else before.shape != after.shape
+                changed = {EXPLICIT_TYPE: before.element != after.element, EXPLICIT_SHAPE: before.shape != after.shape}
+                served = tuple(rule for rule in self.rules if changed[rule])
+                yield Edit(Where(places[name], "value", name), str(before), str(after), served)
 
 
 def _with_known_dimensions(stated: tuple[Dimension, ...] | None, known: object) -> tuple[Dimension, ...] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from heapq import heapify, heappop, heappush
 
@@ -13,7 +12,7 @@ from sonnx.checker.verdicts import Where
 from sonnx.model import value_names
 from sonnx.model.ir import Graph, Node, Tensor
 from sonnx.model.scopes import Scope, captured, nested_scopes
-from sonnx.rewriter import descriptions
+from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, changed_graph, rewrite
 
@@ -98,7 +97,7 @@ def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
     first: dict[str, object] = {}
     kept: list[Tensor] = []
     for index, tensor in enumerate(graph.initializers):
-        content = _content(tensor)
+        content = constant_tensors.content(tensor)
         if tensor.name and content is not None and first.get(tensor.name) == content:
             where = Where(f"graph/initializer[{index}]", "tensor", tensor.name)
             edits.append(Edit(where, descriptions.tensor(tensor), "removed: equal to an earlier one"))
@@ -106,13 +105,6 @@ def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
         first.setdefault(tensor.name, content)
         kept.append(tensor)
     return replace(graph, initializers=tuple(kept)) if len(kept) < len(graph.initializers) else graph
-
-
-def _content(tensor: Tensor) -> object | None:
-    """What makes two tensors equal; None where not all values are in the file as bytes."""
-    if tensor.data is None or tensor.segment or tensor.misfit is not None:
-        return None
-    return tensor.element, tensor.dims, hashlib.sha256(tensor.data).hexdigest()
 
 
 def _unhidden_inside(graph: Graph, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Graph:

@@ -24,22 +24,17 @@ def specified_versions(context: RewriteContext) -> ModelChange | None:
     if now is None or not context.active_rules.strict or model.functions:
         return None
     nodes = model.graph.nodes
-    possible = [number for number in range(1, catalogue.editions().operator_set + 1) if _serves(nodes, now, number)]
+    # What of a node decides whether its version may change; of equal nodes one is looked at.
+    forms = {(each.operator, each.domain, len(each.inputs), frozenset(one.name for one in each.attributes)): each
+             for each in nodes}  # fmt: skip
+    versions = range(1, catalogue.editions().operator_set + 1)
+    possible = [then for then in versions if all(_keeps_meaning(node, now, then) for node in forms.values())]
     if not nodes or not possible or now in possible:
         return None
     oldest = min(possible)
     imports = tuple(Import(one.domain, oldest) if canonical_domain(one.domain) == "" else one for one in model.imports)
     edit = Edit(Where("model", "model"), f"operator set {now}", f"operator set {oldest}")
     return ModelChange(replace(model, imports=imports), (edit,))
-
-
-def _serves(nodes: tuple[Node, ...], now: int, then: int) -> bool:
-    return all(_keeps_meaning(node, now, then) for node in {_form(node): node for node in nodes}.values())
-
-
-def _form(node: Node) -> object:
-    """What of a node decides whether its version may change: of equal nodes one is looked at."""
-    return node.operator, node.domain, len(node.inputs), frozenset(each.name for each in node.attributes)
 
 
 def _keeps_meaning(node: Node, now: int, then: int) -> bool:

@@ -1,4 +1,4 @@
-"""The text that `sonnx fix` prints: each rewrite with the places it changed, what remains, and what was validated."""
+"""What `sonnx fix` prints: each rewrite with the places it changed, what remains, and what was validated."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sonnx.base.escaping import escape, plural
-from sonnx.checker.report import Finding, Report
+from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
+from sonnx.profile import catalogue
+from sonnx.report.check_document import STANDINGS
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
 from sonnx.report.phrases import VERDICT_PHRASES, operators_outside, place
 from sonnx.rewriter.rewrite import AppliedRewrite
 
 if TYPE_CHECKING:
-    from sonnx.rewriter.rewriting import RemainingFindings, Rewriting
+    from sonnx.rewriter.rewriting import FixResult, RemainingFindings
 
 SHOWN_EDITS = 8
 """Places of one rewrite that are printed by default; the JSON record has all."""
 
 
-def render(result: Rewriting, shown: int | None = SHOWN_EDITS) -> str:
+def render(result: FixResult, shown: int | None = SHOWN_EDITS) -> str:
     """The whole text, ending in a line feed, with a number of places of each rewrite, None for all."""
     blocks = [f"{escape(result.before.name)}: {headline(result)}"]
     blocks += ["\n".join(_rewrite(applied, shown)) for applied in _by_name(result.rewrites)]
@@ -29,7 +32,7 @@ def render(result: Rewriting, shown: int | None = SHOWN_EDITS) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def headline(result: Rewriting) -> str:
+def headline(result: FixResult) -> str:
     """Findings before and after, and the verdict on the new model."""
     before, after = len(result.before.roots), len(result.after.roots)
     verdict = VERDICT_PHRASES[result.after.verdict]
@@ -63,14 +66,11 @@ def _lines(remaining: Iterable[RemainingFindings]) -> Iterator[str]:
     for each in remaining:
         yield f"  {each.verdict} {each.rule.slug} ({plural(len(each.findings), 'place')}): {each.rule.remedy}"
         for reason, findings in each.reasons.items():
-            yield f"    {place(findings[0].where)}{_more(findings)}: {reason}"
+            more = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+            yield f"    {place(findings[0].where)}{more}: {reason}"
 
 
-def _more(findings: Sequence[Finding]) -> str:
-    return f" and {len(findings) - 1} more" if len(findings) > 1 else ""
-
-
-def _summary(result: Rewriting) -> Iterator[str]:
+def _summary(result: FixResult) -> Iterator[str]:
     yield f"findings before: {counted(result.before)}"
     yield f"findings after:  {counted(result.after)}"
     outside = operators_outside(result.after.findings)
@@ -86,3 +86,58 @@ def counted(report: Report) -> str:
         each.rule if each.verdict is Verdict.FAIL else f"{each.rule} {each.verdict}" for each in report.roots
     )
     return ", ".join(f"{number} {rule}" for rule, number in found.most_common()) or "none"
+
+
+# ------------------------------------------------------------------ as a document, for the other formats
+
+
+def document_of(result: FixResult) -> Document:
+    """A case for each remaining finding, and one for each rewrite, whose criterion is the kind of rewrite."""
+    name, edition = result.before.name, catalogue.editions().editions[result.after.edition]
+    rules = {each.rule.slug: rule_criterion(each.rule, edition) for each in result.remaining}
+    made = {
+        each.name: Criterion(each.title, "rewrite", source=f"theorem {each.theorem}" if each.theorem else "")
+        for each in result.rewrites
+    }
+    sections = (
+        Section(f"{escape(name)}: remaining findings", name, tuple(_remaining(result))),
+        Section(f"{escape(name)}: rewrites", name, tuple(_rewrites(result))),
+    )
+    return Document(
+        command="fix",
+        title="a model rewritten into the profile",
+        subject=escape(name),
+        headline=headline(result),
+        code=result.after.exit_code(),
+        criteria={**rules, **made},
+        sections=tuple(section for section in sections if section.cases),
+        facts=tuple(_facts(result)),
+        hashes={name: result.source_sha256},
+    )
+
+
+def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
+    yield "SHA-256", result.source_sha256
+    yield "findings before", counted(result.before)
+    yield "findings after", counted(result.after)
+    outside = operators_outside(result.after.findings)
+    if outside:
+        yield "operators left that are outside the profile", outside
+    yield "validation", escape_once(result.validation.sentence)
+
+
+def _remaining(result: FixResult) -> Iterator[CaseResult]:
+    for each in result.remaining:
+        standing, slug = STANDINGS[each.verdict], each.rule.slug
+        for reason, findings in each.reasons.items():
+            for finding in findings:
+                yield CaseResult(slug, slug, str(each.verdict), standing, escape_once(reason), (), finding.where)
+
+
+def _rewrites(result: FixResult) -> Iterator[CaseResult]:
+    for each in result.rewrites:
+        details = (("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)))
+        yield CaseResult(
+            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} becomes {each.after}"),
+            tuple((term, text) for term, text in details if text), each.where,
+        )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Abs, Neg, Sign, Relu, Ceil and Floor: exact functions of one element.
+
+Abs     X[i] if X[i] >= 0, else -X[i].  The sign of a float is cleared, that of -0 and -Inf too; the least integer has
+        no absolute value in its type.  SONNX of 2026-08; ONNX Abs-1 to Abs-13.
+Neg     -X[i].  Integers modulo 2^n: the least one stays.  The sign of a float is changed, that of a zero and an
+        infinity too.  SONNX of 2026-10; ONNX Neg-1 to Neg-13.
+Sign    1 if X[i] > 0, -1 if X[i] < 0, else 0.  Both zeros give +0; NaN, which the text leaves out, gives NaN.
+        ONNX Sign-9 to Sign-13.
+Relu    0 if X[i] < 0, else X[i].  A negative element gives +0; -0 and NaN stay, bit for bit (erratum
+        relu-sign-of-zero).  SONNX of 2026-08; ONNX Relu-1 to Relu-14.
+Ceil    the smallest whole number that is not below X[i]; numbers between -1 and 0 give -0, as IEEE 754-2019, 5.9, has
+        it.  ONNX Ceil-1 to Ceil-13.
+Floor   the largest whole number that is not above X[i]; -0 is the zero below no number but itself.  ONNX Floor-1 to
+        Floor-13.
+
+NaN gives the quiet NaN, but for Relu.  Ceil and Floor leave whole numbers, zeros and infinities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.application import Application
+from sonnx.numerics.correctly_rounded import ZERO, is_infinite, is_nan, is_zero
+from sonnx.numerics.elementwise import elementwise_definition, refuse
+from sonnx.numerics.elementwise_kernels import clip_into, guarded, numpy_kernel
+from sonnx.numerics.enclosures import elementwise, rectifiers, steps
+from sonnx.numerics.formats import Array
+from sonnx.operators.operator import Operator
+from sonnx.operators.stated_signature import StatedSignature, same_floats, same_numbers
+
+REPRESENTABLE = "Abs.absolute-value-representable"
+
+
+def absolute(x: Any, once: Any = None) -> Any:
+    """|x|."""
+    return abs(x)
+
+
+def require_absolute_values(X: Array) -> None:
+    """No element of a signed integer type is the least one.
+
+    Raises:
+        NoValue: one is.
+    """
+    if X.dtype.kind == "i":
+        refuse(REPRESENTABLE, np.equal(X, np.iinfo(X.dtype).min), X, "X", "whose absolute value its type does not have")
+
+
+def negative(x: Any, once: Any = None) -> Any:
+    """-x."""
+    return -x
+
+
+def sign(x: Any, once: Any = None) -> Any:
+    """1, -1 or 0; NaN for NaN."""
+    return x if x != x else (x > 0) - (x < 0)
+
+
+def numpy_sign(x: Array, out: Array) -> None:
+    """The sign by numpy, with +0 for both zeros."""
+    np.sign(x, out=out)
+    np.copyto(out, 0, where=out == 0)
+
+
+def relu(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+    """Y, of the type and shape of X."""
+    X = inputs[0]
+    return (np.where(X < 0, np.zeros((), X.dtype), X),)
+
+
+def relu_into(inputs: Sequence[Any], out: Array) -> Array:
+    """X, not below 0."""
+    clip_into(inputs[0], np.zeros((), out.dtype), None, out)
+    return out
+
+
+def ceil(x: Any, once: Any) -> Any:
+    """The smallest whole number that is not below x."""
+    if is_nan(x) or is_infinite(x) or is_zero(x):
+        return x
+    up = once.ceil(x)
+    return -ZERO if up == 0 and x < 0 else up
+
+
+def floor(x: Any, once: Any) -> Any:
+    """The largest whole number that is not above x."""
+    return x if is_nan(x) or is_infinite(x) or is_zero(x) else once.floor(x)
+
+
+OPERATORS = (
+    Operator(
+        name="Abs",
+        define=elementwise_definition(absolute, require=require_absolute_values),
+        kernel=guarded(require_absolute_values, numpy_kernel(np.abs)),
+        error_conditions=(REPRESENTABLE,),
+        bound=elementwise.transfer(elementwise.ABS),
+    ),
+    Operator(
+        name="Neg",
+        define=elementwise_definition(negative),
+        kernel=numpy_kernel(np.negative),
+        bound=elementwise.transfer(elementwise.NEG),
+    ),
+    Operator(
+        name="Sign",
+        define=elementwise_definition(sign),
+        kernel=numpy_kernel(numpy_sign),
+        signature=StatedSignature(inputs=(1, 1), output_specs=same_numbers),
+        bound=steps.step(np.sign, unit=False),
+    ),
+    Operator(name="Relu", define=relu, kernel=lambda application: relu_into, bound=rectifiers.relu),
+    *(
+        Operator(
+            name=name,
+            define=elementwise_definition(function),
+            kernel=numpy_kernel(ufunc),
+            signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),
+            bound=steps.step(ufunc),
+        )
+        for name, function, ufunc in (("Ceil", ceil, np.ceil), ("Floor", floor, np.floor))
+    ),
+)
