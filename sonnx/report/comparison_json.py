@@ -10,7 +10,7 @@ from msgspec import convert
 from sonnx.executor.comparison import Comparison, Row
 from sonnx.executor.distance import Distance
 from sonnx.profile.text_types import Limit, Sha256
-from sonnx.report.json_parts import Number, Part, Tool, dumps, tool
+from sonnx.report.json_parts import JsonDocument, Number, Part, dumps, tool
 
 
 class SpecialPart(Part, frozen=True):
@@ -88,13 +88,9 @@ class RowPart(Part, frozen=True):
     """Runs in which it was not compared, with the reason."""
 
 
-class ComparisonDocument(Part, frozen=True):
+class ComparisonDocument(JsonDocument, frozen=True):
     """A runtime against the exact values: sonnx compare --format json."""
 
-    format: Literal[1]
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool
-    """The program that wrote the document."""
     model: str
     """The base name of the file."""
     sha256: Sha256 | None

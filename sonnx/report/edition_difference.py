@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from sonnx.base.escaping import escape, plural
 from sonnx.checker.edition_difference import EditionDifference, ModelDifference
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
-from sonnx.report.json_parts import EditionName, Part, Slug, Tool, dumps, tool
+from sonnx.report.json_parts import EditionName, JsonDocument, Part, Slug, dumps, tool
 from sonnx.report.phrases import grouped, place
 from sonnx.report.text import MORE_PLACES
 
@@ -105,13 +104,9 @@ class UnreadablePart(Part, frozen=True):
     """Why it is not a readable model."""
 
 
-class DifferenceDocument(Part, frozen=True):
+class DifferenceDocument(JsonDocument, frozen=True):
     """The difference of two editions: sonnx diff-edition --format json."""
 
-    format: Literal[1]
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool
-    """The program that wrote the document."""
     before: EditionName
     """The first edition."""
     after: EditionName

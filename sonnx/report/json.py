@@ -11,7 +11,18 @@ from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.text_types import Limit, Sha256
 from sonnx.report.formats import CheckRun
-from sonnx.report.json_parts import EditionPart, Number, Part, Slug, TagPart, Text, Tool, dumps, tag_parts, tool
+from sonnx.report.json_parts import (
+    EditionPart,
+    JsonDocument,
+    Number,
+    Part,
+    Slug,
+    TagPart,
+    Text,
+    dumps,
+    tag_parts,
+    tool,
+)
 from sonnx.report.phrases import rewrites_of
 
 FORMAT: Literal[1] = 1
@@ -200,13 +211,9 @@ class ReportPart(Part, frozen=True):
     """Every rule that a finding or count names, by slug."""
 
 
-class CheckDocument(Part, frozen=True):
+class CheckDocument(JsonDocument, frozen=True):
     """The reports of a run: sonnx check --format json."""
 
-    format: Literal[1]
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool
-    """The program that wrote the document."""
     exit: Literal[0, 1, 2, 3, 4]
     """The exit code of the whole run: of several files the first of 4, 2, 1, 3, 0."""
     reports: tuple[ReportPart, ...]

@@ -36,6 +36,15 @@ class Tool(Part, frozen=True):
     """The version of the program, 0 in a tree that is not installed."""
 
 
+class JsonDocument(Part, frozen=True):
+    """The beginning of a document."""
+
+    format: Literal[1]
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool
+    """The program that wrote the document."""
+
+
 class EditionPart(Part, frozen=True):
     """An edition of the profile."""
 

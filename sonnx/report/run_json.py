@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from sonnx.report.json_parts import EditionName, Number, Part, Text, Tool
+from sonnx.report.json_parts import EditionName, JsonDocument, Number, Part, Text
 
 
 class OperatorPart(Part, frozen=True):
@@ -64,13 +62,9 @@ class OutputPart(Part, frozen=True):
     """Its shape."""
 
 
-class RunDocument(Part, frozen=True):
+class RunDocument(JsonDocument, frozen=True):
     """A run: sonnx run --report json."""
 
-    format: Literal[1]
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool
-    """The program that wrote the document."""
     model: str
     """The file, as it was named."""
     checked: bool

@@ -19,7 +19,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.profile.text_types import Limit, Sha256
 from sonnx.profile.toml_files import JSON
 from sonnx.profile.toml_files import read_file as read_project_file
-from sonnx.report.json_parts import CountedFindings, Number, Part, Tool, dumps, tool
+from sonnx.report.json_parts import CountedFindings, JsonDocument, Number, Part, dumps, tool
 
 if TYPE_CHECKING:
     from sonnx.rewriter.rewrite import AppliedRewrite
@@ -130,13 +130,9 @@ class ValidationPart(Part, frozen=True):
     """Why nothing, or not all that was requested, was compared."""
 
 
-class RecordFile(Part, frozen=True):
+class RecordFile(JsonDocument, frozen=True):
     """The record of a rewritten model: sonnx fix --report, --format json."""
 
-    format: Literal[1]
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool
-    """What rewrote the model."""
     exit: Literal[0, 1, 3]
     """The exit code of a check of the rewritten model."""
     edition: str
