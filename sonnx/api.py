@@ -21,13 +21,9 @@ from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     from sonnx.checker.report import Report
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
-    from sonnx.evidence.qualification_kit import Kit as QualificationKit
-    from sonnx.evidence.verification import CommandLine
     from sonnx.executor.runtimes import Runtime
     from sonnx.model.ir import Model
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
@@ -614,26 +610,6 @@ def verify(pack: str | os.PathLike[str], model: str | os.PathLike[str] | None = 
     from sonnx.evidence.pack import differences
 
     return tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
-
-
-def qualify(folder: str | os.PathLike[str], run: CommandLine, parser: ArgumentParser) -> QualificationKit:
-    """Run every case and procedure in this environment, and write the kit to a new folder (docs/qualification.md).
-
-    Args:
-        folder: the new folder.
-        run: runs one command line and returns its exit code.
-        parser: of the command line; its options are the requirements.
-
-    Raises:
-        UsageError: the folder exists.
-        OSError: the folder cannot be written.
-    """
-    from sonnx.evidence.qualification_kit import make, require_new, write
-
-    require_new(Path(folder))
-    kit = make(run, parser)
-    write(Path(folder), kit)
-    return kit
 
 
 def hypotheses_names() -> Collection[str]:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from sonnx.api import qualify
 from sonnx.base.progress import clock
 
 HELP = "verify the tool in this environment"
@@ -26,8 +25,11 @@ def qualify_command(options: argparse.Namespace) -> int:
         OSError: the folder cannot be written.
     """
     from sonnx.cli import main
+    from sonnx.evidence.qualification_kit import make, require_new, write
 
+    require_new(options.output)
     with clock("running every case and procedure"):
-        kit = qualify(options.output, main.run, main.parser())
+        kit = make(main.run, main.parser())
+        write(options.output, kit)
     sys.stdout.write("".join(f"{line}\n" for line in kit.summary()))
     return 0 if kit.passed else 1
