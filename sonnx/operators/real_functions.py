@@ -1,23 +1,31 @@
-"""Exp, Log, Sqrt, Tanh and Acos: Y[i] = f(X[i]) over the reals, rounded once; NaN gives NaN.
+"""Exp, Log, Sqrt, Tanh, Acos and Erf: Y[i] = f(X[i]) over the reals, rounded once; NaN gives NaN.
 
 Exp     e^X[i]; -Inf gives +0, +Inf +Inf, both zeros 1.  What exceeds the largest finite number after rounding is +Inf.
 Log     ln X[i]; numbers below -0 give NaN, both zeros -Inf, +Inf +Inf, 1 +0.
 Sqrt    the square root of X[i]; numbers below -0 give NaN, -0 gives -0, +Inf +Inf (IEEE 754-2019, 5.4.1).
 Tanh    (1 - e^(-2 X[i])) / (1 + e^(-2 X[i])); the infinities give -1 and 1, a zero itself: the function is odd.
 Acos    the y in [0, pi] with cos y = X[i]; 1 gives +0; outside [-1, 1] the value is undefined.
+Erf     the error function, 2 / sqrt(pi) * the integral of e^(-t^2) from 0 to X[i]; the infinities give -1 and 1, a zero
+        itself.
 
 SONNX of 2026-08, sections on floats, with the errata tanh-literal-formula and tanh-negative-zero, and Acos of 2026-10;
-ONNX versions 1 to 13, Acos-7 to Acos-22.
+ONNX versions 1 to 13, Acos-7 to Acos-22, Erf-9 to Erf-13.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import erf as math_erf
+from typing import Any
+
 import numpy as np
 
+from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import ElementFunction, elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import arithmetic, guarded, real_function
 from sonnx.numerics.enclosures import elementwise
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.operators.operator import Operator
 
 WITHIN_ONE = "Acos.argument-within-one"
@@ -37,7 +45,38 @@ def require_arguments(X: Array) -> None:
     refuse(WITHIN_ONE, np.abs(X) > 1, X, "X", "outside [-1, 1]")
 
 
-EXP, LOG, SQRT, TANH, ACOS = map(_rounded, ("exp", "log", "sqrt", "tanh", "acos"))
+EXP, LOG, SQRT, TANH, ACOS, ERF = map(_rounded, ("exp", "log", "sqrt", "tanh", "acos", "erf"))
+
+
+def approximate(x: Array, out: Array) -> None:
+    """The C library's function in float64."""
+    out[...] = np.fromiter(map(math_erf, x.tolist()), np.float64, x.size)
+
+
+def erf_kernel(application: Application) -> Kernel:
+    """From float64; double goes to the definition, because the C library has no function of more digits."""
+    approximated = real_function(ERF, approximate)(application)
+
+    def error_function(inputs: Sequence[Any], out: Array) -> Array:
+        if out.dtype == ELEMENTS["double"] or format_of(out.dtype) is None:
+            np.copyto(out, define_erf(application, inputs)[0])
+            application.count(out.size, out.size)
+            return out
+        return approximated(inputs, out)
+
+    return error_function
+
+
+def define_erf(application: Application, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """Y, of the shape and type of X.
+
+    Raises:
+        NotExecutable: X is of integers, whose function values are not.
+    """
+    if format_of(inputs[0].dtype) is None:
+        raise NotExecutable(f"no text says how the error function of elements of type {inputs[0].dtype} is rounded")
+    return elementwise_definition(ERF)(application, inputs)
+
 
 OPERATORS = (
     *(
@@ -56,4 +95,5 @@ OPERATORS = (
         error_conditions=(WITHIN_ONE,),
         bound=elementwise.transfer(elementwise.ACOS),
     ),
+    Operator(name="Erf", define=define_erf, kernel=erf_kernel, bound=elementwise.transfer(elementwise.ERF)),
 )

@@ -22,10 +22,12 @@ FAMILIES = {
     "arithmetic": ("Add", "Sub", "Mul"),
     "averages": ("ReduceSum", "ReduceMean", "GlobalAveragePool"),
     "comparisons": ("Equal", "Less", "Greater"),
+    "constants": ("Constant", "ConstantOfShape", "Shape"),
     "division": ("Div", "Mod", "Reciprocal"),
     "logic": ("And", "Or", "Not"),
     "parts": ("Concat", "Expand", "Gather", "Slice", "Split"),
-    "real_functions": ("Exp", "Log", "Sqrt", "Tanh", "Acos"),
+    "real_functions": ("Exp", "Log", "Sqrt", "Tanh", "Acos", "Erf"),
+    "rectifiers": ("Clip", "LeakyRelu"),
     "reshaping": ("Identity", "Squeeze", "Flatten", "Reshape", "Unsqueeze", "Transpose"),
     "signs_and_steps": ("Abs", "Neg", "Sign", "Relu", "Ceil", "Floor"),
 }
