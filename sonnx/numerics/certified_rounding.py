@@ -89,20 +89,24 @@ def half_width(bound: Array | float, largest: Array | float) -> Array | float:
     return made
 
 
-def certify_singles(approximation: Array, half_width: Array | float, out: Array, high: Array) -> Array:
+def certify_singles(
+    approximation: Array, half_width: Array | float, out: Array, high: Array, added: Array | float = 0.0
+) -> Array:
     """As `certify`, for finite approximations and float32, in memory that is given.
 
     Args:
-        approximation: float64, finite.
+        approximation: float64, finite; what is added to it counts as a part of it in `half_width`.
         half_width: finite, broadcastable; nothing is decided about a zero.
         out: float32, for the values; its last axis is contiguous.
         high: as `out`, for their other ends.
+        added: a number for each approximation, which costs no pass; its digits are lost as those of a sum are, so that
+            `half_width` counts 2^-52 of it.
 
     Returns:
         A mask of the elements that stay open.
     """
-    np.subtract(approximation, half_width, out=out, casting="same_kind")
-    np.add(approximation, half_width, out=high, casting="same_kind")
+    np.add(approximation, added - half_width, out=out, casting="same_kind")
+    np.add(approximation, added + half_width, out=high, casting="same_kind")
     undecided: Array = out.view(np.uint32) != high.view(np.uint32)
     return undecided
 

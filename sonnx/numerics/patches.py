@@ -1,25 +1,28 @@
 """Patches (im2col): what stands under a kernel at each of its places, as columns of float64 matrices, one per group.
 
-Blocks of places are made one after another, so that one block at a time is in memory.
+Blocks of places are made one after another, so that one block at a time is in memory.  Where many elements stand under
+a kernel, what its rows cover is written once: the rows of a block of places lie one after another, so that the elements
+under row i of the kernel are a part of the block that begins i rows later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import numpy as np
 
 from sonnx.numerics.formats import Array
 from sonnx.numerics.scratch import Scratch
+from sonnx.numerics.single_products import PART, Norms, Right
 from sonnx.numerics.windows import Windows
 
-PATCH_ELEMENTS = 1 << 20
-"""Elements of a block of patches."""
+PATCH_ELEMENTS, PRODUCT_ELEMENTS = 1 << 19, 1 << 18
+"""Elements of a block of patches, and of what is made of it."""
 
 _PADDED, _COLUMNS = Scratch(), Scratch()
 
-DOUBLE = np.dtype(np.float64)
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 class Patches:
@@ -29,41 +32,53 @@ class Patches:
         slid: the places of the kernel.
         channels: of the sample.
         group: how many groups the channels form.
-        ones: add a row of ones to each matrix, for a bias.
+        kernels: how many products are made of each patch, in all groups.
     """
 
-    def __init__(self, slid: Windows, channels: int, group: int, ones: bool) -> None:
-        self.slid, self.group, self.ones = slid, group, ones
-        self.each = channels // group
+    def __init__(self, slid: Windows, channels: int, group: int, kernels: int) -> None:
+        self.slid, self.group, self.each = slid, group, channels // group
+        self.height = self.each * prod(slid.kernel)
+        self.rows = slid.kernel[0] if self.height > PART else 1
+        """The rows of the kernel that are a piece of the matrices each; 1 where all are in one."""
         extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
-        self.padded = tuple(extent + begin + end for extent, begin, end in extents)
-        self.height = self.each * prod(slid.kernel) + ones
-        self.pointwise = prod(slid.kernel) == 1 and set(slid.strides) == {1} and not any((*slid.begins, *slid.ends))
+        padded = [extent + begin + end for extent, begin, end in extents]
+        stride, gap = slid.strides[0], slid.dilations[0]
+        self.starts = [divmod(i * gap, stride) for i in range(self.rows)]
+        """For each of these rows, by how many places it is shifted, and the rest in rows of X."""
+        self.rests = min(stride, (self.rows - 1) * gap + 1)
+        padded[0] = max(padded[0], stride * (slid.places[0] - 1 + self.starts[-1][0]) + self.rests)  # all that is read
+        self.padded = tuple(padded)
+        inner = prod(slid.places[1:])
+        most = (
+            PATCH_ELEMENTS // max(1, self.rests * self.height // self.rows * group),
+            PRODUCT_ELEMENTS // max(1, kernels),
+        )
+        self.step = max(1, min(most) // max(1, inner))
 
-    def blocks(self, sample: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Blocks of places: which ones along the first spatial axis, the matrices, and the norms of their columns.
+    def blocks(self, sample: Array) -> Iterator[tuple[slice, Right]]:
+        """Blocks of places: which ones along the first spatial axis, and the matrices.
 
         Args:
             sample: (channels, spatial axes), of a type that float64 holds.
-
-        Yields:
-            A slice of the first axis of places; (groups, height, places) in float64; (groups, places).
         """
         padded = self._padded(sample)
-        squares = np.einsum("gi...,gi...->g...", padded, padded)
         places, inner = self.slid.places, prod(self.slid.places[1:])
-        step = max(1, PATCH_ELEMENTS // max(1, self.group * self.height * inner))
-        sums = sums_under(squares, self.slid) if self.each else np.zeros((self.group, *places))
-        under, norms = self._under(padded), np.sqrt(sums + self.ones)
-        for start in range(0, places[0], step):
-            part = slice(start, min(start + step, places[0]))
-            count = (part.stop - start) * inner
-            yield part, self._columns(padded, under, part, count), norms[:, part].reshape(self.group, count)
+        for start in range(0, places[0], self.step):
+            part = slice(start, min(start + self.step, places[0]))
+            yield part, self._block(padded, start, part.stop - start, inner)
+
+    def kernels(self, W: Array) -> Array:
+        """The kernels as rows, their elements in the order of the patches, in float64: (groups, kernels, elements)."""
+        made = W.reshape(self.group, len(W) // self.group, self.each, self.rows, prod(self.slid.kernel) // self.rows)
+        return made.swapaxes(2, 3).astype(DOUBLE, order="C").reshape(*made.shape[:2], -1)
 
     def _padded(self, sample: Array) -> Array:
         """The sample with its padding: (groups, channels of a group, spatial axes)."""
         shape = (self.group, self.each, *self.padded)
-        made = _PADDED.array(prod(shape), DOUBLE).reshape(shape)
+        kind = SINGLE if sample.dtype.itemsize < DOUBLE.itemsize and sample.dtype.kind not in "iu" else DOUBLE
+        if self.padded == self.slid.extents and sample.dtype == kind and sample.flags.c_contiguous:
+            return sample.reshape(shape)
+        made = _PADDED.array(prod(shape), kind).reshape(shape)
         inside = tuple(
             slice(begin, begin + extent) for begin, extent in zip(self.slid.begins, self.slid.extents, strict=True)
         )
@@ -72,25 +87,53 @@ class Patches:
         made[(slice(None), slice(None), *inside)] = sample.reshape(shape[:2] + sample.shape[1:])
         return made
 
-    def _under(self, padded: Array) -> Array:
-        """A view: (groups, channels, kernel axes, axes of places)."""
+    def _block(self, padded: Array, start: int, count: int, inner: int) -> Right:
+        """The matrices of `count` rows of places."""
         slid, steps = self.slid, padded.strides[2:]
         kernel = tuple(s * d for s, d in zip(steps, slid.dilations, strict=True))
         moves = tuple(s * d for s, d in zip(steps, slid.strides, strict=True))
-        shape = (*padded.shape[:2], *slid.kernel, *slid.places)
-        return np.lib.stride_tricks.as_strided(padded, shape, (*padded.strides[:2], *kernel, *moves), writeable=False)
+        places = slid.places[1:]
+        if self.rows == 1:
+            shape = (*padded.shape[:2], *slid.kernel, 1, count, *places)
+            strides = (*padded.strides[:2], *kernel, 0, *moves)
+        else:
+            shape = (*padded.shape[:2], *slid.kernel[1:], self.rests, count + self.starts[-1][0], *places)
+            strides = (*padded.strides[:2], *kernel[1:], steps[0], *moves)
+        under = np.lib.stride_tricks.as_strided(
+            padded[:, :, start * slid.strides[0] :], shape, strides, writeable=False
+        )
+        made = _COLUMNS.array(prod(shape), DOUBLE).reshape(shape)
+        np.copyto(made, under)
+        made = made.reshape(
+            self.group, self.height // self.rows, shape[-2 - len(places)], shape[-1 - len(places)] * inner
+        )
+        pieces = [made[:, :, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
+        squares = np.einsum("gkrn,gkrn->grn", made, made)
+        sums = [squares[:, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
+        norms = np.sqrt(sum(sums[1:], sums[0]))
+        return Right(pieces, Norms(norms), lambda s, j: self._columns(padded, s, start * inner + j))
 
-    def _columns(self, padded: Array, under: Array, part: slice, count: int) -> Array:
-        if self.pointwise and not self.ones:
-            flat = padded[:, :, part]
-            return flat.reshape(self.group, self.height, count)
-        made = _COLUMNS.array(self.group * self.height * count, DOUBLE).reshape(self.group, self.height, count)
-        block = under[(slice(None),) * (2 + len(self.slid.kernel)) + (part,)]
-        target = made[:, : self.height - self.ones].reshape(block.shape)
-        np.copyto(target, block)
-        if self.ones:
-            made[:, -1] = 1
-        return made
+    def _columns(self, padded: Array, s: Array, j: Array) -> Array:
+        """The patches of these groups at these places, as rows."""
+        slid, steps = self.slid, [each // padded.itemsize for each in padded.strides]
+        places = np.unravel_index(j, slid.places)
+        at = s * steps[0] + sum(m * d * step for m, d, step in zip(places, slid.strides, steps[2:], strict=True))
+        axes = [
+            np.arange(size) * (d * step) for size, d, step in zip(slid.kernel, slid.dilations, steps[2:], strict=True)
+        ]
+        channels = np.arange(self.each) * steps[1]
+        order = [channels, *axes] if self.rows == 1 else [axes[0], channels, *axes[1:]]
+        offsets = sum_of_axes(order)
+        found: Array = padded.reshape(-1)[at[:, None] + offsets]
+        return found
+
+
+def sum_of_axes(axes: Sequence[Array]) -> Array:
+    """The sums of one element of each array, in row-major order."""
+    made: Array = axes[0]
+    for axis in axes[1:]:
+        made = np.add.outer(made, axis).reshape(-1)
+    return made
 
 
 def sums_under(padded: Array, slid: Windows) -> Array:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -49,12 +50,6 @@ DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 SLACK = 1 + 2.0**-20
 """More than what is lost when norms, sums of absolute values and bounds are computed in float64, for K up to 2^31."""
 
-TIGHTENED_SHARE = 256
-"""The sums of absolute products are computed for one open element of as many: adding up exactly is as much slower."""
-
-SMALL = 1 << 12
-"""Elements of an array below which memory of its own costs less than finding memory that is used again."""
-
 GATHERED_PRODUCTS = 1 << 17
 """Products that are added up exactly at a time."""
 
@@ -64,8 +59,8 @@ TINY = np.finfo(DOUBLE).smallest_subnormal
 NEGATIVE_ZERO = np.iinfo(np.int64).min
 """The bit pattern of -0, the least of all."""
 
-Columns = Callable[[Array | slice], Array]
-"""Columns of matrices by their numbers: (stack, K, as many), float64."""
+CERTIFIED_ELEMENTS = 1 << 16
+"""Elements that are rounded at a time: few, so that they stay in the second-level cache."""
 
 _RIGHT, _MADE, _SPARE, _HIGH, _ROWS = (Scratch() for _ in range(5))
 
@@ -88,8 +83,9 @@ def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> in
         out[...] = 0 if row is None else row + row.dtype.type(0)
         return 0
     stack, rows, inner = A.shape
+    added = None if row is None else row.astype(DOUBLE)[None, None]
     if stack == 1 and rows < FEW_ROWS and out.size <= RIGHT_ELEMENTS:
-        taken = _few_rows(Left(A, row is not None), B, row, out)
+        taken = _few_rows(Left(A), B, added, out)
         if taken is not None:
             return taken
     matrices, some = max(1, RIGHT_ELEMENTS // B[0].size), max(1, LEFT_ELEMENTS // inner)
@@ -97,36 +93,32 @@ def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> in
     for s in range(0, stack, matrices):
         here = slice(s, s + matrices)
         for i in range(0, rows, some):
-            left = Left(A[here, i : i + some], row is not None)
+            left = Left(A[here, i : i + some])
             for j in range(0, out.shape[2], columns):
                 part = slice(j, j + columns)
-                right = wide(B[here, :, part], None if row is None else row[part])
-                exact += block_into(left, right, out[here, i : i + some, part])
+                right = whole(wide(B[here, :, part]))
+                own = None if added is None else added[:, :, part]
+                exact += block_into(left, right, out[here, i : i + some, part], own)
     return exact
 
 
-def wide(B: Array, row: Array | None) -> Array:
-    """A stack of matrices in float64, in memory that is used again, with one more row."""
+def wide(B: Array) -> Array:
+    """A stack of matrices in float64, in memory that is used again."""
     stack, inner, columns = B.shape
-    height = inner + (row is not None)
-    flat = _RIGHT.array(stack * height * columns, DOUBLE)
+    flat = _RIGHT.array(B.size, DOUBLE)
     if B.strides[1] <= B.strides[2]:
-        made = flat.reshape(stack, columns, height).transpose(0, 2, 1)
+        made = flat.reshape(stack, columns, inner).transpose(0, 2, 1)
     else:
-        made = flat.reshape(stack, height, columns)
-    np.copyto(made[:, :inner], B)
-    if row is not None:
-        made[:, inner] = row
+        made = flat.reshape(B.shape)
+    np.copyto(made, B)
     return made
 
 
 class Left:
     """The left operand in float64, with the norm of each row; made once for many right ones."""
 
-    def __init__(self, A: Array, one: bool = False) -> None:
+    def __init__(self, A: Array) -> None:
         self.values = A if A.dtype == DOUBLE else A.astype(DOUBLE)
-        if one:
-            self.values = np.concatenate([self.values, np.ones((*A.shape[:2], 1))], axis=2)
         self.norms = np.sqrt(np.vecdot(self.values, self.values))
         self.part = PART if A.shape[1] >= FEW_ROWS else self.values.shape[2]
         self.finite = bool(np.maximum.reduce(self.norms, axis=None, initial=0) < np.inf)
@@ -140,140 +132,184 @@ class Norms:
         self.finite, self.zeros = bool(np.isfinite(self.largest).all()), not values.all()
 
 
+@dataclass(frozen=True, slots=True)
 class Right:
-    """A matrix as the right operand in float64, with the norm of each column; made once for many left ones."""
+    """The right operand, a stack of matrices in float64; made once for many left ones.
 
-    def __init__(self, B: Array, row: Array | None) -> None:
-        self.values, self.one = wide(B, row).copy(order="K"), row is not None
-        self.norms = Norms(column_norms(self.values))
+    `pieces` are the matrices cut into groups of rows: (stack, rows, columns).  `columns` gives columns as rows of
+    another array, of the numbers of their matrices and their own ones.
+    """
 
-    def product_into(self, A: Array, out: Array) -> int:
-        """As `product_into` of this module."""
-        return block_into(Left(A, self.one), self.values, out, self.norms)
+    pieces: Sequence[Array]
+    norms: Norms
+    columns: Callable[[Array, Array], Array]
+
+
+def whole(B: Array, norms: Norms | None = None) -> Right:
+    """A stack of matrices in one piece."""
+    return Right([B], norms or Norms(column_norms(B)), lambda s, j: B[0][:, j].T if len(B) == 1 else B[s, :, j])
 
 
 def constant_right(
-    constants: Constants, role: str, arrays: Sequence[Array], A: Array, B: Array, out: Array, row: Array | None = None
+    constants: Constants, role: str, arrays: Sequence[Array], A: Array, B: Array, out: Array
 ) -> Right | None:
     """The right operand, made once for all runs; None where it varies, is large, or is not a float of 32 bits or less.
 
     Args:
         constants: those of the model.
-        role: how B and the row are made of the arrays.
-        arrays: what B and the row are made of.
+        role: how B is made of the arrays.
+        arrays: what B is made of.
         A: as in `product_into`, with three axes.
         B: the same.
         out: the same.
-        row: the same.
     """
     small = len(B) == 1 and max(A.size, B.size, out.size) <= RIGHT_ELEMENTS
     if not small or out.dtype == DOUBLE or format_of(out.dtype) is None:
         return None
-    return constants.form(role, arrays, B.size * DOUBLE.itemsize, lambda: Right(B, row))
+    return constants.form(role, arrays, B.size * DOUBLE.itemsize, lambda: whole(wide(B).copy(order="K")))
 
 
-def block_into(left: Left, B: Array, out: Array, norms: Norms | None = None) -> int:
-    """Make out = A B for stacks of matrices; B is float64 and finite in its products.
+def block_into(left: Left, right: Right, out: Array, added: Array | None = None) -> int:
+    """Make out = A B, or A B + added, for stacks of matrices.
 
     Args:
         left: A.
-        B: float64, every element one of a type of at most 32 bits.
+        right: B, every element one of a type of at most 32 bits.
         out: of that type.
-        norms: those of B.
+        added: float64, of the shape (stack, rows, 1) or (1, 1, columns).
 
     Returns:
         How many elements were added up exactly.
     """
-    made = in_parts(left.values, B, out.shape, left.part)
-    norms = norms or Norms(column_norms(B))
-    if not (left.finite and norms.finite):
-        return sum(_with_specials(left.values[s], B[s], left.norms[s], norms.values[s], out[s]) for s in range(len(B)))
-    return _rounded(left, lambda which: B[:, :, which], made, norms, out)
+    if not (left.finite and right.norms.finite and (added is None or np.isfinite(added).all())):
+        return sum(_with_specials(left.values[s], right, s, added, out[s]) for s in range(len(out)))
+    return _rounded(left, right, in_parts(left.values, right.pieces, out.shape, left.part), out, added)
 
 
-def _few_rows(left: Left, B: Array, row: Array | None, out: Array) -> int | None:
+def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | None:
     """`product_into` of one matrix of few rows, None where a number is not finite; each piece of B is used once."""
     made, norms = _ROWS.array(out.size, DOUBLE).reshape(out.shape), np.empty((1, out.shape[2]))
     step = max(1, FEW_ROWS_RIGHT_ELEMENTS // B.shape[1])
-
-    def columns(which: Array | slice) -> Array:
-        return wide(B[:, :, which], None if row is None else row[which])
-
     for j in range(0, out.shape[2], step):
         part = slice(j, j + step)
-        right = columns(part)
-        np.matmul(left.values, right, out=made[:, :, part])
-        norms[:, part] = column_norms(right)
-    found = Norms(norms)
-    return _rounded(left, columns, made, found, out) if left.finite and found.finite else None
+        piece = wide(B[:, :, part])
+        np.matmul(left.values, piece, out=made[:, :, part])
+        norms[:, part] = column_norms(piece)
+    right = Right([B], Norms(norms), lambda _, j: B[0][:, j].T)
+    finite = left.finite and right.norms.finite and (added is None or np.isfinite(added).all())
+    return _rounded(left, right, made, out, added) if finite else None
 
 
-def _rounded(left: Left, columns: Columns, made: Array, norms: Norms, out: Array) -> int:
+def _rounded(left: Left, right: Right, made: Array, out: Array, added: Array | None) -> int:
     """Approximations of products of finite matrices, rounded; how many elements were added up exactly."""
-    factor = bound_factor(left.values.shape[2], left.part)
+    heights = [piece.shape[1] for piece in right.pieces]
+    parts = sum(-(-height // left.part) for height in heights)
+    norms, factor = right.norms, bound_factor(min(max(heights), left.part) + parts)
     reach = (left.norms * (norms.largest * SLACK))[:, :, None]
-    if out.dtype == SINGLE:
-        high = np.empty_like(out) if out.size < SMALL else _HIGH.array(out.size, SINGLE).reshape(out.shape)
-        undecided = certify_singles(made, half_width(reach * factor, reach), out, high)
-    else:
-        out[...], undecided = certify(made, reach * factor + TINY, out.dtype)
+    undecided = _undecided(made, reach, factor, out, added)
     if norms.zeros:
-        undecided &= ~_zero_columns(left.values, columns, norms.values, out)[:, None]
-    if not np.count_nonzero(undecided):
+        zero = _zero_columns(left, right, out, added)
+        s, _, j = np.unravel_index(undecided, out.shape)
+        undecided = undecided[~zero[s, j]]
+    if not len(undecided):
         return 0
-    at = s, i, j = np.unravel_index(np.flatnonzero(undecided), out.shape)
-    out[at], still = certify(made[at], left.norms[s, i] * norms.values[s, j] * factor + TINY, out.dtype)
-    return _resolve(left.values, columns, made, factor, (s[still], i[still], j[still]), out) if still.any() else 0
+    at = s, i, j = np.unravel_index(undecided, out.shape)
+    own = made[at] if added is None else made[at] + np.broadcast_to(added, out.shape)[at]
+    out[at], open_ = certify(own, left.norms[s, i] * norms.values[s, j] * factor + TINY, out.dtype)
+    return _resolve(left, right, own[open_], factor, (s[open_], i[open_], j[open_]), out, added) if open_.any() else 0
 
 
-def _zero_columns(A: Array, columns: Columns, norms: Array, out: Array) -> Array:
+def _undecided(made: Array, reach: Array, factor: float, out: Array, added: Array | None) -> Array:
+    """Round approximations into `out`; the flat places of those that an error of `reach` times `factor` leaves open."""
+    if out.dtype != SINGLE:
+        out[...], open_ = certify(made if added is None else made + added, reach * factor + TINY, out.dtype)
+        return np.flatnonzero(open_)
+    size = 0 if added is None else np.abs(added)
+    width = np.asarray(half_width(reach * factor + 2 * UNIT * size, reach + size))
+    stack, rows, columns = out.shape
+    matrices, some = max(1, CERTIFIED_ELEMENTS // (rows * columns)), max(1, CERTIFIED_ELEMENTS // columns)
+    high, found = _HIGH.array(min(out.size, max(CERTIFIED_ELEMENTS, columns)), SINGLE), []
+    for s in range(0, stack, matrices):
+        for i in range(0, rows, rows if matrices > 1 else some):
+            part = slice(s, s + matrices), slice(i, i + (rows if matrices > 1 else some))
+            target = out[part]
+            own = 0.0 if added is None else added if added.shape[1] == 1 else added[part]
+            other = high[: target.size].reshape(target.shape)
+            open_ = certify_singles(made[part], width[part], target, other, own)
+            if np.count_nonzero(open_):
+                found.append(np.flatnonzero(open_) + (s * rows + i) * columns)
+    return np.concatenate(found) if found else np.empty(0, np.intp)
+
+
+def _zero_columns(left: Left, right: Right, out: Array, added: Array | None) -> Array:
     """Give the products with columns of nothing but +0 their values; which columns these are: (stack, columns).
 
     Each is a sum of zeros: -0 where all of a row is negative, else +0.
     """
-    zero: Array = norms == 0
-    some = np.flatnonzero(zero.any(axis=0))
-    places = some if 2 * len(some) <= norms.shape[1] else slice(None)
-    patterns = columns(places).view(np.int64)
-    if patterns.min() == NEGATIVE_ZERO:
-        zero[:, places] &= patterns.min(axis=1) != NEGATIVE_ZERO
-    sums = np.where(np.signbit(A).all(axis=2, keepdims=True), -0.0, 0.0)
-    np.copyto(out, sums.astype(out.dtype), where=zero[:, None])
+    zero: Array = right.norms.values == 0
+    s, j = np.nonzero(zero)
+    zero[s, j] = right.columns(s, j).astype(DOUBLE).view(np.int64).min(axis=1) != NEGATIVE_ZERO
+    sums = np.where(np.signbit(left.values).all(axis=2, keepdims=True), -0.0, 0.0)
+    np.copyto(out, (sums if added is None else sums + added).astype(out.dtype), where=zero[:, None])
     return zero
 
 
 def _resolve(
-    A: Array, columns: Columns, made: Array, factor: float, open_: tuple[Array, Array, Array], out: Array
+    left: Left,
+    right: Right,
+    approximations: Array,
+    factor: float,
+    open_: tuple[Array, Array, Array],
+    out: Array,
+    added: Array | None,
 ) -> int:
     """Give the open elements of products of finite matrices their values; how many were added up exactly.
 
     Args:
-        A: a stack of matrices, float64, their products with B exact.
-        columns: of B.
-        made: A B in float64.
-        factor: its error relative to |A| |B|.
-        open_: the indices of the open elements.
-        out: A B, rounded once, but for these.
+        left: A.
+        right: B.
+        approximations: of the open elements.
+        factor: their error relative to |A| |B|.
+        open_: their indices.
+        out: A B + added, rounded once, but for these.
+        added: as in `block_into`.
     """
-    s, i, j = open_
-    if len(s) * TIGHTENED_SHARE > out.size:
-        places, j_here = np.unique(j, return_inverse=True)
-        B = columns(places)
-        sums = np.matmul(np.abs(A), np.abs(B))[s, i, j_here]
-        values, still = certify(made[s, i, j], sums * factor, out.dtype)
+    own = None if added is None else np.broadcast_to(added, out.shape)[open_]
+    if len(approximations) > len(out) * sum(out.shape[1:]):  # more than a product of all rows and columns costs
+        sums, zeros = _absolute_sums(left.values, right, open_)
+        values, still = certify(approximations, sums * factor, out.dtype)
         zero = sums == 0
-        if zero.any():
-            values[zero] = _zeros(A, B)[s, i, j_here][zero]
-        out[s, i, j] = values
-        still &= ~zero
-        s, i, j = s[still], i[still], j[still]
-    step = max(1, GATHERED_PRODUCTS // A.shape[2])
-    for start in range(0, len(s), step):
+        values[zero] = (zeros if own is None else zeros + own)[zero]
+        out[open_], still = values, still & ~zero
+        open_, own = (open_[0][still], open_[1][still], open_[2][still]), None if own is None else own[still]
+    step, count = max(1, GATHERED_PRODUCTS // left.values.shape[2]), len(open_[0])
+    for start in range(0, count, step):
         some = slice(start, start + step)
-        B = columns(j[some])
-        addends = A[s[some], i[some]] * (B[0].T if len(B) == 1 else B[s[some], :, np.arange(B.shape[2])])
-        out[s[some], i[some], j[some]] = exact_row_sums(addends, out.dtype)
-    return len(s)
+        s, i, j = (each[some] for each in open_)
+        addends = left.values[s, i] * right.columns(s, j)
+        if own is not None:
+            addends = np.column_stack([addends, own[some]])
+        size = left.norms[s, i] * right.norms.values[s, j] + (0.0 if own is None else np.abs(own[some]))
+        out[s, i, j] = exact_row_sums(addends, out.dtype, size)
+    return count
+
+
+def _absolute_sums(A: Array, right: Right, places: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    """The sums of absolute products of elements of A B, and their values where all of these are 0.
+
+    Such an element is -0 where each product is, else +0.  A product is negative where the signs differ; of signs as 1
+    and -1 the sum of the products then is -K.
+    """
+    sums, zeros = np.empty((2, len(places[0])))
+    for s in np.unique(places[0]):
+        here = np.flatnonzero(places[0] == s)
+        (rows, i), (columns, j) = (np.unique(each[here], return_inverse=True) for each in places[1:])
+        x, y = A[s, rows], right.columns(np.full(len(columns), s), columns).astype(DOUBLE).T
+        sums[here] = np.matmul(np.abs(x), np.abs(y))[i, j]
+        if not sums[here].all():
+            signs = np.matmul(np.copysign(1.0, x), np.copysign(1.0, y))[i, j]
+            zeros[here] = np.where(signs == -len(y), -0.0, 0.0)
+    return sums, zeros
 
 
 def column_norms(B: Array) -> Array:
@@ -283,28 +319,37 @@ def column_norms(B: Array) -> Array:
     return norms
 
 
-def in_parts(A: Array, B: Array, shape: tuple[int, ...], part: int) -> Array:
-    """A B in float64, `part` products at a time, in memory that is used again.
+def in_parts(A: Array, pieces: Sequence[Array], shape: tuple[int, ...], part: int) -> Array:
+    """A B in float64, `part` products at a time, in memory that is used again; B in pieces as in `Right`.
 
-    No product goes through more additions than `part` and the number of parts: K may be that number in the bound.
+    No product goes through more additions than `part` and the number of parts.
     """
-    if A.shape[2] <= part and prod(shape) < SMALL:
-        product: Array = np.matmul(A, B)
-        return product
     made, spare = (memory.array(prod(shape), DOUBLE).reshape(shape) for memory in (_MADE, _SPARE))
-    np.matmul(A[:, :, :part], B[:, :part], out=made)
-    for k in range(part, A.shape[2], max(1, part)):
-        made += np.matmul(A[:, :, k : k + part], B[:, k : k + part], out=spare)
+    first = 0
+    for piece in pieces:
+        height = piece.shape[1]
+        for k in range(0, height, part):
+            left, right = A[:, :, first + k : first + min(k + part, height)], piece[:, k : k + part]
+            if first + k:
+                made += np.matmul(left, right, out=spare)
+            else:
+                np.matmul(left, right, out=made)
+        first += height
     return made
 
 
-def _with_specials(A: Array, B: Array, row_norms: Array, column_norms: Array, out: Array) -> int:
+def _with_specials(A: Array, right: Right, s: int, added: Array | None, out: Array) -> int:
     """One product of matrices with an infinity or a NaN: rows and columns with one by counting, the others as ever."""
-    rows, columns = np.isfinite(row_norms), np.isfinite(column_norms)
+    B = np.concatenate([piece[s] for piece in right.pieces])
+    if added is not None:  # one more product
+        own = added[min(s, len(added) - 1)]
+        own, ones = (own, np.ones((1, B.shape[1]))) if own.shape == (len(A), 1) else (np.ones((len(A), 1)), own)
+        A, B = np.hstack([A, own]), np.vstack([B, ones])
+    rows, columns = (np.isfinite(np.vecdot(each, each)) for each in (A, B.T))
     exact = 0
     if rows.any() and columns.any():
         part = np.empty((1, int(rows.sum()), int(columns.sum())), out.dtype)
-        exact = block_into(Left(A[None, rows]), B[None, :, columns], part)
+        exact = block_into(Left(A[None, rows]), whole(B[None, :, columns]), part)
         out[np.ix_(rows, columns)] = part[0]
     if not rows.all():
         out[~rows] = special_sums(A[~rows], B, out.dtype)
@@ -313,28 +358,13 @@ def _with_specials(A: Array, B: Array, row_norms: Array, column_norms: Array, ou
     return exact
 
 
-def bound_factor(count: int, part: int) -> float:
-    """The error of a sum in float64 relative to the sum of absolute values.
-
-    Args:
-        count: how many products there are.
-        part: how many of them are added up at a time: none goes through more additions than these and the parts.
-    """
-    additions = min(count, part) + -(-count // max(1, part))
+def bound_factor(additions: int) -> float:
+    """The error of a sum in float64 relative to the sum of absolute values; no addend goes through more additions."""
     return additions * UNIT / (1 - additions * UNIT) * SLACK
 
 
-def _zeros(A: Array, B: Array) -> Array:
-    """For sums of zeros: -0 where each product is, else +0.
-
-    A product is negative where the signs differ; of signs as 1 and -1 the sum of the products then is -K.
-    """
-    signs = np.copysign(1.0, A).astype(np.float32) @ np.copysign(1.0, B).astype(np.float32)
-    return np.where(signs == -A.shape[-1], -0.0, 0.0)
-
-
-def exact_row_sums(addends: Array, kind: np.dtype[Any]) -> Array:
-    """The exact sum of each row of finite float64 numbers, rounded once.
+def exact_row_sums(addends: Array, kind: np.dtype[Any], size: Array | None = None) -> Array:
+    """The exact sum of each row of finite float64 numbers, rounded once; `size` is at least that of absolute values.
 
     Added by halves, no number goes through more additions than twice the digits of their count, which decides most.
     """
@@ -345,7 +375,8 @@ def exact_row_sums(addends: Array, kind: np.dtype[Any]) -> Array:
         made = made[:, :half] + made[:, half : 2 * half]
         if rest.size:
             made[:, -1:] += rest
-    error = np.add.reduce(np.abs(addends), axis=1) * (2 * addends.shape[1].bit_length() * UNIT * SLACK)
+    size = np.add.reduce(np.abs(addends), axis=1) if size is None else size
+    error = size * (2 * addends.shape[1].bit_length() * UNIT * SLACK)
     values, open_ = certify(made[:, 0], error, kind)  # where every number is a zero it is the exact sum, with its sign
     places = np.flatnonzero(open_)
     if len(places):

@@ -9,7 +9,6 @@ exact sum with the bias is rounded once (erratum conv-float-accumulation).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,14 @@ from sonnx.numerics.enclosures.products import conv as bound
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.patches import Patches
-from sonnx.numerics.scratch import Scratch
-from sonnx.numerics.single_products import Left, Norms, block_into
+from sonnx.numerics.single_products import Left, Right, block_into
 from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.operator import Operator
 
 NO_PROFILE = "onnx"
 """The text where no SONNX text applies."""
 
-_KERNELS = Scratch()
+DOUBLE = np.dtype(np.float64)
 
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
@@ -76,56 +74,56 @@ def without_gaps(application: Application, X: Array, W: Array) -> tuple[Array, W
 def kernel(application: Application) -> Kernel:
     """A matrix product: the rows are the kernels, the columns the patches of X under them.
 
-    Groups are a stack of matrices.  A bias is one more column of the kernels over a row of ones.  Gaps change a value
-    where an infinity or NaN lies under one, and the sign of a zero; then they are filled.
+    Groups are a stack of matrices.  Gaps change a value where an infinity or NaN lies under one, and the sign of a
+    zero; then they are filled.
     """
 
     def conv(inputs: Sequence[Array], out: Array) -> Array:
         X, W = inputs[:2]
         bias = inputs[2] if len(inputs) > 2 else None
-        slid, group = windows_of(application, X, W), application.names["group"]
-        left = application.constants.form(
-            f"kernels of {group} groups", (W, bias), 8 * W.size, lambda: Left(stacked(W, bias, group))
-        )
-        exact = convolution(X, W, bias, Patches(slid, X.shape[1], group, bias is not None), out, left)
+        group = application.names["group"]
+
+        def patches(slid: Windows) -> Patches:
+            return Patches(slid, X.shape[1], group, len(W))
+
+        own = patches(windows_of(application, X, W))
+        left = application.constants.form(f"kernels of {group} groups", (W,), 8 * W.size, lambda: Left(own.kernels(W)))
+        exact = convolution(X, W, bias, own, out, left)
         filled, places = without_gaps(application, X, W)
         if filled.shape != W.shape and not (np.isfinite(X).all() and (out[np.signbit(out)] != 0).all()):
-            exact += convolution(X, filled, bias, Patches(places, X.shape[1], group, bias is not None), out)
+            exact += convolution(X, filled, bias, patches(places), out)
         application.count(out.size, min(exact, out.size))
         return out
 
     return conv
 
 
-def stacked(W: Array, bias: Array | None, group: int, memory: Scratch | None = None) -> Array:
-    """The kernels as rows, a bias being one more column, in float64: (groups, kernels, elements)."""
-    inner = prod(W.shape[1:])
-    height = inner + (bias is not None)
-    shape = group, len(W) // group, height
-    made = np.empty(shape) if memory is None else memory.array(len(W) * height, np.dtype(np.float64)).reshape(shape)
-    made[:, :, :inner] = W.reshape(*shape[:2], -1)
-    if bias is not None:
-        made[:, :, -1] = bias.reshape(group, -1)
-    return made
-
-
 def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: Array, left: Left | None = None) -> int:
-    """Y in `out`; how many elements were added up exactly.  `left` is made of W and the bias."""
+    """Y in `out`; how many elements were added up exactly.  `left` is made of W."""
     if out.size == 0 or patches.height == 0:
-        out[...] = 0
+        out[...] = 0 if bias is None else bias.reshape(-1, *[1] * (out.ndim - 2)) + bias.dtype.type(0)
         return 0
-    left, exact = left or Left(stacked(W, bias, patches.group, _KERNELS)), 0
+    left, exact = left or Left(patches.kernels(W)), 0
     kernels = left.values
+    added = None if bias is None else bias.astype(DOUBLE).reshape(*kernels.shape[:2], 1)
     target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
     for sample, made in zip(X, target, strict=True):
-        for part, columns, norms in patches.blocks(sample):
+        for part, right in patches.blocks(sample):
             place = made[:, :, part]
-            place = place.reshape(*kernels.shape[:2], columns.shape[2])
-            if out.dtype == np.float64:
-                exact += double_products.product_into(kernels, columns, place)
-            else:
-                exact += block_into(left, columns, place, Norms(norms))
+            place = place.reshape(*kernels.shape[:2], right.pieces[0].shape[2])
+            exact += (
+                _exactly(kernels, right, added, place) if out.dtype == DOUBLE else block_into(left, right, place, added)
+            )
     return exact
+
+
+def _exactly(kernels: Array, right: Right, added: Array | None, out: Array) -> int:
+    """A block of float64; a bias is one more column of the kernels over a row of ones."""
+    columns = np.concatenate(right.pieces, axis=1)
+    if added is not None:
+        kernels = np.concatenate([kernels, added], axis=2)
+        columns = np.concatenate([columns, np.ones_like(columns[:, :1])], axis=1)
+    return double_products.product_into(kernels, columns, out)
 
 
 OPERATOR = Operator(name="Conv", define=define, kernel=kernel, explicit_attributes=explicit_padding, bound=bound)

@@ -60,13 +60,13 @@ def kernel(application: Application) -> Kernel:
         slid, group = windows_of(application, X, W), application.names["group"]
         if not out.size:
             return out
-        patches = Patches(slid, X.shape[1], group, False)
+        patches = Patches(slid, X.shape[1], group, len(W))
         off = w_zero_point.reshape(-1, *[1] * (W.ndim - 1)).astype(np.int64)
-        kernels = (W.astype(np.int64) - off).reshape(group, len(W) // group, -1)
+        kernels = patches.kernels(W.astype(np.int64) - off)
         target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
         for sample, made in zip(X, target, strict=True):
-            for part, columns, _ in patches.blocks(sample):
-                np.subtract(columns, x_zero_point, out=columns)
+            for part, right in patches.blocks(sample):
+                columns = np.concatenate(right.pieces, axis=1) - x_zero_point
                 place = made[:, :, part]
                 place = place.reshape(*kernels.shape[:2], columns.shape[2])
                 integer_product_into(kernels, columns, place)

@@ -178,7 +178,7 @@ def _group(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array) -
     wide, weights = X.astype(DOUBLE), W.astype(DOUBLE)
     added = np.zeros(len(out)) if bias is None else bias.astype(DOUBLE)
     count = len(X) + prod(spread.kernel) + 1
-    factor, tiny = bound_factor(count, count), np.finfo(DOUBLE).smallest_subnormal
+    factor, tiny = bound_factor(count), np.finfo(DOUBLE).smallest_subnormal
     step, exact = max(1, PRODUCT_ELEMENTS // max(1, prod(spread.kernel) * prod(spread.extents))), 0
     squares = np.einsum("i...,i...->...", wide, wide)[None]
     reach = np.sqrt(_spread(squares, np.ones((1, 1, *spread.kernel)), spread))

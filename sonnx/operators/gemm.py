@@ -21,7 +21,7 @@ from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.enclosures.products import gemm as bound
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array, format_of
-from sonnx.numerics.single_products import bound_factor, constant_right
+from sonnx.numerics.single_products import Left, Right, block_into, bound_factor, constant_right
 from sonnx.operators.operator import Operator
 
 
@@ -100,8 +100,8 @@ def kernel(application: Application) -> Kernel:
             out += 0 if C is None else C
         elif one and by_column and 0 not in (A.shape[1], *out.shape):
             row, role = None if C is None else C[0], "right, transposed" if application.names["transB"] else "right"
-            held = constant_right(application.constants, role, inputs[1:], A[None], B[None], out[None], row)
-            exact = _with_row(A, B, row, out) if held is None else held.product_into(A[None], out[None])
+            held = constant_right(application.constants, role, inputs[1:2], A[None], B[None], out[None])
+            exact = _with_row(A, B, row, out, held)
             application.count(out.size, exact)
         else:
             application.count(out.size, _in_general(application, A, B, C, out))
@@ -110,7 +110,10 @@ def kernel(application: Application) -> Kernel:
     return gemm
 
 
-def _with_row(A: Array, B: Array, row: Array | None, out: Array) -> int:
+def _with_row(A: Array, B: Array, row: Array | None, out: Array, held: Right | None) -> int:
+    if held is not None:
+        added = None if row is None else row.astype(np.float64)[None, None]
+        return block_into(Left(A[None]), held, out[None], added)
     if out.dtype != np.float64:
         return single_products.product_into(A, B, out, row)
     if row is not None:
@@ -135,11 +138,11 @@ def _in_general(application: Application, A: Array, B: Array, C: Array | None, o
 def _approximation(A: Array, B: Array, C: Array | None, alpha: float, beta: float) -> tuple[Array, Array]:
     """The value in float64, and a bound of its error that is never 0, because the sign of a zero is not known."""
     left, right = A.astype(np.float64), B.astype(np.float64)
-    made = alpha * single_products.in_parts(left[None], right[None], (1, len(left), right.shape[1]), A.shape[1])[0]
+    made = alpha * np.matmul(left, right)
     norms = np.sqrt(np.einsum("ik,ik->i", left, left)), np.sqrt(np.einsum("kj,kj->j", right, right))
-    bound = np.multiply.outer(
-        norms[0] * (abs(alpha) * bound_factor(A.shape[1], A.shape[1])), norms[1]
-    ) + 4 * UNIT * np.abs(made)
+    bound = np.multiply.outer(norms[0] * (abs(alpha) * bound_factor(A.shape[1] + 1)), norms[1]) + 4 * UNIT * np.abs(
+        made
+    )
     if C is not None:
         added = beta * C.astype(np.float64)
         made, bound = made + added, bound + 4 * UNIT * np.abs(added)

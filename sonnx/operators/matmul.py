@@ -56,7 +56,10 @@ def kernel(application: Application) -> Kernel:
         matrices = out.reshape(-1, *A.shape[-2:-1], B.shape[-1])
         left, right = (each.reshape(-1, *each.shape[-2:]) for each in (A, B))
         held = single_products.constant_right(application.constants, "right", inputs[1:], left, right, matrices)
-        exact = product_into(left, right, matrices) if held is None else held.product_into(left, matrices)
+        if held is None:
+            exact = product_into(left, right, matrices)
+        else:
+            exact = single_products.block_into(single_products.Left(left), held, matrices)
         application.count(out.size, exact)
         return out
 

@@ -267,7 +267,7 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:
 
 
 def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) -> Gate:
-    norms, factor = np.sqrt(np.vecdot(W, W)), bound_factor(W.shape[1], W.shape[1])
+    norms, factor = np.sqrt(np.vecdot(W, W)), bound_factor(W.shape[1])
 
     def of(x: Array, pairs: Pairs) -> Array:
         A = np.ones((len(x), W.shape[1]))

@@ -80,16 +80,16 @@ class Sums:
     def __init__(self, weights: Weights, X: Array, pair: Array | float = 0.0) -> None:
         self.weights, self.X = weights, X
         size, count = weights.size + pair, weights.rows + 4
-        error = size * bound_factor(count, count)
+        error = size * bound_factor(count)
         self.of_x: Array | None = None
         if weights.W is not None:
             self.of_x = np.matmul(X.reshape(-1, X.shape[2]), weights.W).reshape(*X.shape[:2], -1)
             self.of_x += weights.added
             own = np.sqrt(np.vecdot(X, X).max()) * weights.norms[0] * SLACK
-            size, error = size + own, error + own * bound_factor(len(weights.W) + count, len(weights.W) + count)
+            size, error = size + own, error + own * bound_factor(len(weights.W) + count)
         self.width = half_width(error, size)
         count += 0 if weights.R is None else len(weights.R)
-        self.slope = (bound_factor(count, count) * BOUND_FACTOR + MAGNITUDE_FACTOR) * SLACK * weights.norms[1]
+        self.slope = (bound_factor(count) * BOUND_FACTOR + MAGNITUDE_FACTOR) * SLACK * weights.norms[1]
         self.low, self.high = (np.empty((X.shape[1], len(weights.all)), SINGLE) for _ in range(2))
         self.ends = self.low.view(BITS), self.high.view(BITS)
 
