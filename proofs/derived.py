@@ -8,7 +8,7 @@ Versions and editions with equal expressions share a theorem (`signature_family`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import z3
@@ -276,7 +276,7 @@ def _ways(family: SignatureFamily, rule: Rule) -> Iterator[tuple[str, frozenset[
 
 
 def _replayed(family: SignatureFamily, rule: Rule, types: bool, values: Counterexample) -> Iterator[str]:
-    """The counterexample in each version and edition, completed by values that the rule does not depend on.
+    """The counterexample in each version and edition; where it does not conform there, completed by other values.
 
     Where the same calls conform, the same call is judged.
     """
@@ -284,11 +284,24 @@ def _replayed(family: SignatureFamily, rule: Rule, types: bool, values: Countere
     alike: dict[Hashable, list[SignatureFamily]] = {}
     for each in family.each():
         alike.setdefault(each.conformance(), []).append(each)
-    for first, *others in alike.values():
-        completed, skipped = _completed(first, rule, asked)
-        for each in (first, *others):
-            codes, own = first.variables.interpretation.codes, _own(each, rule)
-            yield confirm_broken(each.signature, own, codes, completed, each.edition, skipped)
+    for members in alike.values():
+        try:
+            yield from list(_confirmed(members, rule, family, values, frozenset()))
+        except ReplayFailed:
+            yield from _confirmed(members, rule, members[0], *_completed(members[0], rule, asked))
+
+
+def _confirmed(
+    members: Sequence[SignatureFamily],
+    rule: Rule,
+    read: SignatureFamily,
+    values: Counterexample,
+    skipped: frozenset[str],
+) -> Iterator[str]:
+    """What a check of the call says in each version and edition; `read` has the codes of its strings."""
+    codes = read.variables.interpretation.codes
+    for each in members:
+        yield confirm_broken(each.signature, _own(each, rule), codes, values, each.edition, skipped)
 
 
 def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tuple[Counterexample, frozenset[str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
 
 import z3
-
-from sonnx.prover.terms import DIVISIONS, variables_in
 
 COMMON_BOUNDS = tuple(2**power for power in range(64))
 """Bounds tried for all integers together; an integer that must exceed the last one keeps its value."""
@@ -14,6 +15,8 @@ MINIMISATION_EFFORT = 400_000
 """Steps of z3 (its rlimit) for one attempt to make values smaller; an undecided attempt is given up."""
 MAX_FACTORS_ONE_BY_ONE = 6
 """Up to so many integers in products are minimised one by one, more of them only together."""
+DECLARED = re.compile(r"\(declare-fun (\|[^|]*\||\S+) \(\) Int\)")
+TOKENS = re.compile(r"[()]|\|[^|]*\||[^\s()|]+")
 FACTOR_BOUNDS = (1, 2, 4, 16, 64)
 """Bounds tried for many integers in products together, which then keep their values."""
 
@@ -30,50 +33,47 @@ def minimised(solver: z3.Solver) -> dict[str, int]:
     return {c.decl().name(): value_of(model.eval(c, model_completion=True)) for c in constants}
 
 
-def with_small_factors(read: Callable[[], z3.Solver]) -> z3.Solver | None:
+def with_small_factors(text: str, read: Callable[[str], z3.Solver]) -> z3.Solver | None:
     """If a question multiplies many integers, a satisfied solver with small numbers for them; None if none is found.
 
     `read` makes a solver that has only read the question: bounds added after a first answer cost much more.
     """
-    names = [each.decl().name() for each in _factors(read())]
+    names = factors(text)
     for bound in FACTOR_BOUNDS if len(names) > MAX_FACTORS_ONE_BY_ONE else ():
-        solver = read()
+        solver = read(text)
         solver.set("rlimit", MINIMISATION_EFFORT)
-        factors = [z3.Int(name, solver.ctx) for name in names]
-        solver.add(*[_at_most(each, bound) for each in factors])
+        small = [z3.Int(name, solver.ctx) for name in names]
+        solver.add(*[_at_most(each, bound) for each in small])
         if solver.check() == z3.sat:
             model = solver.model()
-            solver.add(*[each == model.eval(each, model_completion=True) for each in factors])
+            solver.add(*[each == model.eval(each, model_completion=True) for each in small])
             return solver if solver.check() == z3.sat else None
     return None
 
 
-def _factors(solver: z3.Solver) -> list[z3.ExprRef]:
-    """The integers in products and quotients of terms that are not constant: while they are large, all else is slow."""
-    found = {each.decl().name(): each for each in variables_in(*_nonlinear(solver.assertions())) if z3.is_int(each)}
-    return [found[name] for name in sorted(found)]
+def factors(text: str) -> list[str]:
+    """The integers in products and quotients of terms that are not constant: while they are large, all else is slow.
 
-
-def _nonlinear(assertions: Sequence[z3.ExprRef]) -> Iterator[z3.ExprRef]:
-    """The outermost products and quotients of terms that are not constant."""
-    seen: set[int] = set()
-    waiting = list(assertions)
-    while waiting:
-        part = waiting.pop()
-        if part.get_id() in seen:
-            continue
-        seen.add(part.get_id())
-        if _is_nonlinear(part):
-            yield part
+    They are read from the text, where a set of integers is a number with a bit for each.
+    """
+    declared = [name.strip("|") for name in DECLARED.findall(text)]
+    known = {name: 1 << place for place, name in enumerate(declared)}
+    found, frames = 0, list[list[int | str]]([[]])
+    for part in TOKENS.findall(text):
+        if part == "(":
+            frames.append([])
+        elif part != ")":
+            frames[-1].append(known.get(part.strip("|"), 0) if frames[-1] else part)
         else:
-            waiting += part.children()
-
-
-def _is_nonlinear(part: z3.ExprRef) -> bool:
-    operation = part.decl().kind() if z3.is_app(part) else None
-    if operation == z3.Z3_OP_MUL:
-        return sum(not z3.is_int_value(each) for each in part.children()) > 1
-    return operation in DIVISIONS and not z3.is_int_value(part.arg(1))
+            head, *terms = frames.pop() or [""]
+            inside = [each for each in terms if isinstance(each, int)]
+            together = reduce(or_, inside, 0)
+            if (head == "*" and sum(map(bool, inside)) > 1) or (head in ("div", "mod") and inside[1]):
+                found |= together
+            if isinstance(head, str) and head.startswith("a!"):
+                known[head] = together
+            frames[-1].append(together)
+    return sorted(name for name in declared if found & known[name])
 
 
 def _bounded_together(integers: list[z3.ArithRef], solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:

@@ -79,7 +79,7 @@ def find_model(text: str, effort: int = EFFORT) -> dict[str, int] | None:
 
 def _ask_z3(text: str, small: bool) -> SolverAnswer:
     """In a fresh context, with another seed if the first one gives up; a small counterexample is tried first."""
-    bounded = with_small_factors(lambda: _z3_solver(text)) if small and PRODUCT.search(text) else None
+    bounded = with_small_factors(text, _z3_solver) if small and PRODUCT.search(text) else None
     solver, result = (bounded, "sat") if bounded else (_z3_solver(text), "unknown")
     for seed in () if bounded else SEEDS:
         solver = _z3_solver(text, seed)

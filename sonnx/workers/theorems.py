@@ -58,7 +58,7 @@ def prove_theorems(
         jobs: processes; by default the cores; 0 for this process.
         timeout: seconds for each theorem.
         cluster: the address of a Dask scheduler.
-        progress: called after each theorem.
+        progress: called after each theorem, or each group of theorems where nothing limits one.
 
     Returns:
         The results in the order of the theorems, those without an answer with the reason; and whether the run was
@@ -71,10 +71,33 @@ def prove_theorems(
     if jobs == 0 or (len(found) < 2 and timeout is None and cluster is None):
         return tuple(driver.prove(found, solver, SolverCache(cache), progress)), False
     folder = None if cache is None else str(cache)
-    names = dict.fromkeys(theorem.id for theorem in found)
-    tasks = [Task(name, {"theorem": name, "solver": solver, "cache": folder}) for name in names]
-    answers, interrupted = answers_to(tasks, proof_work(timeout), Place(jobs, cluster), progress=progress)
+
+    def asked(groups: Mapping[str, list[str]]) -> tuple[dict[str, Answer], bool]:
+        """The answer for each theorem; the longest group first."""
+        tasks = [
+            Task(group, {"theorems": names, "solver": solver, "cache": folder})
+            for group, names in sorted(groups.items(), key=lambda each: -len(each[1]))
+        ]
+        answers, interrupted = answers_to(tasks, proof_work(timeout), Place(jobs, cluster), progress=progress)
+        made = {name: answers[group].get(name, answers[group]) for group, names in groups.items() for name in names}
+        return made, interrupted
+
+    groups = _groups(found, timeout)
+    answers, interrupted = asked(groups)
+    failed = {name: [name] for name, answer in answers.items() if "why" in answer and name not in groups}
+    if failed and not interrupted:
+        again, interrupted = asked(failed)  # one of a group may have ended the process of all
+        answers |= again
     return tuple(_result(theorem, answers[theorem.id]) for theorem in found), interrupted
+
+
+def _groups(found: Sequence[Theorem], timeout: float | None) -> Mapping[str, list[str]]:
+    """The theorems of one task: where nothing limits each, those about one operator, whose terms are made once."""
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(theorem.id for theorem in found):
+        together = name.startswith("derived.") and timeout is None
+        groups.setdefault(name.partition("-")[0] if together else name, []).append(name)
+    return groups
 
 
 def _result(theorem: Theorem, answer: Answer) -> TheoremResult:
@@ -94,10 +117,15 @@ def prepare() -> None:
 
 
 def answer(request: Mapping[str, Any]) -> Answer:
-    """The result for a theorem, as JSON without the theorem."""
-    theorem = _registered()[request["theorem"]]
-    result = driver.prove_theorem(theorem, request["solver"], _answers(request["cache"]))
-    return {"word": result.status, **encode(result)}
+    """The results for theorems by name, as JSON without the theorems."""
+    cache = _answers(request["cache"])
+    results = {
+        name: driver.prove_theorem(_registered()[name], request["solver"], cache) for name in request["theorems"]
+    }
+    statuses = {each.status for each in results.values()}
+    return {"word": "decided" if len(statuses) > 1 else statuses.pop()} | {
+        name: encode(each) for name, each in results.items()
+    }
 
 
 @cache
