@@ -27,7 +27,17 @@ from sonnx.numerics.broadcasting import NUMPY_SINCE
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.enclosures.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
+from sonnx.numerics.enclosures.values import (
+    NARROW,
+    Condition,
+    Context,
+    NotBounded,
+    Transfer,
+    Value,
+    constant,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, is_integer, is_small_float, limits_of
 from sonnx.operators import Operator, find_operator
 
@@ -165,7 +175,7 @@ class BoundsDomain:
     def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
         element, shape = made.element or element, made.low.shape
         error = _error(made, element)
-        if not why and not (np.isfinite(made.low).all() and np.isfinite(made.high).all() and np.isfinite(error).all()):
+        if not why and not all(np.isfinite(np.max(each, initial=0.0)) for each in (-made.low, made.high, error)):
             why = f"{node}: the range or the error explodes"
         facts = TensorFacts(element, shape, place.facts.values)
         return replace(
@@ -221,7 +231,8 @@ class BoundsDomain:
         """The value with the ranges of elements by the relaxation."""
         low, high = np.array(value.low).reshape(-1), np.array(value.high).reshape(-1)
         width = high - low
-        significant = marked[width[marked] > 1e-9 * (1e-30 + np.abs(low[marked]) + np.abs(high[marked]))]
+        least = 1e-9 * (1e-30 + np.abs(low) + np.abs(high)) + NARROW * value.error.reshape(-1)
+        significant = marked[(width > 2 * least)[marked]]
         for part in _blocks(significant, value):
             least, most = adjoint.ranges(value, adjoint.one_hot(value.shape, part))
             low[part], high[part] = np.fmax(low[part], least), np.fmin(high[part], most)  # a NaN shows nothing
