@@ -36,15 +36,6 @@ class Patches:
 
     def columns(self, X: Array, padding: float = 0.0) -> Array:
         """(N, C, spatial axes) to (N, C, kernel elements, places)."""
-        return self._seen(X, padding).reshape(*X.shape[:2], self.size, prod(self.places))
-
-    def parts(self, X: Array, padding: float = 0.0) -> list[Array]:
-        """For each element of the kernel what lies under it, of shape (N, C, places)."""
-        seen = self._seen(X, padding)
-        return [seen[(slice(None), slice(None), *at)] for at in product(*map(range, self.slid.kernel))]
-
-    def _seen(self, X: Array, padding: float) -> Array:
-        """A view of shape (N, C, kernel, places)."""
         slid = self.slid
         if any(slid.begins) or any(slid.ends):
             widths = [(0, 0), (0, 0), *zip(slid.begins, slid.ends, strict=True)]
@@ -53,7 +44,8 @@ class Patches:
         kernel = tuple(s * d for s, d in zip(steps, slid.dilations, strict=True))
         moves = tuple(s * d for s, d in zip(steps, slid.strides, strict=True))
         shape = (*X.shape[:2], *slid.kernel, *self.places)
-        return np.lib.stride_tricks.as_strided(X, shape, (*X.strides[:2], *kernel, *moves), writeable=False)
+        view = np.lib.stride_tricks.as_strided(X, shape, (*X.strides[:2], *kernel, *moves), writeable=False)
+        return view.reshape(*X.shape[:2], self.size, prod(self.places))
 
     def scattered(self, columns: Array) -> Array:
         """The transposed map: (..., kernel elements, places) to (..., spatial axes), summed over an element."""

@@ -7,7 +7,6 @@ maximum moves by at most the largest error of those that can be the largest, bec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from math import inf, prod
 from typing import Any
 
@@ -31,9 +30,9 @@ def extremum(sign: float) -> TransferFunction:
         values = [each for each in inputs if each is not None]
         shape = np.broadcast_shapes(*[each.shape for each in values])
         values = _decided(context, values, shape, sign)
-        lows = [spread(each.low if sign > 0 else -each.high, shape) for each in values]
-        highs = [spread(each.high if sign > 0 else -each.low, shape) for each in values]
-        low, high, chosen, error = _largest(lows, highs, [spread(each.error, shape) for each in values])
+        lows = np.stack([spread(each.low if sign > 0 else -each.high, shape) for each in values])
+        highs = np.stack([spread(each.high if sign > 0 else -each.low, shape) for each in values])
+        low, high, chosen, error = _largest(lows, highs, np.stack([spread(each.error, shape) for each in values]))
         used = [(index, each) for index, each in enumerate(values) if not each.is_point]
         pulls = tuple(unbroadcast(each.shape, (chosen == index).astype(np.float64)) for index, each in used)
         propagated, noise = _parted(chosen, error)
@@ -66,23 +65,13 @@ def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign
     return made
 
 
-def _largest(
-    lows: Sequence[Array], highs: Sequence[Array], errors: Sequence[Array]
-) -> tuple[Array, Array, Array, Array]:
-    """Of candidates: the range of the maximum, which one it surely is, else -1, and the largest error of those that it
-    can be.
+def _largest(lows: Array, highs: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
+    """Of candidates along axis 0: the range of the maximum, which one it surely is, else -1, and the largest error of
+    those that it can be.
     """
-    low, high = reduce(np.maximum, lows), reduce(np.maximum, highs)
-    sure = reduce(np.maximum, (below(least - error) for least, error in zip(lows, errors, strict=True)))
-    number, chosen = np.zeros(low.shape, np.int64), np.full(low.shape, -1)
-    largest = np.zeros(low.shape)
-    for index, (most, error) in enumerate(zip(highs, errors, strict=True)):
-        possible = above(most + error) >= sure
-        number += possible
-        chosen[possible] = index
-        np.maximum(largest, error, out=largest, where=possible)
-    chosen[number != 1] = -1
-    return low, high, chosen, largest
+    possible = above(highs + errors) >= below(lows - errors).max(axis=0)
+    chosen = np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), -1)
+    return lows.max(axis=0), highs.max(axis=0), chosen, np.where(possible, errors, 0.0).max(axis=0)
 
 
 def _parted(chosen: Array, error: Array) -> tuple[Array, Array]:
@@ -135,8 +124,9 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
         return (spread > 0) & (value.error > 0)
 
     X = context.refine(X, unsure)
-    low, high, chosen, error = found if X is first else _candidates(X, patches)
-    out = (*X.shape[:2], *patches.places)
+    found = found if X is first else _candidates(X, patches)
+    low, high, chosen, error = (each.reshape(*X.shape[:2], *patches.places) for each in found)
+    out = low.shape
 
     def pull(rows: Array) -> Array:
         marks = np.arange(patches.size).reshape(1, 1, -1, 1) == chosen.reshape(*X.shape[:2], 1, -1)
@@ -147,8 +137,8 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
 
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
-    errors = patches.parts(X.error)
-    return _largest(patches.parts(X.low, -inf), patches.parts(X.high, -inf), errors)
+    columns = patches.columns(X.low, -inf), patches.columns(X.high, -inf), patches.columns(X.error)
+    return _largest(*(np.moveaxis(each, 2, 0) for each in columns))
 
 
 def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -268,9 +258,9 @@ def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
         return np.asarray(marks & (value.error > 0))
 
     X = context.refine(X, unsure)
-    low, high, chosen, noise = candidates(X)
+    low, high, chosen, error = candidates(X)
+    errors, noise = _parted(chosen, error)
     marks = np.arange(count).reshape(-1, *[1] * len(shape)) == chosen
-    errors = (slices(spread(X.error, X.shape)) * marks).sum(axis=0)
     out = tuple(1 if axis in axes else X.shape[axis] for axis in range(len(X.shape)))
     out = out if context.parameter("keepdims", 1) else shape
 
@@ -409,7 +399,7 @@ def _others(terms: Array) -> Array:
     without = np.array(terms)
     np.put_along_axis(without, largest, 0.0, -1)
     np.put_along_axis(made, largest, without.sum(axis=-1, keepdims=True), -1)
-    return np.maximum(made, 0.0)
+    return np.asarray(np.maximum(made, 0.0))
 
 
 def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:

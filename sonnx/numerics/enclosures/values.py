@@ -185,7 +185,7 @@ class Transfer:
     relaxed: Linear | Callable[[], Lines] | None = None
     sum: SumRecord | None = None
     absolute: tuple[Array, ...] = ()
-    """Of a linear operator arrays whose sum bounds Σ |C_k| |x_k| and its constants; () where elements are moved only."""
+    """Of a linear operator arrays whose sum bounds Σ |C_k| |x_k| and its constants; () where elements only move."""
     element: str = ""
     """The element type of the value, "" where it is that of the call."""
     saturates: bool = False
