@@ -22,7 +22,7 @@ from math import prod
 import numpy as np
 
 from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
-from sonnx.numerics.enclosures.values import Linear, Lines, Value, spread
+from sonnx.numerics.enclosures.values import Lines, Value, spread
 from sonnx.numerics.formats import Array
 
 BLOCK_ELEMENTS = 1 << 23
@@ -164,11 +164,11 @@ def _upper(target: Value, rows: Array) -> Array:
     while (found := pending.pop()) is not None:
         value, g = found
         made = value.transfer
-        if made is None or made.relaxed is None or not made.inputs:
+        if made is None or (how := made.relaxation) is None or not made.inputs:
             ends(g, value.low, value.high)
             continue
-        if isinstance(made.relaxed, Lines):
-            x, lines = made.inputs[0], made.relaxed
+        if isinstance(how, Lines):
+            x, lines = made.inputs[0], how
             up, down = np.maximum(g, 0), np.minimum(g, 0)
             h = up * lines.upper_slope + down * lines.lower_slope
             flat_up, flat_down = up.reshape(len(g), -1), down.reshape(len(g), -1)
@@ -181,9 +181,8 @@ def _upper(target: Value, rows: Array) -> Array:
                 slack = slack + _against(2 * UNIT * after, x.magnitude)
             steps += 2
             continue
-        assert isinstance(made.relaxed, Linear)  # noqa: S101  the only other kind
-        if made.relaxed.low.any() or made.relaxed.high.any():
-            ends(g, made.relaxed.low, made.relaxed.high)
+        if how.low.any() or how.high.any():
+            ends(g, how.low, how.high)
         slack = slack + _against(g, made.slack)
         for each, pull in zip(made.inputs, made.pulls, strict=True):
             after = pending.add(each, pull(g))

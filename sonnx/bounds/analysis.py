@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -12,7 +12,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, empty
+from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
@@ -21,6 +21,7 @@ from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model
+from sonnx.numerics.enclosures.arithmetic import above, below
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Condition, NotBounded, Value, nothing
 from sonnx.numerics.formats import Array
@@ -90,7 +91,10 @@ class Analyser:
         Raises:
             NotBounded: a node has no transfer function.
         """
-        domain = BoundsDomain(self.hypotheses, self.folder, self.memory, tighten=self.tighten, relax=self.relax)
+        domain = BoundsDomain(
+            self.hypotheses, self.folder, self.memory, tighten=self.tighten,
+            relax=self.relax, at_point=all(each.is_point for each in box.values()),
+        )  # fmt: skip
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
         given = {name: _input(name, elements[name], each) for name, each in box.items()}
         with np.errstate(all="ignore"):
@@ -128,13 +132,16 @@ def _input(name: str, element: str, interval: Interval) -> Value:
 
 
 def tightened(run: Run, name: str) -> Value:
-    """The value of a name with ranges and errors of each element by the adjoint pass, where they are not too many."""
+    """The value of a name with ranges and errors by the adjoint pass: of each element, or in a large network of the
+    largest ones.
+    """
     value, domain = run.values[name], run.domain
     if value.unbounded or value.transfer is None or value.low.size > MAX_TIGHTENED:
         return value
-    every, domain.work = np.arange(value.low.size), 0
-    if not domain.affords(value, len(every)):
-        return value
+    domain.work = 0
+    every = np.argsort(-value.high.reshape(-1), kind="stable")[: domain.room(value)]
+    if len(every) < value.low.size:
+        domain.coarse.append(name)
     with np.errstate(all="ignore"):
         if domain.relax and bool((value.low < value.high).any()):
             value = domain.tightened_range(value, every)
@@ -213,32 +220,57 @@ def decide(output: Value, differences: Sequence[tuple[int, int]], *, argmax: boo
         return [Decision(f"{i} - {j}", -np.inf, np.inf, np.inf, False) for i, j in differences] + (
             [Decision("argmax", -np.inf, np.inf, np.inf, False)] if argmax else []
         )
-    made = [_difference(output, i, j) for i, j in differences]
+    made = []
+    if differences:
+        first, second = np.array(differences).T
+        found = _closer(output, first, second, _apart(output, first, second))
+        made = [_decision(f"{i} - {j}", *each) for i, j, *each in zip(first, second, *found, strict=True)]
     if argmax:
-        best = int(np.argmax(output.low.reshape(-1)))
-        others = [each for each in range(size) if each != best]
-        found = [_difference(output, best, each) for each in others] if size <= MAX_TIGHTENED else []
-        same = bool(others) is False or (len(found) == len(others) and all(each.low - each.error > 0 for each in found))
-        worst = min(found, key=lambda each: each.low - each.error, default=Decision("", np.inf, np.inf, 0.0, True))
-        made.append(Decision(f"argmax = {best}", worst.low, worst.high, worst.error, same))
+        made.append(_largest(output))
     return made
 
 
-def _difference(output: Value, i: int, j: int) -> Decision:
-    """The range of element i minus element j, and the error of the difference of the computed elements."""
-    row = np.zeros((1, output.low.size))
-    row[0, i], row[0, j] = 1, -1
-    rows = row.reshape(1, *output.low.shape)
+def _decision(what: str, low: float, high: float, error: float) -> Decision:
+    return Decision(what, float(low), float(high), float(error), bool(low - error > 0 or high + error < 0))
+
+
+def _largest(output: Value) -> Decision:
+    """Whether one element is the largest everywhere: the least sure pair, and those that the bounds of the elements do
+    not decide, are bounded as differences, until one is not shown.
+    """
+    best = int(np.argmax(output.low.reshape(-1)))
+    what, others = f"argmax = {best}", np.delete(np.arange(output.low.size), best)
+    if not len(others):
+        return Decision(what, np.inf, np.inf, 0.0, True)
+    low, high, error = _apart(output, np.full(len(others), best), others)
+    waiting = np.argsort(low - error)[: max(1, int((low <= error).sum()))]
+    for part in np.split(waiting, [1, 16]):
+        pairs = np.full(len(part), best), others[part]
+        low[part], high[part], error[part] = _closer(output, *pairs, (low[part], high[part], error[part]))
+        if (low[part] <= error[part]).any():
+            break
+    worst = int(np.argmin(low - error))
+    return replace(_decision(what, low[worst], high[worst], error[worst]), same=bool((low > error).all()))
+
+
+def _apart(output: Value, i: Array, j: Array) -> tuple[Array, Array, Array]:
+    """The ranges of the elements i minus the elements j, and the errors of these differences, by those of each."""
     low, high, error = (each.reshape(-1) for each in (output.low, output.high, output.error))
-    least, most = np.nextafter(low[i] - high[j], -np.inf), np.nextafter(high[i] - low[j], np.inf)
-    bound_of = float(np.nextafter(error[i] + error[j], np.inf))
+    return below(low[i] - high[j]), above(high[i] - low[j]), above(error[i] + error[j])
+
+
+def _closer(output: Value, i: Array, j: Array, apart: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    """The same by the adjoint pass, where it gives more."""
+    least, most, error = (np.array(each) for each in apart)
+    if output.transfer is None:
+        return least, most, error
     with np.errstate(all="ignore"):
-        if output.transfer is not None:
-            relaxed_low, relaxed_high = adjoint.ranges(output, rows)
-            least, most = max(least, relaxed_low[0]), min(most, relaxed_high[0])
-            bound_of = min(bound_of, float(adjoint.errors(output, rows)[0]))
-    same = bool(least - bound_of > 0 or most + bound_of < 0)
-    return Decision(f"{i} - {j}", float(least), float(most), bound_of, same)
+        for part in blocks(np.arange(len(i)), output):
+            rows = adjoint.one_hot(output.shape, i[part]) - adjoint.one_hot(output.shape, j[part])
+            low, high = adjoint.ranges(output, rows)
+            least[part], most[part] = np.fmax(least[part], low), np.fmin(most[part], high)
+            error[part] = np.fmin(error[part], adjoint.errors(output, rows))
+    return least, most, error
 
 
 def shares(output: Value) -> tuple[tuple[str, float], ...]:

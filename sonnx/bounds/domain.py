@@ -37,6 +37,9 @@ MAX_ROWS = 8192
 MAX_WORK = 2**31
 """Numbers in the rows that one analysis follows back at most; values beyond it keep their forward errors."""
 
+POINT_WORK, POINT_ROWS = 2**24, 2
+"""The same for a point: so many numbers, or the rows of so many elements back through the whole network."""
+
 MEANINGLESS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
 """What a transfer function may raise for a model outside the profile."""
 
@@ -65,26 +68,33 @@ class BoundsDomain:
         memory: what runs share.
         tighten: use the adjoint pass for errors where a slope is not one number.
         relax: use the relaxation for ranges there.
+        at_point: the box is a point, where an analysis is to take a few runs' time.
     """
 
     def __init__(
-        self, hypotheses: Hypotheses, folder: Path | None, memory: Memory, *, tighten: bool = True, relax: bool = True
-    ) -> None:
-        self.hypotheses, self.folder, self.memory = hypotheses, folder, memory
-        self.tighten, self.relax = tighten, relax
+        self, hypotheses: Hypotheses, folder: Path | None, memory: Memory, *, tighten: bool = True, relax: bool = True,
+        at_point: bool = False,
+    ) -> None:  # fmt: skip
+        self.hypotheses, self.folder, self.memory, self.at_point = hypotheses, folder, memory, at_point
+        self.tighten, self.relax = tighten, relax and not at_point
         self.conditions: list[Condition] = []
         self.refined: dict[int, Value] = {}
         self.rows = self.work = 0
         self.coarse: list[str] = []
         """The values that keep their forward errors, because their rows are too many numbers."""
 
+    def room(self, value: Value) -> int:
+        """The elements of a value whose rows can still be followed back."""
+        size = _ancestors_size(value)
+        most = max(POINT_WORK, POINT_ROWS * size) if self.at_point else MAX_WORK
+        return max(0, min(MAX_WORK, most) - self.work) // max(size, 1)
+
     def affords(self, value: Value, rows: int) -> bool:
         """Whether so many rows can be followed back; they are counted."""
-        work = rows * _ancestors_size(value)
-        if self.work + work > MAX_WORK:
+        if rows > min(MAX_ROWS, self.room(value)):
             self.coarse.append(value.name)
             return False
-        self.work += work
+        self.work += rows * _ancestors_size(value)
         return True
 
     def declared(self, type_: Type) -> Value:
@@ -165,7 +175,7 @@ class BoundsDomain:
     def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
         element, shape = made.element or element, made.low.shape
         error = _error(made, element)
-        if not why and not (np.isfinite(made.low).all() and np.isfinite(made.high).all() and np.isfinite(error).all()):
+        if not why and not all(np.isfinite(np.max(each, initial=0.0)) for each in (-made.low, made.high, error)):
             why = f"{node}: the range or the error explodes"
         facts = TensorFacts(element, shape, place.facts.values)
         return replace(
@@ -208,7 +218,7 @@ class BoundsDomain:
         if value.is_point or value.transfer is None or not self.tighten:
             return value
         marked = np.flatnonzero(wanted(value))
-        if not len(marked) or len(marked) > MAX_ROWS or not self.affords(value, len(marked)):
+        if not len(marked) or not self.affords(value, len(marked)):
             return value
         if self.relax and bool((value.low.reshape(-1)[marked] < value.high.reshape(-1)[marked]).any()):
             value = self.tightened_range(value, marked)
@@ -221,8 +231,9 @@ class BoundsDomain:
         """The value with the ranges of elements by the relaxation."""
         low, high = np.array(value.low).reshape(-1), np.array(value.high).reshape(-1)
         width = high - low
-        significant = marked[width[marked] > 1e-9 * (1e-30 + np.abs(low[marked]) + np.abs(high[marked]))]
-        for part in _blocks(significant, value):
+        least = 1e-9 * (1e-30 + np.abs(low) + np.abs(high)) + value.error.reshape(-1) / 16
+        significant = marked[(width > least)[marked]]
+        for part in blocks(significant, value):
             least, most = adjoint.ranges(value, adjoint.one_hot(value.shape, part))
             low[part], high[part] = np.fmax(low[part], least), np.fmin(high[part], most)  # a NaN shows nothing
             self.rows += 2 * len(part)
@@ -235,7 +246,7 @@ class BoundsDomain:
         if not value.has_error or not len(marked):
             return value
         error = np.array(value.error).reshape(-1)
-        for part in _blocks(marked, value):
+        for part in blocks(marked, value):
             error[part] = np.fmin(error[part], adjoint.errors(value, adjoint.one_hot(value.shape, part)))
             self.rows += len(part)
         error = error if value.element in FORMATS else np.floor(error)
@@ -346,7 +357,7 @@ def _ancestors_size(value: Value) -> int:
     return sum(seen.values())
 
 
-def _blocks(marked: Array, value: Value) -> list[Array]:
+def blocks(marked: Array, value: Value) -> list[Array]:
     """The elements in blocks whose rows fit into memory."""
     widest = max(1, value.low.size)
     each = value

@@ -107,7 +107,8 @@ def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
     if bounds.coarse:
         yield ""
         listed = ", ".join(map(escape, bounds.coarse[:3])) + (", …" if len(bounds.coarse) > 3 else "")
-        yield f"coarse: {len(bounds.coarse)} values have forward errors only, the network is too large: {listed}"
+        most = "forward errors only, but for the largest elements of an output; the network is too large"
+        yield f"coarse: {plural(len(bounds.coarse), 'value has', 'values have')} {most}: {listed}"
     if bounds.split is not None:
         yield ""
         yield f"bisection: {bounds.split['text']}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import erf, inf, pi
 
 import numpy as np
@@ -99,7 +100,7 @@ def transfer(function: Function) -> TransferFunction:
         def pull(rows: Array) -> Array:
             return rows * c
 
-        lines = _lines(context, function, X, low, high)
+        lines = partial(_lines, context, function, X)
         return [Transfer(low, high, introduced, (X,), (pull,), 1, propagated, residual, lines)]
 
     return apply
@@ -119,7 +120,7 @@ def _matters(context: Context, function: Function, value: Value) -> Array:
     return (high - low) > (0.0 if function.piecewise else 0.02)
 
 
-def _lines(context: Context, function: Function, X: Value, low: Array, high: Array) -> Lines:
+def _lines(context: Context, function: Function, X: Value) -> Lines:
     """Two parallel lines, by the least slope of the range, rounded down."""
     slope, _ = function.slopes(context, X.low, X.high)
     slope = np.where(np.isfinite(slope), slope, 0.0)

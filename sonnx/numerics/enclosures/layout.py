@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -96,7 +97,7 @@ def taken(source: Array, values: Sequence[Value], one_to_one: bool = False) -> T
         take(lambda value: value.low if value.is_point else nothing(value.shape)),
         take(lambda value: value.high if value.is_point else nothing(value.shape)),
     )
-    most = int(np.bincount(source.reshape(-1)).max(initial=1)) if source.size else 1
+    most = 1 if one_to_one or not source.size else int(np.bincount(source.reshape(-1)).max())
     return Transfer(
         low, high, nothing(low.shape), tuple(used), tuple(pulls), most, error, 0.0, Linear(fixed_low, fixed_high)
     )
@@ -132,12 +133,16 @@ def _reshaped(X: Value, shape: Sequence[int]) -> Transfer:
 def _spread(source: Array, start: int, shape: Sequence[int]) -> Pull:
     """Rows over the output to rows over a value whose elements have the numbers from `start` on."""
     size = prod(shape)
-    flat = source.reshape(-1)
-    inside = np.flatnonzero((flat >= start) & (flat < start + size))
-    to = flat[inside] - start
-    once = len(np.unique(to)) == len(to)
+
+    @cache
+    def places() -> tuple[Array, Array, bool]:
+        flat = source.reshape(-1)
+        inside = np.flatnonzero((flat >= start) & (flat < start + size))
+        to = flat[inside] - start
+        return inside, to, bool(np.bincount(to, minlength=1).max() <= 1)
 
     def pull(rows: Array) -> Array:
+        inside, to, once = places()
         made = np.zeros((len(rows), size))
         part = rows.reshape(len(rows), -1)[:, inside]
         if once:

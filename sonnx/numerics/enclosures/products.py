@@ -22,7 +22,7 @@ from sonnx.numerics.enclosures.sums import (
     scaled,
     unbroadcast,
 )
-from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.values import NARROW, Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import Windows, windows
 
@@ -61,30 +61,36 @@ def multiplied(
     AB is within |rA| (|cB| + rB) + |cA| rB of cA cB, and the errors give eA (|B| + eB) + |A| eB.
     """
     n, multiply = how.terms, how.multiply
-    (ca, ra), (cb, rb) = centred(A), centred(B)
+    wide_a, wide_b = A.low is not A.high or not A.is_point, B.low is not B.high or not B.is_point
+    err_a, err_b = A.has_error, B.has_error
+    narrow = err_a and not wide_b and A.is_narrow  # the radius is at most NARROW e + UNIT |c| + TINY
+    (ca, ra), (cb, rb) = (0.5 * A.low + 0.5 * A.high, nothing(())) if narrow else centred(A), centred(B)
     size_a, size_b = np.abs(ca), B.magnitude if B.low is B.high else np.abs(cb)
     middle = multiply(ca, cb)
     exact = multiply(size_a, size_b)
-    radius, linear, residual = nothing(middle.shape), nothing(middle.shape), nothing(middle.shape)
-    wide_a, wide_b = A.low is not A.high or not A.is_point, B.low is not B.high or not B.is_point
-    err_a, err_b = A.has_error, B.has_error
+    radius, linear, residual = nothing(()), nothing(middle.shape), nothing(())
     if wide_a:
-        radius = radius + multiply(ra, size_b + rb) if wide_b or ra.any() else radius
-        linear = linear + multiply(A.error, size_b) if err_a else linear
+        linear = multiply(A.error, size_b) if err_a else linear
         residual = residual + multiply(A.error, rb + B.error) if err_a and wide_b else residual
+        if narrow:
+            radius = linear * NARROW
+        elif wide_b or ra.any():
+            radius = multiply(ra, size_b + rb)
     if wide_b:
         radius = radius + multiply(size_a, rb)
         if err_b and how.pull_b is not None:
             linear, residual = linear + multiply(size_a, B.error), residual + multiply(ra, B.error)
         elif err_b:
             residual = residual + multiply(size_a + ra, B.error)
-    linear, residual = grown(linear, n + 3), grown(residual, n + 3)
-    error = linear + residual
-    radius = grown(radius, n + 3)
-    largest = grown(exact, n) + radius
-    radius = grown(radius + accumulated(n + 2) * largest + n * TINY, 2)
-    low, high = below(middle - radius), above(middle + radius)
-    absolute = grown(exact + radius + error, n + 3)
+    linear = error = grown(linear, n + 3)
+    if residual.shape:
+        residual = grown(residual, n + 3)
+        error = grown(linear + residual, 1)
+    # what the ends round is at most (|middle| + radius) UNIT, and |middle| at most about `exact`
+    gamma = accumulated(n + 8)
+    radius = grown(radius * (1 + gamma) + exact * gamma, n + 8) + 2 * n * TINY * (1 + B.largest)
+    low, high = middle - radius, middle + radius
+    absolute = grown(exact + radius + error, n + 4)
     scalings = 1
     if scale != 1.0:
         ends = below(np.minimum(low * scale, high * scale)), above(np.maximum(low * scale, high * scale))
@@ -94,7 +100,7 @@ def multiplied(
         )
     part = SumRecord(
         absolute, n, scalings, context.hypotheses.order.depth(n), max(1.0, abs(scale)),
-        A.largest + B.largest, grown(error, 1), nothing(low.shape),
+        A.largest + B.largest, error, nothing(low.shape),
     )  # fmt: skip
     parts, inputs, pulls = [part], list[Value](), list[Pull]()
     if wide_a:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -17,7 +18,7 @@ from sonnx.numerics.enclosures.elementwise import Bounds, Function
 from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
 from sonnx.numerics.enclosures.selection import extremum
 from sonnx.numerics.enclosures.sums import scaled
-from sonnx.numerics.enclosures.values import Context, Lines, Transfer, Value
+from sonnx.numerics.enclosures.values import Context, Lines, Transfer, Value, nothing
 from sonnx.numerics.formats import Array
 
 
@@ -51,10 +52,16 @@ def _rectified(context: Context, X: Value | None, alpha: float, *, exact: bool) 
             np.where(crossing, np.maximum(high, most if alpha < 0 else high), most),
         )
     positive, negative = low >= error, high <= -error
-    c = np.where(positive, 1.0, np.where(negative, alpha, 0.5 + 0.5 * alpha))
-    r = np.where(positive | negative, 0.0, 0.5 - 0.5 * alpha + 2.0**-50)
-    propagated, residual = times(np.abs(c), error), times(r, error)
-    introduced = np.zeros(X.shape)
+    kink = ~(positive | negative)
+    c = positive.astype(np.float64)
+    if alpha:
+        c[negative] = alpha
+    residual: Array | float = 0.0
+    if kink.any():
+        c[kink] = 0.5 + 0.5 * alpha
+        residual = times(kink * (0.5 - 0.5 * alpha + 2.0**-50), error)
+    propagated = times(np.abs(c), error) if alpha or np.ndim(residual) else c * error
+    introduced = nothing(X.shape)
     if not exact:
         size = np.where(positive, 0.0, abs(alpha) * np.maximum(np.abs(low) + error, 0.0))
         introduced = np.where(positive, 0.0, context.hypotheses.rounding(context.element, grown(size, 2)))
@@ -64,7 +71,8 @@ def _rectified(context: Context, X: Value | None, alpha: float, *, exact: bool) 
     def pull(rows: Array) -> Array:
         return rows * c
 
-    return Transfer(*image, introduced, (X,), (pull,), 1, propagated, residual, _rectifier_lines(X, alpha))
+    return Transfer(*image, introduced, (X,), (pull,), 1, propagated, residual,
+                    partial(_rectifier_lines, X, alpha))  # fmt: skip
 
 
 def _rectifier_lines(X: Value, alpha: float) -> Lines:
@@ -124,8 +132,11 @@ def between(context: Context, X: Value, least: Array | float, most: Array | floa
     outside = (above(high + error) <= least) | (below(low - error) >= most)
     c = np.where(inside, 1.0, np.where(outside, 0.0, 0.5))
     r = np.where(inside | outside, 0.0, 0.5)
-    slope = np.where((low >= least) & (high <= most), 1.0, 0.0)
-    lines = Lines(slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1]))
+
+    def lines() -> Lines:
+        slope = np.where((low >= least) & (high <= most), 1.0, 0.0)
+        return Lines(slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1]))
+
     return Transfer(*image, context.moved(X.shape), (X,), (lambda rows: rows * c,), 1,
                     times(np.abs(c), error), times(r, error), lines)  # fmt: skip
 

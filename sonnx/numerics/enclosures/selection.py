@@ -30,14 +30,12 @@ def extremum(sign: float) -> TransferFunction:
         values = [each for each in inputs if each is not None]
         shape = np.broadcast_shapes(*[each.shape for each in values])
         values = _decided(context, values, shape, sign)
-        lows = np.stack([np.broadcast_to(each.low if sign > 0 else -each.high, shape) for each in values])
-        highs = np.stack([np.broadcast_to(each.high if sign > 0 else -each.low, shape) for each in values])
-        errors = np.stack([np.broadcast_to(each.error, shape) for each in values])
-        low, high, chosen, noise = _largest(lows, highs, errors)
+        lows = np.stack([spread(each.low if sign > 0 else -each.high, shape) for each in values])
+        highs = np.stack([spread(each.high if sign > 0 else -each.low, shape) for each in values])
+        low, high, chosen, error = _largest(lows, highs, np.stack([spread(each.error, shape) for each in values]))
         used = [(index, each) for index, each in enumerate(values) if not each.is_point]
         pulls = tuple(unbroadcast(each.shape, (chosen == index).astype(np.float64)) for index, each in used)
-        selected = np.take_along_axis(errors, np.maximum(chosen, 0)[None], 0)[0]
-        propagated = np.where(chosen >= 0, selected, 0.0)
+        propagated, noise = _parted(chosen, error)
         low, high = (low, high) if sign > 0 else (-high, -low)
         terms = max([prod(shape) // max(1, prod(each.shape)) for _, each in used], default=1) + 1
         return [
@@ -68,14 +66,17 @@ def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign
 
 
 def _largest(lows: Array, highs: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
-    """Of candidates along axis 0: the range of the maximum, which one it surely is, else -1, and the noise."""
-    low, high = lows.max(axis=0), highs.max(axis=0)
-    sure_low = below(lows - errors).max(axis=0)
-    possible = above(highs + errors) >= sure_low
-    best = np.argmax(lows - errors, axis=0)
-    chosen = np.where(possible.sum(axis=0) == 1, best, -1)
-    noise = np.where(chosen >= 0, 0.0, np.where(possible, errors, 0.0).max(axis=0))
-    return low, high, chosen, noise
+    """Of candidates along axis 0: the range of the maximum, which one it surely is, else -1, and the largest error of
+    those that it can be.
+    """
+    possible = above(highs + errors) >= below(lows - errors).max(axis=0)
+    chosen = np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), -1)
+    return lows.max(axis=0), highs.max(axis=0), chosen, np.where(possible, errors, 0.0).max(axis=0)
+
+
+def _parted(chosen: Array, error: Array) -> tuple[Array, Array]:
+    """The error as a propagated one where one candidate is chosen, and as noise elsewhere."""
+    return np.where(chosen >= 0, error, 0.0), np.where(chosen >= 0, 0.0, error)
 
 
 def max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -108,9 +109,14 @@ def global_max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Tr
 
 
 def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
+    first = X
+    found = _candidates(first, patches)
+
     def unsure(value: Value) -> Array:
         """The elements under a kernel whose largest one is not decided, where they have errors."""
-        *_, chosen, _ = _candidates(value, patches)
+        *_, chosen, _ = found if value is first else _candidates(value, patches)
+        if (chosen >= 0).all():
+            return np.zeros(value.shape, np.bool_)
         open_places = (chosen < 0).reshape(*value.shape[:2], 1, -1)
         spread = patches.scattered(
             np.broadcast_to(open_places, (*value.shape[:2], patches.size, open_places.shape[-1])) * 1.0
@@ -118,25 +124,21 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
         return (spread > 0) & (value.error > 0)
 
     X = context.refine(X, unsure)
-    low, high, chosen, noise = _candidates(X, patches)
-    out = (*X.shape[:2], *patches.places)
-    marks = np.arange(patches.size).reshape(1, 1, -1, 1) == chosen[:, :, None]
-    errors = (patches.columns(X.error) * marks).sum(axis=2)
+    found = found if X is first else _candidates(X, patches)
+    low, high, chosen, error = (each.reshape(*X.shape[:2], *patches.places) for each in found)
+    out = low.shape
 
     def pull(rows: Array) -> Array:
+        marks = np.arange(patches.size).reshape(1, 1, -1, 1) == chosen.reshape(*X.shape[:2], 1, -1)
         spread = rows.reshape(len(rows), *X.shape[:2], 1, -1) * marks
         return patches.scattered(spread)
 
-    return Transfer(
-        low.reshape(out), high.reshape(out), context.moved(out), (X,), (pull,), patches.size + 1,
-        errors.reshape(out), noise.reshape(out),
-    )  # fmt: skip
+    return Transfer(low, high, context.moved(out), (X,), (pull,), patches.size + 1, *_parted(chosen, error))
 
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
-    made = [patches.columns(each, -inf) for each in (X.low, X.high)]
-    errors = patches.columns(X.error)
-    return _largest(*[np.moveaxis(each, 2, 0) for each in (*made, errors)])
+    columns = patches.columns(X.low, -inf), patches.columns(X.high, -inf), patches.columns(X.error)
+    return _largest(*(np.moveaxis(each, 2, 0) for each in columns))
 
 
 def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -256,9 +258,9 @@ def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
         return np.asarray(marks & (value.error > 0))
 
     X = context.refine(X, unsure)
-    low, high, chosen, noise = candidates(X)
+    low, high, chosen, error = candidates(X)
+    errors, noise = _parted(chosen, error)
     marks = np.arange(count).reshape(-1, *[1] * len(shape)) == chosen
-    errors = (slices(spread(X.error, X.shape)) * marks).sum(axis=0)
     out = tuple(1 if axis in axes else X.shape[axis] for axis in range(len(X.shape)))
     out = out if context.parameter("keepdims", 1) else shape
 
@@ -377,18 +379,27 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 
 def _share(low: Array, high: Array) -> tuple[Array, Array]:
-    """The range of e^(x_i) / sum of e^(x_j): 1 / (1 + sum over j != i of e^(x_j - x_i))."""
-    n = low.shape[-1]
-    other = ~np.eye(n, dtype=np.bool_)
-    if n > 2048:
-        return np.zeros(low.shape), np.ones(low.shape)
-    with np.errstate(over="ignore"):
-        most = np.where(other, np.exp(above(high[..., None, :] - low[..., :, None])), 0.0)
-        least = np.where(other, np.exp(below(low[..., None, :] - high[..., :, None])), 0.0)
-        slack = 2.0**-40 + accumulated(n)
-        s_low = 1 / (1 + most.sum(axis=-1)) * (1 - slack)
-        s_high = 1 / (1 + least.sum(axis=-1)) * (1 + slack)
+    """The range of e^(x_i) / sum of e^(x_j), where only x_i is at the other end of its range."""
+    top, slack = high.max(axis=-1, keepdims=True), 2.0**-40 + 4 * accumulated(low.shape[-1])
+    least, most = (np.exp(each) for each in (below(low - top), above(high - top)))
+    upper = most + 2.0**-1020  # what underflows
+    s_low = np.where(least > 0, least / (least + _others(upper)), 0.0) * (1 - slack)
+    s_high = upper / (upper + _others(least)) * (1 + slack)
     return np.maximum(s_low, 0.0), np.minimum(s_high, 1.0)
+
+
+def _others(terms: Array) -> Array:
+    """The sum of the others for each of the terms, which are at least 0, by the last axis.
+
+    Where a term is at most half of the whole sum, a difference has twice its relative error; the largest one is left
+    out by itself.
+    """
+    largest = terms.argmax(axis=-1)[..., None]
+    made = terms.sum(axis=-1, keepdims=True) - terms
+    without = np.array(terms)
+    np.put_along_axis(without, largest, 0.0, -1)
+    np.put_along_axis(made, largest, without.sum(axis=-1, keepdims=True), -1)
+    return np.asarray(np.maximum(made, 0.0))
 
 
 def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:

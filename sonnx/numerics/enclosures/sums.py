@@ -53,8 +53,10 @@ def term(value: Value) -> SumRecord:
 def finished(context: Context, made: Sum) -> Transfer:
     """The transfer of a sum: its introduced error, and the condition that no partial sum overflows."""
     hypotheses, shape, parts = context.hypotheses, made.low.shape, made.parts
-    absolute = grown(total([part.absolute for part in parts], shape), len(parts))
-    propagated = grown(total([part.propagated for part in parts], shape), len(parts))
+    absolute = total([part.absolute for part in parts], shape)
+    propagated = total([part.propagated for part in parts], shape)
+    if len(parts) > 1:
+        absolute, propagated = grown(absolute, len(parts)), grown(propagated, len(parts))
     result = grown(magnitude(made.low, made.high) + propagated, 1)
     factor, widest = max(part.factor for part in parts), max(part.operands for part in parts)
     whole = hypotheses.sum(
@@ -69,7 +71,7 @@ def finished(context: Context, made: Sum) -> Transfer:
     record = SumRecord(absolute, made.terms, made.scalings, made.depth, factor, widest, propagated, whole)
     return Transfer(
         made.low, made.high, introduced, made.inputs, made.pulls, made.pull_terms, made.propagated, made.residual,
-        made.relaxed, record if hypotheses.fused else None, grown(absolute + propagated, 1),
+        made.relaxed, record if hypotheses.fused else None, (absolute, propagated),
     )  # fmt: skip
 
 
@@ -79,9 +81,8 @@ def finite(context: Context, absolute: Array, result: Array, error: Array, round
         return True  # modulo 2^n partial sums do not matter
     made = context.hypotheses.accumulator(context.element)
     largest = min(made.largest, FORMATS[context.element].largest)
-    g = 2 * roundings * made.unit
-    partial = np.minimum(absolute, 0.5 * absolute + 0.5 * result) + g * absolute + error
-    top = float(partial.max(initial=0.0))
+    most, ends, off = (float(np.max(each, initial=0.0)) for each in (absolute, result, error))
+    top = min(most, 0.5 * most + 0.5 * ends) + 2 * roundings * made.unit * most + off
     holds = bool(top * (1 + 2.0**-40) < largest * (1 - made.unit))
     return context.require("finite", holds, f"partial sums up to {top:.3g}, the format ends at {largest:.3g}")
 

@@ -93,6 +93,9 @@ class Condition:
 DECISION = "decision"
 """The name of a condition that is counted, not required: an implementation may decide otherwise."""
 
+NARROW = 2.0**-20
+"""Half the width of a range over its error, up to which the width is not followed by itself."""
+
 _serials = count()
 
 
@@ -150,6 +153,11 @@ class Value:
         """Whether any element has an error."""
         return bool(self.error.any())
 
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Whether each range is narrow beside the error: half its width is at most NARROW of it."""
+        return bool(((self.high - self.low) * (0.5 / NARROW) <= self.error).all())
+
     @property
     def is_point(self) -> bool:
         """Whether the value is known exactly and has no error."""
@@ -163,7 +171,7 @@ class Transfer:
     `inputs` and `pulls` are the values that vary and the transposed maps C_k.  `terms` bounds the float64 roundings in
     an entry of a pulled row.  `residual` is the part of the noise that is not `introduced` by roundings of the
     implementation.  `relaxed` says how the ideal value depends on the inputs: by the same maps, between lines (one
-    input), or None where the relaxation stops.
+    input; made where they are asked for), or None where the relaxation stops.
     """
 
     low: Array
@@ -174,14 +182,19 @@ class Transfer:
     terms: int = 0
     propagated: Array | float = 0.0
     residual: Array | float = 0.0
-    relaxed: Linear | Lines | None = None
+    relaxed: Linear | Callable[[], Lines] | None = None
     sum: SumRecord | None = None
-    absolute: Array | None = None
-    """Of a linear operator a bound of Σ |C_k| |x_k| and its constants; None where elements are moved only."""
+    absolute: tuple[Array, ...] = ()
+    """Of a linear operator arrays whose sum bounds Σ |C_k| |x_k| and its constants; () where elements only move."""
     element: str = ""
     """The element type of the value, "" where it is that of the call."""
     saturates: bool = False
     """Whether computed values are within the element type whatever the operands are."""
+
+    @cached_property
+    def relaxation(self) -> Linear | Lines | None:
+        """What `relaxed` says, with the lines."""
+        return self.relaxed() if callable(self.relaxed) else self.relaxed
 
     @cached_property
     def noise(self) -> Array:
@@ -192,11 +205,10 @@ class Transfer:
     @cached_property
     def slack(self) -> Array:
         """What the roundings of a pulled row cost in the relaxation, for an entry 1 of the row over the output."""
-        if isinstance(self.relaxed, Lines):
-            lines = self.relaxed
+        if isinstance(lines := self.relaxation, Lines):
             slopes = np.maximum(np.abs(lines.upper_slope), np.abs(lines.lower_slope))
             return 4 * UNIT * grown(slopes * self.inputs[0].magnitude, 1)
-        absolute = magnitude(self.low, self.high) if self.absolute is None else self.absolute
+        absolute = grown(sum(self.absolute), 1) if self.absolute else magnitude(self.low, self.high)
         made: Array = accumulated(self.terms + 2) * absolute
         return made
 
