@@ -64,7 +64,7 @@ def test_the_general_rules_agree(edition: str) -> None:
             condition = domain.condition(demand, _symbolic(subject, types), rule.when)
             terms = GroundTerms([bool_term(condition.defined), condition.value], domain.codes)
             for _ in range(30):
-                numbers = {str(each): _number(str(each), chance) for each in terms.variables}
+                numbers = {name: _number(name, chance) for name in terms.variables}
                 facts = _stated(subject, types, numbers)
                 applies = rule.when is None or rule.when.evaluate(Evaluator(), facts)
                 expected = not applies or demand.evaluate(Evaluator(), facts)

@@ -31,7 +31,6 @@ from sonnx.prover.smt_values import (
     less,
     variable,
 )
-from sonnx.prover.terms import names_in
 from tests.support.ground_terms import GroundTerms, agree
 from tests.support.strict import StrictEvaluator
 
@@ -158,10 +157,9 @@ def first_difference(text: Text, folded: bool, most: int = MOST) -> str:
 
 def _used(text: Text, terms: GroundTerms) -> frozenset[str]:
     """The variables of the terms, and those of the names in the text."""
-    used = {str(each) for each in terms.variables}
+    used = set(terms.variables)
     names, known = parse(text[0]).names | (parse(text[1]).names if text[1] else frozenset()), symbolic_names()
-    for each in GroundTerms([_plain(known[name]) for name in names if name in known], {}).variables:
-        used |= names_in(each)
+    used.update(GroundTerms([_plain(known[name]) for name in names if name in known], {}).variables)
     return frozenset(used | ({"X.type"} if "X" in names else set()))
 
 

@@ -6,6 +6,7 @@ Many values are computed at once, because they share terms.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -29,7 +30,8 @@ class GroundTerms:
         self.values = values
         self.texts = {code: text for text, code in codes.items()}
         self.terms = list({part.get_id(): part for value in values for part in _terms(value)}.values())
-        self.variables = variables_in(*self.terms)
+        self.variables = {each.decl().name(): each for each in variables_in(*self.terms)}
+        self.ids = [part.get_id() for part in self.terms]
         sorts = [part.sort() for part in self.terms]
         self.together = z3.Function("together", *sorts, z3.BoolSort())(*self.terms) if sorts else None
 
@@ -37,9 +39,9 @@ class GroundTerms:
         """The values as the evaluator represents them; a variable without a number is 0."""
         known: dict[int, Any] = {}
         if self.together is not None:
-            pairs = [(each, _number(each, numbers.get(str(each), 0))) for each in self.variables]
+            pairs = [(each, _literal(numbers.get(name, 0), z3.is_bool(each))) for name, each in self.variables.items()]
             ground = z3.simplify(z3.substitute(self.together, *pairs))
-            known = {term.get_id(): _constant(ground.arg(i)) for i, term in enumerate(self.terms)}
+            known = dict(zip(self.ids, _constants(ground), strict=True))
         return [self._value(value, known) for value in self.values]
 
     def _value(self, value: Any, known: Mapping[int, Any]) -> Any:
@@ -86,18 +88,18 @@ def agree(value: Any, fact: Any) -> bool:
     return bool(value == fact) and isinstance(value, bool) is isinstance(fact, bool)
 
 
-def _number(variable: z3.ExprRef, number: int) -> z3.ExprRef:
-    return _literal(number, z3.is_bool(variable))
-
-
 @cache
 def _literal(value: int, is_bool: bool) -> z3.ExprRef:
     return z3.BoolVal(bool(value)) if is_bool else z3.IntVal(value)
 
 
-def _constant(term: z3.ExprRef) -> Any:
-    if z3.is_int_value(term):
-        return term.as_long()
-    if z3.is_rational_value(term):
-        return term.as_fraction()
-    return z3.is_true(term) if z3.is_true(term) or z3.is_false(term) else UNSPECIFIED
+def _constants(term: z3.ExprRef) -> Iterator[Any]:
+    """The arguments of a term; by the functions of the library, because an object for each takes most of the time."""
+    context, whole = term.ctx_ref(), term.as_ast()
+    for index in range(z3.Z3_get_app_num_args(context, whole)):
+        part = z3.Z3_get_app_arg(context, whole, index)
+        if z3.Z3_get_ast_kind(context, part) == z3.Z3_NUMERAL_AST:
+            text = z3.Z3_get_numeral_string(context, part)
+            yield Fraction(text) if "/" in text else int(text)
+        else:
+            yield {z3.Z3_L_TRUE: True, z3.Z3_L_FALSE: False}.get(z3.Z3_get_bool_value(context, part), UNSPECIFIED)

@@ -100,7 +100,8 @@ class Comparison:
         self.terms = GroundTerms(
             [*made, *(variables.names[name] for name in self.defined_names)], variables.interpretation.codes
         )
-        self.names = sorted({str(each) for each in (*self.terms.variables, *variables_in(*variables.ranges))})
+        ranged = {each.decl().name() for each in variables_in(*variables.ranges)}
+        self.names = sorted(self.terms.variables.keys() | ranged)
 
     def difference(self, numbers: Mapping[str, int], seen: Compared) -> str:
         """The first difference of the two for a call, "" if there is none."""
