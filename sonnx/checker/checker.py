@@ -16,11 +16,12 @@ from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
-from sonnx.checker.rules import ActiveRules, SubjectResults, subject_results
+from sonnx.checker.rules import ActiveRules, KnownResults, SubjectResults, subject_results
 from sonnx.checker.verdicts import Verdict, Violation, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
+from sonnx.graph.views import Views
 from sonnx.language.evaluator import TensorFacts
 from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
@@ -102,6 +103,7 @@ class _Check:
         self.facts, self.model, self.rules = facts, facts.model, rules
         self.builder = ReportBuilder(rules, self.model.limits["findings"])
         self.domain = FactsDomain(rules)
+        self.known = KnownResults()
         self.of_values: dict[TensorFacts, SubjectResults] = {}
         self.of_numbers: dict[int, SubjectResults] = {}
         self.without_tensors: set[int] = set()  # identities of attributes
@@ -208,9 +210,9 @@ class _Check:
         results = self.of_values.get(facts)
         if results is None:
             names = {"value": facts, "element_types": self.rules.edition.element_types}
-            about_values, listing = self.rules.general_rules_about("value"), self.builder.listing
-            evaluated = [self.rules.evaluate(rule, demand, names, listing) for rule, demand in about_values]
-            results = self.of_values[facts] = subject_results(evaluated)
+            views, about_values = Views(names), self.rules.conditions_about("value")
+            evaluated = [condition.result(views, self.builder.listing) for condition in about_values]
+            results = self.of_values[facts] = self.known.of(evaluated)
         return results
 
     @cached_property
@@ -277,8 +279,9 @@ class _Check:
             self.builder.add_note("graph inputs with an initializer are constants, because the IR version is below 4")
             return
         for name in both:
-            for rule, demand in self.rules.general_rules_about("parameter"):
-                result = self.rules.evaluate(rule, demand, {"parameter": {"written": False, "value_when_absent": True}})
+            views = Views({"parameter": {"written": False, "value_when_absent": True}})
+            for condition in self.rules.conditions_about("parameter"):
+                result = condition.result(views)
                 if result.verdict is Verdict.FAIL:
                     text = f"the graph input {quote(name)} has an initializer as its default"
                     self.builder.add_failure(result.rule, text, Where(f"{scope.place}/initializer", "value", name))

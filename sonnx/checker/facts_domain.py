@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from sonnx.base.escaping import escape
 from sonnx.checker.rules import (
     ActiveRules,
+    KnownResults,
     Listing,
     RuleResult,
     SubjectResults,
     is_out_of_place,
     relying,
-    subject_results,
 )
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
@@ -27,13 +27,13 @@ from sonnx.graph.environment import (
     constant_facts,
     declared_facts,
     environment,
-    evaluate,
     replaceable_facts,
 )
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, members, output_facts
+from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
+from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.language.explainer import show
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
@@ -55,6 +55,7 @@ class FactsDomain:
         """Explains the first `most` results of a rule with one verdict, those that a report lists; all if None."""
         self.rules, self._listing = rules, None if most is None else Listing(most)
         self._of_calls: dict[Call, list[RuleResult]] = {}
+        self._results = KnownResults()
 
     def declared(self, type_: Type) -> TensorFacts:
         """What a declaration states."""
@@ -74,7 +75,7 @@ class FactsDomain:
         if found is None:
             found = self._of_calls[call] = without_facts(call, self.rules)
         more, after = with_facts(call, inputs, outputs, self.rules, self._listing)
-        results = subject_results([*found, *more])
+        results = self._results.of([*found, *more])
         if self._listing is not None:
             for result in results.reported:
                 self._listing.takes(result.rule, result.verdict)
@@ -103,11 +104,10 @@ def with_facts(
         return [], declared
     names = environment(made, call.attributes, inputs, outputs)
     complete_types(made, names)
-    own = list(_own_results(made, names, rules, listing))
+    views = Views(names)
+    own = list(_own_results(made, views, rules, listing))
     open_rules = {result.rule.name for result in own if result.verdict in OPEN}
-    after = output_facts(
-        made, names, declared, open_rules, lambda output: evaluate(made.shapes[output.name], Evaluator(), names)
-    )
+    after = output_facts(made, names, declared, open_rules, lambda output: rules.shape(made, output.name).value(names))
     absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
     return [*absent, *group_results(made, names, rules, listing), *own], after
 
@@ -127,13 +127,13 @@ def _parameter_results(
 ) -> Iterator[RuleResult]:
     """The rules about parameters; with names those whose absence means an expression on facts, else all others."""
     written = {attribute.name for attribute in call.attributes}
-    for rule, demand in rules.general_rules_about("parameter"):
+    for condition in rules.conditions_about("parameter"):
         for parameter in made.attributes:
             absent = made.absent[parameter.name]
             depends_on_facts = absent is not None and parameter.name not in written and bool(absent.names)
             if depends_on_facts is (names is not None):
                 facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
-                result = rules.evaluate(rule, demand, {"parameter": facts})
+                result = condition.result(Views({"parameter": facts}))
                 if result.verdict is Verdict.FAIL:
                     meaning = _meaning(absent, names or {})
                     result = _stating(result, f"{parameter.name} is not written; ONNX then takes {meaning}")
@@ -144,16 +144,16 @@ def _meaning(absent: Expression | None, names: Mapping[str, Any]) -> str:
     """What an absence means: the value, or the expression where the model does not determine the value."""
     if absent is None:
         return "nothing"
-    value = evaluate(absent, Evaluator(), names)
+    value = evaluate(absent, names)
     return absent.text if first_unknown((value,)) else show(value)
 
 
 def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[RuleResult]:
-    for rule, demand in rules.general_rules_about("input"):
+    for condition in rules.conditions_about("input"):
         for index, formal in enumerate(made.inputs):
             if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
-                result = rules.evaluate(rule, demand, {"input": {"connected": connected}})
+                result = condition.result(Views({"input": {"connected": connected}}))
                 instead = f"; {formal.instead}" if formal.instead else ""
                 yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
 
@@ -167,10 +167,10 @@ def group_results(
     onnx_only: bool = False,
 ) -> Iterator[RuleResult]:
     """The rules about tensors of one type, for each group of them."""
-    for rule, demand in rules.general_rules_about("group"):
+    for condition in rules.conditions_about("group"):
         for group in _groups(made, names, () if onnx_only else made.one_type):
             tensors = members(group, names)
-            found = rules.evaluate(rule, demand, {"group": tuple(tensors.values())}, listing)
+            found = condition.result(Views({"group": tuple(tensors.values())}), listing)
             result = _naming(found, list(tensors))
             tags = dict.fromkeys(tag for each in made.formals if each.name in group for tag in each.type_tags)
             by_onnx = group in made.groups.values()
@@ -194,19 +194,17 @@ def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
     return replace(result, actual=actual, names=tuple(formal for formal in formals if formal in actual))
 
 
-def _own_results(
-    made: Signature, names: Mapping[str, Any], rules: ActiveRules, listing: Listing | None
-) -> Iterator[RuleResult]:
+def _own_results(made: Signature, views: Views, rules: ActiveRules, listing: Listing | None) -> Iterator[RuleResult]:
     """The operator's own rules; one that relies on an open rule waits for the cause of that."""
     causes: dict[str, str] = {}
-    for rule, demand in rules.demands(made):
-        cause = next((causes[name] for name in rule.relies if name in causes), "")
-        if demand is None or (cause and not is_out_of_place(rule, names)):
+    for rule, condition in rules.demands(made):
+        cause = next((causes[name] for name in rule.relies if name in causes), "") if causes else ""
+        if condition is None or (cause and not is_out_of_place(rule, views.names)):
             result = relying(rule, cause)
         else:
-            result = rules.evaluate(rule, demand, names, listing)
-        if result.verdict is Verdict.ASSUMED and demand is not None:
-            result = replace(result, names=_at_run_time(made, (demand, rule.when), names))
+            result = condition.result(views, listing)
+        if result.verdict is Verdict.ASSUMED and condition is not None:
+            result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
         if result.verdict in OPEN:
             is_active = result.cause in rules.slugs or "." in result.cause
             causes[rule.name] = result.cause if is_active else rule.slug

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,12 +19,12 @@ from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
+from sonnx.graph.views import Views, key_of
 from sonnx.language.domain import Expression
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
+from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explain
-from sonnx.language.known_numbers import KnownNumbers
+from sonnx.language.preparation import Repeated
 from sonnx.language.steps import OutOfFuel
-from sonnx.language.structure import fields
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule
 from sonnx.profile.signature import Signature, active_condition
@@ -72,14 +72,18 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     @cached_property
-    def _by_subject(self) -> dict[str, tuple[Any, ...]]:
+    def _by_subject(self) -> dict[str, tuple[Condition, ...]]:
         return {}
 
     def general_rules_about(self, subject: str) -> tuple[tuple[Rule, Expression], ...]:
         """The active general rules about a subject, each with its condition."""
+        return tuple(each for each in self.general if each[0].subject == subject)
+
+    def conditions_about(self, subject: str) -> tuple[Condition, ...]:
+        """The active general rules about a subject, with their results so far."""
         found = self._by_subject.get(subject)
         if found is None:
-            found = self._by_subject[subject] = tuple(each for each in self.general if each[0].subject == subject)
+            found = self._by_subject[subject] = tuple(starmap(self.condition, self.general_rules_about(subject)))
         return found
 
     def graph_rules_about(self, subject: str) -> tuple[Rule, ...]:
@@ -95,61 +99,79 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return own or graph_rules.decide(rule)
 
     @cached_property
-    def _readings(self) -> dict[tuple[str, str], _Reading | None]:
+    def _conditions(self) -> dict[tuple[str, str], Condition]:
         return {}
 
     @cached_property
-    def _results(self) -> dict[object, RuleResult]:
-        """The results of rules that hold, do not apply or fail, by what they read."""
+    def _demands(self) -> dict[Signature, tuple[tuple[Rule, Condition | None], ...]]:
         return {}
 
-    @cached_property
-    def _verdicts(self) -> dict[object, Verdict]:
-        return {}
-
-    @cached_property
-    def _demands(self) -> dict[Signature, tuple[tuple[Rule, Expression | None], ...]]:
-        return {}
-
-    def demands(self, made: Signature) -> tuple[tuple[Rule, Expression | None], ...]:
+    def demands(self, made: Signature) -> tuple[tuple[Rule, Condition | None], ...]:
         """The rules of a signature, each with its condition under the text in force, None where it has none."""
         found = self._demands.get(made)
         if found is None:
-            found = self._demands[made] = tuple(demands(made, self.editions))
+            listed = demands(made, self.editions)
+            found = tuple([(rule, None if demand is None else self.condition(rule, demand)) for rule, demand in listed])
+            self._demands[made] = found
         return found
 
-    def _reading(self, rule: Rule, demand: Expression) -> _Reading | None:
-        key = (rule.slug, demand.text)
-        if key not in self._readings:
-            self._readings[key] = _reading(demand, rule.when)
-        return self._readings[key]
+    @cached_property
+    def _shapes(self) -> dict[tuple[Signature, str], Repeated]:
+        return {}
 
-    def evaluate(
-        self, rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing | None = None
-    ) -> RuleResult:
-        """As `evaluate_rule`; facts that agree in all that a rule reads are evaluated once."""
-        reading = self._reading(rule, demand)
-        if reading is None:
-            return evaluate_rule(rule, demand, names, listing)
-        key = (rule.slug, demand.text, *reading.of(names))
+    def shape(self, made: Signature, output: str) -> Repeated:
+        """The shape of an output of a signature."""
+        key = made, output
+        found = self._shapes.get(key)
+        if found is None:
+            found = self._shapes[key] = Repeated(made.shapes[output])
+        return found
+
+    def condition(self, rule: Rule, demand: Expression) -> Condition:
+        """The rule under its active condition, with its results so far."""
+        key = rule.slug, demand.text
+        found = self._conditions.get(key)
+        if found is None:
+            found = self._conditions[key] = Condition(rule, demand)
+        return found
+
+
+class Condition:
+    """A rule under its active condition; facts that agree in all that it sees are evaluated once."""
+
+    __slots__ = ("_demand", "_key", "_results", "_verdicts", "_when", "demand", "rule")
+
+    def __init__(self, rule: Rule, demand: Expression) -> None:
+        self.rule, self.demand = rule, demand
+        self._demand, self._when = Repeated(demand), None if rule.when is None else Repeated(rule.when)
+        self._key = key_of(tuple([each for each in (demand, rule.when, rule.onnx) if each is not None]))
+        self._results = dict[object, RuleResult]()
+        self._verdicts = dict[object, Verdict]()
+
+    def result(self, views: Views, listing: Listing | None = None) -> RuleResult:
+        """As `evaluate_rule`."""
+        key = self._key(views), 0 if listing is None else listing.full
         result = self._results.get(key)
         if result is None:
-            result = evaluate_rule(rule, demand, names, listing)
-            explained = listing is None or not listing.is_full(rule, result.verdict)
-            if result.verdict in _COUNTED or (result.verdict is Verdict.FAIL and explained):
-                self._results[key] = result
+            result = evaluate_rule(self.rule, self.demand, views.names, listing, self._value)
+            if len(self._results) == MOST_REMEMBERED:
+                self._results.clear()
+            self._results[key] = result
         return result
 
-    def verdict(self, rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
-        """The verdict of `evaluate`, faster because nothing is explained; an all(...) over an empty list passes."""
-        reading = self._reading(rule, demand)
-        key = None if reading is None else (rule.slug, demand.text, *reading.of(names))
-        verdict = None if key is None else self._verdicts.get(key)
+    def verdict(self, views: Views) -> Verdict:
+        """The verdict of `result`, faster because nothing is explained; an all(...) over an empty list passes."""
+        key = self._key(views)
+        verdict = self._verdicts.get(key)
         if verdict is None:
-            verdict = _verdict_of(rule, demand, names)
-            if key is not None:
-                self._verdicts[key] = verdict
+            if len(self._verdicts) == MOST_REMEMBERED:
+                self._verdicts.clear()
+            verdict = self._verdicts[key] = _verdict_of(self.rule, self.demand, views.names)
         return verdict
+
+    def _value(self, expression: Expression, names: Mapping[str, Any]) -> Any:
+        repeated = self._demand if expression is self.demand or self._when is None else self._when
+        return repeated.value(names)
 
 
 class RuleResult(Struct, frozen=True):
@@ -171,17 +193,32 @@ class SubjectResults(Struct, frozen=True, eq=False):
     reported: tuple[RuleResult, ...]
 
 
+class KnownResults(dict[tuple[int, ...], SubjectResults]):
+    """The different results of subjects, by the identities of the results in them."""
+
+    def of(self, results: Sequence[RuleResult]) -> SubjectResults:
+        """The results, divided; the same object for the same results."""
+        key = tuple(map(id, results))
+        found = self.get(key)
+        if found is None:
+            found = self[key] = subject_results(results)  # which keeps the results, and with them their identities
+        return found
+
+
 class Listing:
     """The number of results of each rule with each verdict; those beyond `most` are counted and not listed."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.numbers: Counter[tuple[str, Verdict]] = Counter()
+        self.full = 0
+        """How many rules have a verdict of which no further result is listed."""
 
     def takes(self, rule: Rule, verdict: Verdict) -> bool:
         """Count a result; whether it is listed."""
         key = rule.slug, verdict
         number = self.numbers[key] = self.numbers[key] + 1
+        self.full += number == self.most
         return number <= self.most
 
     def is_full(self, rule: Rule, verdict: Verdict) -> bool:
@@ -189,9 +226,8 @@ class Listing:
         return self.numbers[rule.slug, verdict] >= self.most
 
 
-_SHARED_FIELDS = frozenset({"type", "kind", "holds_sparse"})
-"""Fields of tensors that many calls with different shapes share."""
-
+MOST_REMEMBERED = 1024
+"""Results that are remembered of one rule; then they are forgotten, so that memory stays small where all differ."""
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _NAME = re.compile(r"\b[A-Za-z_]\w*(?:\[\d+\])?")
 
@@ -204,45 +240,21 @@ def subject_results(results: Iterable[RuleResult]) -> SubjectResults:
     return SubjectResults(tuple(counted), tuple(reported))
 
 
-class _Reading(NamedTuple):
-    """The names a rule reads, and how to get the fields it reads of a tensor."""
-
-    names: tuple[str, ...]
-    fields: Callable[[TensorFacts], object]
-
-    def of(self, names: Mapping[str, Any]) -> Iterator[object]:
-        """The facts as far as the rule reads them."""
-        for name in self.names:
-            value = names.get(name)
-            if isinstance(value, TensorFacts):
-                yield self.fields(value)
-            elif isinstance(value, tuple) and type(value) is not KnownNumbers:
-                yield tuple([self.fields(each) if isinstance(each, TensorFacts) else each for each in value])
-            else:
-                yield tuple(value.items()) if isinstance(value, dict) else value
-
-
-def _reading(demand: Expression, when: Expression | None) -> _Reading | None:
-    """What a rule reads; None if it reads what differs at most calls: shapes and values."""
-    parts = [demand] if when is None else [demand, when]
-    read = sorted(frozenset[str]().union(*map(fields, parts)))
-    if any(each.built_ins for each in parts) or not _SHARED_FIELDS.issuperset(read):
-        return None
-    names = frozenset[str]().union(*(each.names for each in parts))
-    return _Reading(tuple(sorted(names)), attrgetter(*read) if read else lambda tensor: None)
-
-
 def evaluate_rule(
-    rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing | None = None
+    rule: Rule,
+    demand: Expression,
+    names: Mapping[str, Any],
+    listing: Listing | None = None,
+    value_of: Callable[[Expression, Mapping[str, Any]], Any] = evaluate,
 ) -> RuleResult:
     """The result of a rule whose active condition is `demand`, on facts by name; not explained if `listing` is full."""
     if rule.when is not None:
-        applies = _value(rule.when, names)
+        applies = value_of(rule.when, names)
         if applies is False:
             return not_applying(rule)
         if isinstance(applies, Unknown):
             return _unknown(rule, rule.when, applies, names, listing)
-    value = _value(demand, names)
+    value = value_of(demand, names)
     if isinstance(value, Unknown):
         return _unknown(rule, demand, value, names, listing)
     if value:
@@ -256,7 +268,7 @@ def evaluate_rule(
 
 def is_out_of_place(rule: Rule, names: Mapping[str, Any]) -> bool:
     """Whether the rule's `when` is false, whatever other rules say: a rule about another element type."""
-    return rule.when is not None and _value(rule.when, names) is False
+    return rule.when is not None and evaluate(rule.when, names) is False
 
 
 def passing(rule: Rule) -> RuleResult:
@@ -276,7 +288,7 @@ def over_nothing(rule: Rule, demand: Expression) -> RuleResult:
 
 def _verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
     for condition, if_false in ((rule.when, Verdict.NOT_APPLICABLE), (demand, Verdict.FAIL)):
-        value = True if condition is None else _value(condition, names)
+        value = True if condition is None else evaluate(condition, names)
         if isinstance(value, Unknown):
             return _of_unknown(value)
         if not value:
@@ -288,15 +300,8 @@ def _of_unknown(value: Unknown) -> Verdict:
     return Verdict.ASSUMED if value.cause is UnknownCause.RUN_TIME else Verdict.UNDECIDED
 
 
-def _value(expression: Expression, names: Mapping[str, Any]) -> Any:
-    try:
-        return expression.evaluate(Evaluator(), names)
-    except OutOfFuel as error:
-        return Unknown(UnknownCause.NOT_STATED, str(error))
-
-
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing | None) -> RuleResult:
-    breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and _value(rule.onnx, names) is False)
+    breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and evaluate(rule.onnx, names) is False)
     found = RuleResult(rule, Verdict.FAIL, f"{demand.text} does not hold", demand.text, breaks_onnx)
     return _explained(found, demand, names, listing)
 

@@ -26,19 +26,19 @@ from sonnx.graph.environment import (
     NOTHING_STATED,
     constant_facts,
     environment,
-    evaluate,
     explicit_attributes,
 )
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, output_facts
+from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, given_key, written_key
 from sonnx.language.evaluator import (
     MAX_PARAMETER_ELEMENTS,
     RUN_TIME,
-    Evaluator,
     TensorFacts,
     Unknown,
     UnknownCause,
+    evaluate,
     first_unknown,
 )
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
@@ -249,7 +249,7 @@ class RunDomain:
         complete_types(made, names)
         if self._awaits_values(made, self._unchecked_results(made, names, operator), operator):
             return None, None
-        shapes = {name: evaluate(shape, Evaluator(), names) for name, shape in made.shapes.items()}
+        shapes = {name: evaluate(shape, names) for name, shape in made.shapes.items()}
         unknown = first_unknown(tuple(shapes.values()))
         if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
             return None, None
@@ -363,10 +363,11 @@ class RunDomain:
         """The results that stop a run of a model that is not checked, or for which it waits."""
         without = {**names, **{given_key(output.name): False for output in made.outputs}}
         yield from group_results(made, without, self.rules, onnx_only=True)
+        views = Views(names)
         for rule, demand, needed in self._demanded(made):
             if rule.slug in operator.error_conditions:
                 continue
-            verdict = self.rules.verdict(rule, demand, names)
+            verdict = self.rules.condition(rule, demand).verdict(views)
             if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and needed):
                 yield evaluate_rule(rule, demand, names)
             elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it

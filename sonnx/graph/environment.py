@@ -15,10 +15,10 @@ from sonnx.language.evaluator import (
     Unknown,
     UnknownCause,
     dimension,
+    evaluate,
     first_unknown,
 )
 from sonnx.language.known_numbers import KnownNumbers, known_numbers
-from sonnx.language.steps import OutOfFuel
 from sonnx.model.ir import Attribute, Dimension, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Formal, Parameter
 from sonnx.profile.signature import Signature
@@ -160,7 +160,7 @@ def environment(
     names = written_names(signature, attributes, inputs, outputs)
     facts = Evaluator()
     for name, expression in derived_names(signature, names):
-        names[name] = evaluate(expression, facts, names)
+        names[name] = evaluate(expression, names, facts)
     return names
 
 
@@ -207,14 +207,6 @@ def _without_elements(tensor: TensorFacts) -> TensorFacts:
 
 def _at_run_time(values: Any) -> bool:
     return isinstance(values, Unknown) and values.cause is UnknownCause.RUN_TIME
-
-
-def evaluate(expression: Any, facts: Evaluator, names: Mapping[str, Any]) -> Any:
-    """The value of an expression, unknown where the evaluator runs out of fuel."""
-    try:
-        return expression.evaluate(facts, names)
-    except OutOfFuel as error:
-        return Unknown(UnknownCause.NOT_STATED, str(error))
 
 
 def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequence[Attribute]) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sonnx.graph.environment import NOTHING_STATED, evaluate
+from sonnx.graph.environment import NOTHING_STATED
 from sonnx.language.domain import Expression, given_key, input_key
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown
+from sonnx.language.evaluator import TensorFacts, Unknown, evaluate
 from sonnx.profile.definitions import Editions, Output, Rule, at
 from sonnx.profile.signature import Signature, active_condition
 
@@ -44,7 +44,7 @@ def _element(made: Signature, output: Output, names: Mapping[str, Any]) -> str |
         return names[output.constant].type  # type: ignore[no-any-return]
     chosen = at(output.element, made.version)
     if chosen is not None:
-        return evaluate(chosen, Evaluator(), names)  # type: ignore[no-any-return]
+        return evaluate(chosen, names)  # type: ignore[no-any-return]
     if output.type not in made.groups:
         return output.type or NOTHING_STATED.type
     known = [each.type for each in members(made.groups[output.type], names).values()]

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from sonnx.base.escaping import number_text, quote
 from sonnx.language.builtins import Undefined
-from sonnx.language.domain import Body, BuiltIn, Thunk
-from sonnx.language.known_numbers import KnownNumbers
+from sonnx.language.domain import Body, BuiltIn, Expression, Thunk
+from sonnx.language.known_numbers import KnownNumbers, known_numbers
 from sonnx.language.steps import TOO_LONG, OutOfFuel, current_steps
 
 
@@ -346,10 +346,14 @@ class Evaluator:
 
     def built_in(self, function: BuiltIn, arguments: Sequence[Any]) -> Any:
         """Call the function where all arguments are known; else interpret its source, which may not need them all."""
+        return self.apply(function, arguments, known=first_unknown(tuple(arguments)) is None)
+
+    def apply(self, function: BuiltIn, arguments: Sequence[Any], known: bool = True) -> Any:
+        """As `built_in`, for arguments of which is told whether all are known."""
         if function.name in OF_DIFFERENT_SHAPES and type(arguments[0]) is tuple:
             arguments = (_different(arguments[0]),)
         self.spend(1 + _size(arguments) // 16)  # a Python loop: an item costs a fraction of an interpreted visit
-        if first_unknown(tuple(arguments)) is not None:
+        if not known:
             return function.interpret(self, arguments)
         if function.name in OF_DIFFERENT_SHAPES and {KnownNumbers}.issuperset(map(type, arguments[0])):
             return _of_shapes(function.function, arguments[0])
@@ -362,6 +366,14 @@ class Evaluator:
 
     def undefined(self, reason: str) -> Unknown:
         return undefined(reason)
+
+
+def evaluate(expression: Expression, names: Mapping[str, Any], facts: Evaluator | None = None) -> Any:
+    """The value of an expression, unknown where the evaluation runs out of fuel."""
+    try:
+        return expression.evaluate(facts or Evaluator(), names)
+    except OutOfFuel as error:
+        return Unknown(UnknownCause.NOT_STATED, str(error))
 
 
 _FUNCTIONS: Mapping[str, Callable[[Evaluator, tuple[Any, ...]], Any]] = {
@@ -383,7 +395,7 @@ def _call(body: Callable[[Any], Any], item: Any) -> Thunk:
 
 def as_fact(value: Any) -> Any:
     """The value with lists at any depth replaced by tuples: the result of a built-in function as a fact."""
-    return tuple([as_fact(item) for item in value]) if isinstance(value, list) else value
+    return known_numbers(tuple([as_fact(item) for item in value])) if isinstance(value, list) else value
 
 
 OF_DIFFERENT_SHAPES = frozenset({"broadcastable", "onnx_broadcastable", "broadcast", "widest"})

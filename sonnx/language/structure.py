@@ -49,6 +49,15 @@ def fields(expression: Expression) -> frozenset[str]:
 
 
 @cache
+def view(expressions: tuple[Expression, ...]) -> Mapping[str, tuple[str, ...]]:
+    """What expressions see of each of their names: its fields, "len" for the number of its items, or () for all."""
+    seen = [each for expression in expressions for each in _seen(expression.tree, {})]
+    names = sorted(frozenset[str]().union(*(expression.names for expression in expressions)))
+    fields = {name: {each.field for each in seen if each.name == name} for name in names}
+    return {name: () if "" in found else tuple(sorted(found)) for name, found in fields.items()}
+
+
+@cache
 def functions(expression: Expression) -> frozenset[str]:
     """The names of the functions an expression calls: built-in functions, loops such as all(...), and questions."""
     return frozenset(name for name, _ in _calls(expression))
@@ -166,6 +175,48 @@ def _reads(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read
     else:
         for part in ast.iter_child_nodes(tree):
             yield from _reads(part, owners)
+
+
+def _seen(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read]:
+    """What a tree sees of names: a field, "len", or "" for the whole value; of a list what it sees of any item."""
+    match tree:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if name not in owners:
+            yield Read(name, "len")
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(value=value, attr="shape")]):
+            yield from _seen(ast.Attribute(value, "rank", ast.Load()), owners)
+        case ast.Attribute(value=value, attr=field) if _sources(value, owners):
+            yield from (Read(name, field) for name in _sources(value, owners))
+            yield from _seen_by_indices(value, owners)
+        case ast.Name(id=name):
+            yield from (Read(owner, "") for owner in owners.get(name, (name,)))
+        case ast.ListComp(elt=element, generators=clauses) | ast.GeneratorExp(elt=element, generators=clauses):
+            for clause in clauses:
+                found = _sources(clause.iter, owners)
+                yield from _seen_by_indices(clause.iter, owners) if found else _seen(clause.iter, owners)
+                owners = {**owners, **dict.fromkeys(_names(clause.target), found)}
+                for condition in clause.ifs:
+                    yield from _seen(condition, owners)
+            yield from _seen(element, owners)
+        case _:
+            for part in ast.iter_child_nodes(tree):
+                yield from _seen(part, owners)
+
+
+def _seen_by_indices(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> Iterator[Read]:
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Subscript):
+            yield from _seen(each.slice, owners)
+
+
+def _names(tree: ast.expr) -> list[str]:
+    return [each.id for each in ast.walk(tree) if isinstance(each, ast.Name)]
+
+
+def _sources(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """As `_owners`; none if an item of a list is computed."""
+    items = [item for each in ast.walk(tree) if isinstance(each, ast.List) for item in each.elts]
+    plain = all(isinstance(item, ast.Constant) or _owners(item, owners) for item in items)
+    return _owners(tree, owners) if plain else frozenset()
 
 
 def _owners(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> frozenset[str]:

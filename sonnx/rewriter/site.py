@@ -12,9 +12,9 @@ from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.preparation import RunDomain
 from sonnx.graph.call import Call
-from sonnx.graph.environment import environment, evaluate
+from sonnx.graph.environment import environment
 from sonnx.graph.interpreter import Visit
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, first_unknown
+from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Node, Tensor
@@ -77,7 +77,7 @@ class Site(Struct, frozen=True, dict=True):
 
     def evaluate(self, source: str) -> Any:
         """The value of an expression of the rule language at this node, None where it is not known."""
-        found = evaluate(parse(source), Evaluator(), self.environment)
+        found = evaluate(parse(source), self.environment)
         return None if first_unknown(found) is not None else found
 
     def known(self, name: str) -> Any:

@@ -11,10 +11,9 @@ import ast
 import pytest
 import z3
 
-from sonnx.graph.environment import evaluate
 from sonnx.language import parser
 from sonnx.language.domain import Domain
-from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause
+from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
 from sonnx.language.parser import parse
 from sonnx.prover.smt_functions import FactNotStated
 from sonnx.prover.smt_interpretation import SmtInterpretation
@@ -107,4 +106,4 @@ def test_quotients_of_fractions_are_rounded_down(left: float, right: float) -> N
         defined, value = SmtInterpretation().interpret(parse(text), symbolic)
         folded = value if isinstance(value, int) else z3.is_true(z3.simplify(value))
         assert z3.is_true(z3.simplify(bool_term(defined)))
-        assert folded == evaluate(parse(text), Evaluator(), names), text
+        assert folded == evaluate(parse(text), names), text
