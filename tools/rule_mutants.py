@@ -22,6 +22,7 @@ import sonnx
 from sonnx.checker import rules
 from sonnx.evidence.mutation import MutationRecord, Survivor, mutation_record
 from sonnx.evidence.verification import model_bytes
+from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause
 from sonnx.language.parser import parse
@@ -77,25 +78,20 @@ def evaluations() -> Mapping[tuple[str, str], list[Evaluation]]:
 @contextmanager
 def _recording(found: dict[tuple[str, str], list[Evaluation]], case: Case, edition: str) -> Iterator[None]:
     """Record each evaluation of a rule by the checker."""
-    original = rules.ActiveRules.evaluate
+    original = rules.Condition.result
     conforming = case.expected[edition].get("conforms", frozenset())
 
-    def record(
-        active: rules.ActiveRules,
-        rule: Rule,
-        condition: Expression,
-        names: Mapping[str, Any],
-        listing: rules.Listing | None = None,
-    ) -> rules.RuleResult:
-        evaluation = Evaluation(f"{case.id} [{edition}]", rule, dict(names), rule.slug in conforming)
-        found[rule.slug, condition.text].append(evaluation)
-        return original(active, rule, condition, names, listing)
+    def record(condition: rules.Condition, views: Views, listing: rules.Listing | None = None) -> rules.RuleResult:
+        slug = condition.rule.slug
+        evaluation = Evaluation(f"{case.id} [{edition}]", condition.rule, dict(views.names), slug in conforming)
+        found[slug, condition.demand.text].append(evaluation)
+        return original(condition, views, listing)
 
-    rules.ActiveRules.evaluate = record  # type: ignore[assignment, method-assign]
+    rules.Condition.result = record  # type: ignore[method-assign]
     try:
         yield
     finally:
-        rules.ActiveRules.evaluate = original  # type: ignore[method-assign]
+        rules.Condition.result = original  # type: ignore[method-assign]
 
 
 def outcomes(condition: Expression, those: Sequence[Evaluation]) -> dict[str, frozenset[str]]:
