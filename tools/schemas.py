@@ -40,7 +40,7 @@ from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_proof_json import ProofDocument
 from sonnx.report.rules import RulesDocument
-from sonnx.report.run_json import RunDocument
+from sonnx.report.run import RunDocument
 from sonnx.report.theorems_json import TheoremsDocument
 from sonnx.rewriter.fix_record import RecordFile
 

@@ -24,7 +24,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import box_files, identity, pack_page, pack_parts, proof_files
+from sonnx.evidence import box_files, identity, pack_page, pack_parts
 from sonnx.evidence.box_files import BoxEvidence
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
@@ -135,7 +135,7 @@ def pack(request: PackRequest) -> EvidencePack:
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
     if request.proofs is not None:
         asked = [each for row in certificates for each in row["obligations"]]
-        copies, proofs = proof_files.certified(request.proofs, {each["smt2_sha256"] for each in asked})
+        copies, proofs = pack_parts.certified(request.proofs, {each["smt2_sha256"] for each in asked})
         files |= copies
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
@@ -209,7 +209,7 @@ def _audit(
             "deviations": report.deviations and report.deviations.file,
             "date": str(request.date) if report.deviations else None,
             "rewrites": record and record.file,
-            "proofs": None if request.proofs is None else proof_files.FOLDER,
+            "proofs": None if request.proofs is None else pack_parts.CERTIFICATES,
             "box": list(boxed.texts) if boxed is not None else [],
         },
         "tool": identity.about_tool(),
@@ -248,7 +248,7 @@ def _command(
     command += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
     command += ["--rewrites", record.file] if record else []
     command += [text for each in boxed.texts for text in ("--box", each)] if boxed is not None else []
-    command += ["--proofs", proof_files.FOLDER] if request.proofs is not None else []
+    command += ["--proofs", pack_parts.CERTIFICATES] if request.proofs is not None else []
     command += ["--strict-versions"] if report.strict_versions else []
     return command + (["--accept-assumptions"] if request.accept_assumptions else [])
 
@@ -342,7 +342,7 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
             strict_versions=bool(options["strict_versions"]),
         )
         accept = bool(options["accept_assumptions"])
-        proofs = folder / proof_files.FOLDER if options["proofs"] else None
+        proofs = folder / pack_parts.CERTIFICATES if options["proofs"] else None
         box = tuple(map(str, options["box"]))
         hypotheses = str(document["box"]["hypotheses"]["name"]) if box else ""
     except (OSError, ValueError, KeyError, TypeError) as reason:

@@ -1,4 +1,4 @@
-"""Parts of an evidence pack: the theorems that a verdict depends on, and the record of rewrites.
+"""Parts of an evidence pack: the theorems that a verdict depends on, the record of rewrites, and certificates.
 
 No solver runs: the status of a theorem comes from the record of the tool, and only if its queries are equal.
 """
@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
+from sonnx.base.files import json_value, sha256
 from sonnx.evidence.traceability import of_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
+from sonnx.prover.certificates import FORMAT, MANIFEST, as_text
 from sonnx.prover.dependencies import bears_on
 from sonnx.prover.queries import Question, questions
 from sonnx.prover.results import KINDS
@@ -155,3 +158,54 @@ def theorems(record: Record) -> set[str]:
 def theorems_about(topic: str) -> set[str]:
     """The theorems of a topic."""
     return {each.id for each in registry.theorems() if each.id.startswith(topic)}
+
+
+# ------------------------------------------------------------------ certificates: the proofs of the queries
+
+
+CERTIFICATES = "certificates"
+"""The folder of a pack that has them."""
+
+
+def certified(folder: Path, questions: Collection[str]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files of a pack for the queries with these SHA-256, and the file of the proof by SHA-256 of its query.
+
+    Raises:
+        UsageError: the folder has no manifest, or a file differs from its manifest.
+    """
+    document = _manifest(folder)
+    rows = [row for row in document["questions"] if row["question_sha256"] in questions and "proof" in row]
+    files: dict[str, bytes] = {}
+    for row in rows:
+        for kind in ("question", "proof"):
+            files[f"{CERTIFICATES}/{row[kind]}"] = _content(folder, row[kind], row[f"{kind}_sha256"])
+    files[f"{CERTIFICATES}/{MANIFEST}"] = as_text({**document, "proofs": len(rows), "questions": rows}).encode("ascii")
+    return files, {row["question_sha256"]: f"{CERTIFICATES}/{row['proof']}" for row in rows}
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        document: dict[str, Any] = json_value(path.read_bytes())
+        rows = document["questions"]
+        if document["format"] == FORMAT and all(isinstance(row["question_sha256"], str) for row in rows):
+            return document
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read ({error.strerror}); sonnx prove --proofs writes such a folder"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise UsageError(f"{path} is not a manifest that sonnx prove --proofs wrote")
+
+
+def _content(folder: Path, name: str, digest: str) -> bytes:
+    if Path(name).name != name:
+        raise UsageError(f"{folder / MANIFEST} names a file outside its folder: {name!r}")
+    try:
+        content = (folder / name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{folder / name} cannot be read ({error.strerror})") from None
+    if sha256(content) != digest:
+        raise UsageError(f"{folder / name} differs from its SHA-256 in {MANIFEST}")
+    return content

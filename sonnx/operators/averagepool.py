@@ -6,8 +6,7 @@ ceil_mode adds beyond `pads`.  A window over padding only has no value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -22,6 +21,7 @@ from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.patches import sums_under
 from sonnx.numerics.summation import round_total, total_of
 from sonnx.numerics.windows import Windows, stated_windows
+from sonnx.operators.maxpool import under_each
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature
 
@@ -139,7 +139,7 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array) -> int:
             open_ = np.zeros(open_.shape, np.bool_) if found is None else found.reshape(open_.shape)
         if np.count_nonzero(open_):
             some = slice(None) if open_.all() else np.nonzero(open_)
-            exactly = total_of(view[some] for view in _views(padded, slid))
+            exactly = total_of(padded[(slice(None), *part)][some] for part in under_each(slid))
             divisor = np.broadcast_to(number, open_.shape)[some]
             made[part][some], open_[some] = round_total(exactly, prod(slid.kernel), divisor, out.dtype)
         for plane in np.flatnonzero(open_.reshape(len(open_), -1).any(axis=1)).tolist():
@@ -172,14 +172,6 @@ def _padded(planes: Array, slid: Windows, limits: Limits) -> Array:
     inside = [slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True)]
     made[(slice(None), *inside)] = planes
     return made
-
-
-def _views(planes: Array, slid: Windows) -> Iterator[Array]:
-    places = slid.places
-    for offsets in product(*map(range, slid.kernel)):
-        starts = [offset * dilation for offset, dilation in zip(offsets, slid.dilations, strict=True)]
-        spans = zip(starts, places, slid.strides, strict=True)
-        yield planes[(slice(None), *[slice(s, s + (count - 1) * stride + 1, stride) for s, count, stride in spans])]
 
 
 OPERATOR = Operator(

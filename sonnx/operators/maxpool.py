@@ -105,7 +105,7 @@ def _indices(X: Array, Y: Array, slid: Windows, numbers: Array) -> Array:
     for start in range(0, len(planes) if made.size else 0, step):
         some = slice(start, start + step)
         elements = patterns(padded(planes[some], slid, 0))
-        for part in reversed(list(_parts(slid))):  # the first element comes last
+        for part in reversed(list(under_each(slid))):  # the first element comes last
             number = known[part]
             found = (elements[(slice(None), *part)] == made[some]) & (number >= 0)
             np.copyto(indices[some], number, where=found)
@@ -116,7 +116,7 @@ def _indices(X: Array, Y: Array, slid: Windows, numbers: Array) -> Array:
     return indices.reshape(Y.shape)
 
 
-def _parts(slid: Windows) -> Iterator[tuple[slice, ...]]:
+def under_each(slid: Windows) -> Iterator[tuple[slice, ...]]:
     """What lies under each element of the window, in row-major order, on the padded axes."""
     for index in product(*map(range, slid.kernel)):
         axes = zip(index, slid.dilations, slid.places, slid.strides, strict=True)

@@ -15,7 +15,7 @@ from sonnx.rewriter.rewrite import Replacement
 SHAPE_AS_INPUT = 5
 """The operator set from which Reshape takes its shape as an input (ONNX Reshape-5)."""
 BOUNDS_AS_INPUTS = 10
-"""The operator set from which Slice takes its bounds as inputs (ONNX Slice-10)."""
+"""The operator set and version from which Slice takes its bounds as inputs (ONNX Slice-10)."""
 ALLOWZERO = 14
 """The operator set from which Reshape has the attribute allowzero (ONNX Reshape-14)."""
 

@@ -15,7 +15,7 @@ from sonnx.language.structure import arguments_of
 from sonnx.model.ir import Attribute, Tensor
 from sonnx.profile.definitions import Input, Operator, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
-from sonnx.rewriter.node_builders import attribute, with_attributes
+from sonnx.rewriter.node_builders import BOUNDS_AS_INPUTS, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
@@ -194,8 +194,6 @@ def _neutral(site: Site, formal: Input) -> Tensor | None:
 
 
 BOUNDS = ("starts", "ends", "axes", "steps")
-BOUNDS_AS_INPUTS = 10
-"""The version of Slice from which the bounds are inputs (ONNX Slice-10)."""
 
 Bound = tuple[int, int, int, int]
 """Start, end, axis, step."""
