@@ -16,6 +16,7 @@ import z3
 from sonnx.language.parser import parse
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import Operator, Rule
+from sonnx.prover import any_size
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import PartialValue, SymbolicList, Truth, Value, all_of, at_most, bool_term, implies
@@ -56,6 +57,8 @@ def about(described: Operator) -> Iterator[Theorem]:
 
 
 def _defined(family: SignatureFamily) -> Theorem:
+    why = any_size.defined(family)
+
     def obligations(beyond: bool = False) -> Iterable[Obligation]:
         for rule in family.rules:
             condition = _beyond(family, rule) if beyond else family.condition(rule)
@@ -63,11 +66,14 @@ def _defined(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.defined",
-        statement=_bounded(f"Every rule of {family.title} has a value wherever the rules it relies on hold", family),
+        statement=_bounded(
+            f"Every rule of {family.title} has a value wherever the rules it relies on hold", family, why
+        ),
         formula="⋀ relies(r) ⇒ defined(r), for each rule r",
         obligations=obligations,
         sources=family.sources,
-        bounds=str(family.bounds),
+        bounds="" if why else str(family.bounds),
+        any_size=why,
         mutants=(Mutant("every rule reads an axis after the last", lambda: obligations(beyond=True)),),
         because="Otherwise the checker could leave a rule undecided although no other rule fails.",
     )
@@ -81,6 +87,8 @@ def _beyond(family: SignatureFamily, rule: Rule) -> SmtCondition:
 
 
 def _shape_total(family: SignatureFamily) -> Theorem:
+    why = any_size.shape_total(family)
+
     def obligations(change: str = "") -> Iterable[Obligation]:
         variables = family.variables
         for output in family.signature.outputs:
@@ -99,11 +107,12 @@ def _shape_total(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.shape-total",
-        statement=_bounded(f"Every output of {family.title} has a shape, and no negative extent", family),
+        statement=_bounded(f"Every output of {family.title} has a shape, and no negative extent", family, why),
         formula="⋀ relies(Y) ⇒ defined(Y.shape) ∧ ∀i: Y.shape[i] ≥ 0",
         obligations=obligations,
         sources=family.sources,
-        bounds=str(family.bounds),
+        bounds="" if why else str(family.bounds),
+        any_size=why,
         mutants=(
             Mutant("one axis more, of no extent", lambda: obligations("({}) + [1 // 0]")),
             Mutant("every extent with the other sign", lambda: obligations("[-extent for extent in ({})]")),
@@ -120,6 +129,8 @@ def _extent(item: Value) -> Truth:
 
 
 def _restricts(family: SignatureFamily) -> Theorem:
+    why = any_size.restricts(family)
+
     def obligations(demanding: bool = True) -> Iterable[Obligation]:
         variables = family.variables
         for rule in family.rules:
@@ -136,11 +147,12 @@ def _restricts(family: SignatureFamily) -> Theorem:
 
     return Theorem(
         id=f"derived.{family.label}.restricts",
-        statement=_bounded(f"A call of {family.title} that the profile accepts fulfils those of ONNX", family),
+        statement=_bounded(f"A call of {family.title} that the profile accepts fulfils those of ONNX", family, why),
         formula="⋀ rules of the profile ⇒ ⋀ conditions of ONNX",
         obligations=obligations,
         sources=family.sources,
-        bounds=str(family.bounds),
+        bounds="" if why else str(family.bounds),
+        any_size=why,
         mutants=(Mutant("the profile demands nothing", lambda: obligations(demanding=False)),),
         because="The profile restricts ONNX and never extends it; equal conditions are marked and need no proof.",
     )
@@ -148,7 +160,7 @@ def _restricts(family: SignatureFamily) -> Theorem:
 
 def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
     names = family.implied_by(rule)
-    each_tensor = family.about_each_tensor((rule.name, *names))
+    why = EACH_TENSOR if family.about_each_tensor((rule.name, *names)) else ""
     follows = f"{rule.slug} follows from {', '.join(names)} in {family.title}"
 
     def obligations(given: bool = True) -> Iterable[Obligation]:
@@ -158,12 +170,12 @@ def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
 
     return Theorem(
         id=identifier(family, "implied", rule),
-        statement=f"{follows}." if each_tensor else _bounded(follows, family),
+        statement=_bounded(follows, family, why),
         formula=f"{' ∧ '.join(names)} ⇒ {family.text(rule)}",
         obligations=obligations,
         sources=family.sources,
-        bounds="" if each_tensor else str(family.bounds),
-        any_size=EACH_TENSOR if each_tensor else "",
+        bounds="" if why else str(family.bounds),
+        any_size=why,
         mutants=(Mutant("nothing else is demanded", lambda: obligations(given=False)),),
         because="The data file contains the rule because a text states it; no model breaks it alone.",
     )
@@ -189,9 +201,9 @@ EACH_TENSOR = (
 FOUND = "What is found among calls of bounded size is found among all calls."
 
 
-def _bounded(statement: str, family: SignatureFamily) -> str:
-    """The statement for the calls that the obligations are about."""
-    return f"{statement}, in calls of {family.bounds}."
+def _bounded(statement: str, family: SignatureFamily, any_size: str) -> str:
+    """The statement, of calls of any size with a reason, else of those that the obligations are about."""
+    return f"{statement}." if any_size else f"{statement}, in calls of {family.bounds}."
 
 
 def _obligation(name: str, hypotheses: tuple[z3.BoolRef, ...], goal: Truth) -> Obligation:

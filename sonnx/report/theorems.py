@@ -262,5 +262,7 @@ def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, s
         yield "not confirmed", f"the real code does not confirm it: {escape_once(outcome.unconfirmed)}"
     if theorem.bounds and not shared:
         yield "bounds", theorem.bounds
+    if theorem.any_size and theorem.expected == "proved":
+        yield "of any size", theorem.any_size
     if outcome.confirmed:
         yield "solvers", "two"

@@ -54,6 +54,8 @@ class TheoremPart(Part, frozen=True):
     """The result that is stated."""
     bounds: str
     """What the claim is bounded to; empty where it holds for all."""
+    any_size: str
+    """Why it has no bound although the questions are about calls of bounded size; empty if they are not."""
     sort: Literal["int", "bits", "float"]
     """The theory of the questions."""
     reason_single: str
@@ -95,7 +97,7 @@ class TheoremsDocument(Part, frozen=True):
     """Every theorem that was asked."""
 
 
-STATED = ("id", "statement", "formula", "expected", "bounds", "sort", "reason_single", "because", "erratum")
+STATED = ("id", "statement", "formula", "expected", "bounds", "any_size", "sort", "reason_single", "because", "erratum")
 FOUND = ("kind", "status", "outcome", "confirmed", "replayed", "unconfirmed")
 
 

@@ -19,6 +19,7 @@ from sonnx.profile.definitions import Operator, Rule
 from sonnx.profile.file_format import OperatorFile
 from sonnx.profile.toml_files import structure
 from sonnx.proofs import derived
+from sonnx.prover import any_size
 from sonnx.prover.call_variables import CallBounds
 from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.solvers import find_model, script
@@ -102,6 +103,36 @@ def test_what_is_said_of_each_tensor_holds_of_more_of_them() -> None:
                 for count in (2, 4) if any(each.variadic for each in family.signature.inputs) else ():
                     other = dataclasses.replace(family, bounds=CallBounds(count=count))
                     assert status(derived._implied(other, rule).obligations()) == "proved"
+
+
+def test_what_is_said_of_every_size_holds_of_larger_calls() -> None:
+    """Where a reason stands instead of a bound, the obligations about larger calls are proved too."""
+    said = set[str]()
+    for name in ("Relu", "Max"):
+        described = operator(name)
+        assert described is not None
+        for key, why, claim in (
+            (SignatureFamily.definedness, any_size.defined, derived._defined),
+            (SignatureFamily.output_shapes, any_size.shape_total, derived._shape_total),
+            (SignatureFamily.onnx_demands, any_size.restricts, derived._restricts),
+        ):
+            for family in filter(why, families(described, key)):
+                said.add(why(family))
+                larger = dataclasses.replace(family, bounds=CallBounds(count=4, rank=6))
+                for each in claim(larger).obligations():
+                    assert each.computed or status([each]) == "proved", (family.title, each.name)
+    assert said == {any_size.TOTAL, any_size.SAME_SHAPE, any_size.SAME_DEMAND}
+
+
+def test_a_text_about_axes_has_no_reason_for_every_size() -> None:
+    """Control: an item of a list, a division, a value that may be absent, a built-in function."""
+    for text, total in {
+        "X.shape == X.shape": True, "X.shape[0] == 1": False, "X.rank // X.rank == 1": False,
+        "0 in X.values": False, "onnx_broadcastable(x.shape for x in [X])": False,
+    }.items():  # fmt: skip
+        described = changed("Relu", "no-consumed-inputs", require=parse(text))
+        found = {any_size.defined(each) for each in families(described, SignatureFamily.definedness)}
+        assert ("" not in found) is total, text
 
 
 def test_a_rule_stands_after_those_it_relies_on() -> None:

@@ -1,0 +1,100 @@
+"""Why a theorem about calls of bounded size holds for calls of any size, by the form of the texts it is about.
+
+The arguments are small-model arguments: what an expression says depends on facts of which a call of every size has the
+same number, or on nothing that a bound limits.  Each is decided from the syntax of the expressions, without a solver.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from sonnx.language.domain import Expression
+from sonnx.language.structure import computes, demands_of_each, fields, functions
+from sonnx.profile.definitions import Rule
+from sonnx.prover.signature_family import SignatureFamily
+
+TOTAL = (
+    "No condition, and no definition that it uses, has an operation that can be without a value: it names no item of a "
+    "list, divides by nothing, and calls nothing but questions and loops; and each value that it names is always there."
+)
+SAME_DEMAND = (
+    "Each condition of ONNX is the text of the profile; or both read only element types, of one tensor at a time, and "
+    "rely on no other rule: of a call that fulfils one and not the other, the tensor that fails and those that are not "
+    "repeated, all of rank 0, are such a call too."
+)
+SAME_SHAPE = "Each output has the shape of an input that is always connected, so each extent is one of that input."
+
+_QUESTIONS = ("given(", "written(")
+_FUNCTIONS = {"all", "any", "len", "range", "sum", "product", "given", "written", "stated"}
+"""Functions that have a value for every argument."""
+_FIELDS = {"type", "shape", "rank", "kind"}
+"""Fields that every tensor has before the model runs."""
+
+
+def defined(family: SignatureFamily) -> str:
+    """Why every rule has a value for calls of any size, "" where the form does not show it."""
+    there = _always_there(family)
+    return TOTAL if all(_total(each, there) for rule in family.rules for each in _texts(family, rule)) else ""
+
+
+def restricts(family: SignatureFamily) -> str:
+    """Why the profile's conditions imply those of ONNX in calls of any size, "" where the form does not show it."""
+    pairs = [(rule, family.demand(rule), onnx) for rule in family.rules if (onnx := family.onnx(rule)) is not None]
+    alone = all(
+        own is not None
+        and (own.text == onnx.text or (not rule.relies and not rule.when and all(map(_of_each_tensor, (own, onnx)))))
+        for rule, own, onnx in pairs
+    )
+    return SAME_DEMAND if alone else ""
+
+
+def shape_total(family: SignatureFamily) -> str:
+    """Why every output has a shape in calls of any size, "" where the form does not show it."""
+    single = {f"{each.name}.shape" for each in family.signature.inputs if not each.optional and not each.variadic}
+    return SAME_SHAPE if single.issuperset(each.text for each in family.signature.shapes.values()) else ""
+
+
+def _of_each_tensor(demand: Expression) -> bool:
+    """Whether a condition is about element types only, of one tensor at a time."""
+    about_types = fields(demand) <= {"type"} and functions(demand) <= {"all", "any", "given"}
+    return about_types and demands_of_each(demand) and not computes(demand)
+
+
+def _texts(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
+    """The condition of a rule, when it is asked, and the definitions that these use, also through others."""
+    define = family.signature.define
+    waiting = [each for each in (family.demand(rule), rule.when) if each is not None]
+    found = dict[str, Expression]()
+    while waiting:
+        each = waiting.pop()
+        yield each
+        new = [name for name in each.names if name in define and name not in found]
+        found |= {name: define[name] for name in new}
+        waiting += [define[name] for name in new]
+
+
+def _always_there(family: SignatureFamily) -> frozenset[str]:
+    """The names that have a value in every call: tensors that are not optional, definitions, and attributes that are
+    required or absent mean a constant.
+    """
+    signature = family.signature
+    tensors = {each.name for each in signature.formals if not each.optional} - {each.name for each in signature.values}
+    attributes = {
+        each.name
+        for each in signature.attributes
+        if each.required_at(signature.version)
+        or ((absent := signature.absent[each.name]) is not None and not absent.names)
+    }
+    return frozenset(tensors | attributes | set(signature.define))
+
+
+def _total(expression: Expression, there: frozenset[str]) -> bool:
+    """Whether an expression has a value in every call: its names have one, and so has each operation."""
+    return (
+        not any(isinstance(each, ast.Subscript | ast.FloorDiv | ast.Mod) for each in ast.walk(expression.tree))
+        and not expression.built_ins
+        and fields(expression) <= _FIELDS
+        and functions(expression) <= _FUNCTIONS
+        and all(name in there or name.startswith(_QUESTIONS) for name in expression.names)
+    )
