@@ -29,7 +29,6 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 from benchmarks import implementations
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
-from sonnx.bounds.bound import bound
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
 from sonnx.model.reader import read
@@ -286,8 +285,8 @@ def property1(options):
     ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
     low, high = (np.array(each).reshape(1, 1, 1, 5) for each in zip(*ends, strict=True))
     box, start = {wanted(model)[0].name: (low, high)}, perf_counter()
-    found = bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
-                  jobs=options.jobs)  # fmt: skip
+    found = sonnx.bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
+                        jobs=options.jobs)  # fmt: skip
     print(f"{Path(path).stem}: error at most {found.outputs[0].largest_error:.3g}, "
           f"{found.split['text']}, {perf_counter() - start:.1f} s")  # fmt: skip
 
