@@ -65,7 +65,9 @@ def decide_on_parts(
             except ErrorCondition as error:
                 for each in waiting:
                     if each[1] == error.rule and str(error).startswith(each[0]):
-                        made.failing.setdefault(each, f"{_listed(point)}: {error}")
+                        why = str(error).removeprefix(f"{each[0]}: ").removesuffix(f" ({each[1]})")
+                        text = f"exact values for an input of the box, {_listed(point)}, break it: {why}"
+                        made.failing.setdefault(each, text)
             except Stop:
                 pass  # another value that does not exist decides nothing
         waiting = tuple(each for each in waiting if each not in made.failing)

@@ -57,8 +57,8 @@ def discharge(
     known = _shown({each.name for each in found.tensors if not each.unbounded}, model)
     decided = _on_parts(model, path, box, hypotheses, report.edition, [k for k in waiting.values() if k not in known])
     shown = tuple(each for each, key in waiting.items() if key in known | decided.shown)
-    failing = [each for each, key in waiting.items() if key in decided.failing]
-    left = [replace(each, verdict=Verdict.FAIL) if each in failing else each
+    failing = {each: decided.failing[key] for each, key in waiting.items() if key in decided.failing}
+    left = [replace(each, verdict=Verdict.FAIL, actual=failing[each]) if each in failing else each
             for each in report.findings if each not in shown]  # fmt: skip
     open_ = sum(each.verdict is Verdict.ASSUMED for each in left)
     text = (
@@ -68,8 +68,7 @@ def discharge(
     if open_:
         why = next((f": {each.unbounded}" for each in found.tensors if each.unbounded), "")
         text += f"; not shown: {open_}{why}"
-    told = [f"an input of the box breaks {key[1]}, by exact values: {why}" for key, why in decided.failing.items()]
-    told += [f"{place}: {rule} is {why}" for (place, rule), why in decided.undecided.items()]
+    told = [f"{place}: {rule} is {why}" for (place, rule), why in decided.undecided.items()]
     counts = _moved(report.counts, Counter(each.rule for each in shown), Verdict.PASS)
     counts = _moved(counts, Counter(each.rule for each in failing), Verdict.FAIL)
     made = replace(

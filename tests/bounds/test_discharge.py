@@ -43,7 +43,7 @@ def test_assumptions_pass_where_the_box_shows_them_and_fail_for_an_input_of_it(
     assert (f"{open_} assumed" in out) == bool(open_)
     assert ("argument is not shown" in out) == bool(open_)
     assert ("is undecided on" in out) == bool(open_)
-    assert (f"breaks Acos.argument-within-one, by exact values: {broken}" in out) == bool(broken)
+    assert (f"exact values for an input of the box, {broken}, break it: X[0] is " in out) == bool(broken)
 
 
 def test_parts_show_what_the_whole_box_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
