@@ -3,7 +3,8 @@
 python -m benchmarks.bounds campaign [--runs N] [--seconds S]
 python -m benchmarks.bounds soundness MODEL...  [--points N] [--radius R]
 python -m benchmarks.bounds points MODEL...
-python -m benchmarks.bounds large MODEL
+python -m benchmarks.bounds large MODEL... [--times N]
+python -m benchmarks.bounds limits MODEL...
 python -m benchmarks.bounds attained MODEL...
 python -m benchmarks.bounds boxes MODEL... --radius R
 python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import resource
+from dataclasses import replace
 from math import erf
 from pathlib import Path
 from time import perf_counter
@@ -28,10 +30,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from benchmarks import implementations
+from sonnx.bounds.adjoint import errors, one_hot
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
-from sonnx.bounds.bound import bound
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
+from sonnx.bounds.domain import BoundsDomain
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import NotBounded
@@ -107,19 +110,21 @@ def soundness(options):
 
 def campaign(options):
     """Random networks in four element types against implementations that round badly; see implementations.py."""
-    source, runs, values, unbounded = np.random.default_rng(options.seed), 0, 0, 0
-    worst = dict.fromkeys(implementations.KINDS, 0.0)
+    source, networks, runs, values, unbounded = np.random.default_rng(options.seed), 0, 0, 0, 0
+    worst = dict.fromkeys((*implementations.KINDS, "long sums"), 0.0)
     end = perf_counter() + options.seconds
     while perf_counter() < end and runs < options.runs:
         name = str(source.choice(list(implementations.KINDS)))
         kind, flush = implementations.KINDS[name][0], bool(source.integers(2))
-        proto, layers = implementations.network(source, name)
+        long = source.integers(10) == 0
+        proto, layers, *given = getattr(implementations, "long_sum" if long else "network")(source, name)
+        kept, networks = "long sums" if long else name, networks + 1
         model = read(proto.SerializeToString())
         shape = shape_of(model.graph.inputs[0])
         analyser = Analyser(model, hypotheses_named(options.hypotheses or ("onnxruntime-cpu" if flush else "ieee-any")))
-        for radius in (0.0, 0.0, 2.0**-10, 2.0**-5):
-            x = source.normal(size=int(np.prod(shape))) * source.choice([0.1, 1.0])
-            x = implementations.near_a_kink(layers[0], x, source) if source.integers(2) else x
+        for radius in (0.0,) if long else (0.0, 0.0, 2.0**-10, 2.0**-5):
+            x = given[0] if long else source.normal(size=int(np.prod(shape))) * source.choice([0.1, 1.0])
+            x = implementations.near_a_kink(layers[0], x, source) if not long and source.integers(2) else x
             low, high = ((x + sign * radius).astype(kind) for sign in (-1, 1))
             box = {"x": (low.reshape(shape), high.reshape(shape))}
             try:
@@ -127,7 +132,7 @@ def campaign(options):
             except NotBounded:
                 unbounded += 1
                 continue
-            many = 512
+            many = 16 if long else 512
             inputs = source.uniform(low.astype(float), high.astype(float), (many, x.size)).astype(kind).astype(float)
             inputs[::4] = np.where(source.integers(2, size=inputs[::4].shape), low.astype(float), high.astype(float))
             made = implementations.Implementation(kind, source, flush=flush)
@@ -137,11 +142,11 @@ def campaign(options):
                         continue
                     values += computed.size
                     ratio = max(excess(found[each], row.reshape(found[each].shape)) for row in computed)
-                    worst[name] = max(worst[name], ratio)
-                    assert ratio <= 1, f"{each} of network {runs // many}: {ratio:.3g} times its bound"
+                    worst[kept] = max(worst[kept], ratio)
+                    assert ratio <= 1, f"{each} of network {networks} ({kept}): {ratio:.3g} times its bound"
             runs += many
     ratios = ", ".join(f"{name} {ratio:.2f}" for name, ratio in worst.items())
-    print(f"{runs} runs, {values} values, none outside its bound; boxes without bounds: {unbounded}")
+    print(f"{networks} networks, {runs} runs, {values} values, none outside; boxes without bounds: {unbounded}")
     print(f"largest error over bound: {ratios}")
 
 
@@ -173,20 +178,49 @@ def points(options):
 
 
 def large(options):
-    """Time and memory of one point, on a network that takes long; the memory is the peak of the process."""
-    [path] = options.models
-    model = read(path)
-    x, output = inputs_of(model, np.random.default_rng(options.seed)), model.graph.outputs[0].name
-    exact = best_of(1, lambda: sonnx.run(path, x, unchecked=True))
-    start = perf_counter()
-    run = Analyser(model, hypotheses_named("ieee-any"), Path(path).parent).run(make_box(model, x))
-    value = tightened(run, output)
-    ours, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    number, coarse = sum(each.low.size for each in run.values.values()), len(dict.fromkeys(run.domain.coarse))
-    print(
-        f"{Path(path).stem}: sonnx.run {exact:.2f} s, bound {ours:.1f} s, {ours / exact:.1f} times; peak {peak:.0f} MB"
-    )
-    print(f"{number} activations, of which {coarse} values are coarse; error {value.error.max():.3g}")
+    """Time and memory of one point on networks that take long; the memory is the peak of the process."""
+    print("model: activations, values with forward errors only; sonnx.run s, bound s, ratio; peak MB")
+    for path in options.models:
+        model = read(path)
+        x, output = inputs_of(model, np.random.default_rng(options.seed)), model.graph.outputs[0].name
+        box, analyser = make_box(model, x), Analyser(model, hypotheses_named("ieee-any"), Path(path).parent)
+
+        def bounded():
+            run = analyser.run(box)
+            tightened(run, output)
+            return sum(each.low.size for each in run.values.values()), len(dict.fromkeys(run.domain.coarse))
+
+        ours, exact = (best_of(options.times, each) for each in (bounded, lambda: sonnx.run(path, x, unchecked=True)))
+        peak, (number, coarse) = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, bounded()
+        print(f"{Path(path).stem}: {number}, {coarse}; {exact:.2f}, {ours:.2f}, {ours / exact:.1f}; {peak:.0f}", flush=True)
+
+
+class FirstOrder(BoundsDomain):
+    """Every kink is where the ideal value is: no bound, but what errors of each node can add up to at first order."""
+
+    def _value(self, *given):
+        made = super()._value(*given)
+        return replace(made, error=made.introduced)
+
+
+def limits(options):
+    """The largest element before the Softmax: its bound, and what no sound bound can be below but for second order."""
+    print("model, hypotheses: the largest element before the Softmax, bound of its error, at first order; shape")
+    for path in options.models:
+        model, nodes = read(path), {node.output[0]: node for node in onnx.load(path, load_external_data=False).graph.node}
+        name = model.graph.outputs[0].name
+        while nodes[name].op_type in ("Softmax", "Reshape", "Flatten", "Squeeze"):
+            name = nodes[name].input[0]
+        box = make_box(model, inputs_of(model, np.random.default_rng(options.seed)))
+        for each in ("ieee-any", "executor"):
+            analyser = Analyser(model, hypotheses_named(each), Path(path).parent)
+            value = tightened(analyser.run(box), name)
+            place = int(np.argmax(value.high))
+            size, error = value.high.reshape(-1)[place], value.error.reshape(-1)[place]
+            value = analyser.run(box, FirstOrder).values[name]
+            with np.errstate(all="ignore"):
+                [first] = errors(value, one_hot(value.shape, np.array([place])))
+            print(f"{Path(path).stem}, {each}: {size:.3g}, {error:.2g}, {first:.2g}; {list(value.shape)}", flush=True)
 
 
 def attained(options):
@@ -286,8 +320,8 @@ def property1(options):
     ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
     low, high = (np.array(each).reshape(1, 1, 1, 5) for each in zip(*ends, strict=True))
     box, start = {wanted(model)[0].name: (low, high)}, perf_counter()
-    found = bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
-                  jobs=options.jobs)  # fmt: skip
+    found = sonnx.bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
+                        jobs=options.jobs)  # fmt: skip
     print(f"{Path(path).stem}: error at most {found.outputs[0].largest_error:.3g}, "
           f"{found.split['text']}, {perf_counter() - start:.1f} s")  # fmt: skip
 
@@ -428,7 +462,7 @@ def functions(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    every = [campaign, soundness, points, large, attained, boxes, property1, decisions, faults, accumulators, functions]
+    every = [campaign, soundness, points, large, limits, attained, boxes, property1, decisions, faults, accumulators, functions]
     parser.add_argument("what", choices=[each.__name__ for each in every])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--hypotheses", help="for campaign: others, which it should break")
@@ -440,6 +474,7 @@ def main() -> None:
     parser.add_argument("--error", type=float, default=1e-5)
     parser.add_argument("--step", type=int, default=1024)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     {each.__name__: each for each in every}[options.what](options)

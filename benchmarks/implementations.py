@@ -1,8 +1,9 @@
 """Random networks, and implementations of them that round as badly as IEEE 754 arithmetic allows.
 
-Every value has a first axis of runs.  A run has its own input, order of summation (sequential in a random order, by
-size, signs apart, pairwise, eight lanes), and choice of fused products, of biases as the first term of a sum, and of
-folding a BatchNormalization into the weights before it.  Numbers are float64 that hold numbers of the element type.
+Every value has a first axis of runs.  A run has its own input, order of summation (sequential as given, in a random
+order, by size, signs apart; pairwise, eight lanes), and choice of fused products, of biases as the first term of a sum,
+and of folding a BatchNormalization into the weights before it.  Numbers are float64 that hold numbers of the element
+type.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ KINDS = {
     "bfloat16": (np.dtype(ml_dtypes.bfloat16), TensorProto.BFLOAT16),
     "float": (np.dtype(np.float32), TensorProto.FLOAT), "double": (np.dtype(np.float64), TensorProto.DOUBLE),
 }  # fmt: skip
-ORDERS = ("random", "growing", "falling", "signs", "pairwise", "lanes")
+ORDERS = ("given", "random", "growing", "falling", "signs", "pairwise", "lanes")
+LONG = {"float16": 256, "bfloat16": 64, "float": 4096, "double": 4096}
+"""Terms of a long sum: so many that a sum one after another is far outside the bound of a sum by pairs."""
 EPSILON = float(np.float32(1e-5))
 ACTIVATIONS = {
     "Relu": lambda x: np.maximum(x, 0), "LeakyRelu": lambda x: np.where(x < 0, x * float(np.float32(0.01)), x),
@@ -62,6 +65,25 @@ def network(source: Any, name: str) -> tuple[Any, list[Layer]]:
         [numpy_helper.from_array(each, key) for key, each in constants.items()],
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8), layers
+
+
+def long_sum(source: Any, name: str) -> tuple[Any, list[Layer], Any]:
+    """A product whose terms are 3/2, many of either sign that a partial sum of that size loses, and perhaps -3/2 at the
+    end; with its input.
+    """
+    kind, number = KINDS[name]
+    n, unit = LONG[name], float(ml_dtypes.finfo(kind).eps) / 2
+    x = np.full(n, unit * (1 - 4 * unit))
+    weights = np.where(source.random(n) < source.choice([0.0, 0.1, 0.5, 0.9]), -1.0, 1.0).reshape(n, 1)
+    x[0] = x[-1] = 1.5
+    weights[0], weights[-1] = 1.0, source.choice([-1.0, unit])
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w0"], ["s0"]), helper.make_node("Identity", ["s0"], ["a0"])], "g",
+        [helper.make_tensor_value_info("x", number, (1, n))], [helper.make_tensor_value_info("a0", number, (1, 1))],
+        [numpy_helper.from_array(weights.astype(kind), "w0")],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8)
+    return model, [Layer(weights, np.zeros(1), None, None, "Identity", "")], x
 
 
 def _layer(source: Any, kind: Any, index: int, value: str, shape: tuple[int, ...], constants: dict[str, Any]) -> Any:
@@ -178,6 +200,7 @@ class Implementation:
                 parts = [self.rounded(sum(parts[k : k + 2])) for k in range(0, len(parts), 2)]
             return parts[0]
         keys = {
+            "given": np.broadcast_to(np.arange(terms.shape[1])[:, None], terms.shape[1:])[None].repeat(len(terms), 0),
             "random": self.source.random(terms.shape), "growing": np.abs(terms), "falling": -np.abs(terms),
             "signs": np.sign(terms) * self.source.choice([-1, 1]),
         }[order]  # fmt: skip

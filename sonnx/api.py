@@ -429,6 +429,7 @@ def bound(
     split: float | None = None,
     progress: Progress | None = None,
     jobs: int = 1,
+    cluster: str | None = None,
     resume: Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> BoundsReport:
@@ -449,6 +450,7 @@ def bound(
         split: seconds for which the box is halved until every part shows what is asked.
         progress: called with a short text while the box is halved.
         jobs: processes that halve the box.
+        cluster: the address of a Dask scheduler whose workers halve the box.
         resume: a file that keeps the parts of the box; where it exists, the parts it has are taken.
         limits: size limits of a model, see `sonnx.model.limits`.
 
@@ -460,13 +462,21 @@ def bound(
         NotBounded: a node has no transfer function.
     """
     from sonnx.bounds.bound import bound as bound_source
+    from sonnx.bounds.split import processes
     from sonnx.report.bounds import BoundsReport
 
+    if cluster is not None and (jobs != 1 or split is None):
+        raise UsageError("a cluster halves the box: --cluster goes with --split, and without --jobs")
+    pool = processes(jobs) if jobs > 1 else None
+    if cluster is not None:
+        from sonnx.workers.cluster import cluster_executor
+
+        pool = cluster_executor(cluster, ("numpy",))
     try:
         found = bound_source(
             encoded(source), box, hypotheses, edition, unchecked=unchecked, differences=differences, argmax=argmax,
             max_error=max_error, bind=bind, input_shapes=input_shapes, split=split, progress=progress,
-            jobs=jobs, kept=resume, limits=limits,
+            pool=pool, kept=resume, limits=limits,
         )  # fmt: skip
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None

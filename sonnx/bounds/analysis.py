@@ -85,13 +85,13 @@ class Analyser:
                 )
         return made
 
-    def run(self, box: Box) -> Run:
-        """The bounds of every value on a box.
+    def run(self, box: Box, kind: type[BoundsDomain] = BoundsDomain) -> Run:
+        """The bounds of every value on a box, in a domain.
 
         Raises:
             NotBounded: a node has no transfer function.
         """
-        domain = BoundsDomain(
+        domain = kind(
             self.hypotheses, self.folder, self.memory, tighten=self.tighten,
             relax=self.relax, at_point=all(each.is_point for each in box.values()),
         )  # fmt: skip

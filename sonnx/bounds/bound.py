@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
 from sonnx.bounds.result import Bounds
-from sonnx.bounds.split import Goal, Work, bisect
+from sonnx.bounds.split import Goal, Pool, Work, bisect
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
@@ -37,7 +38,7 @@ def bound(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     split: float | None = None,
     progress: Callable[[str], None] | None = None,
-    jobs: int = 1,
+    pool: AbstractContextManager[Pool] | None = None,
     kept: Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Bounds:
@@ -59,10 +60,10 @@ def bound(
     if split is not None:
         sizes = dict(bind or {}), dict(input_shapes or {})
         work = Work(
-            source if isinstance(source, bytes) else os.fspath(source), sizes, assumed, edition,
+            source if isinstance(source, bytes) else str(Path.cwd() / source), sizes, assumed, edition,
             Goal(max_error, tuple(differences), argmax), dict(limits),
         )  # fmt: skip
-        found = bisect(work, ranges, found, split, progress, jobs=jobs, kept=kept)
+        found = bisect(work, ranges, found, split, progress, pool=pool, kept=kept)
     return replace(found, max_error=max_error)
 
 

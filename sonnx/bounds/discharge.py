@@ -1,4 +1,4 @@
-"""Assumptions of a check that a box of inputs shows.
+"""Assumptions of a check that a box of inputs shows, or refutes.
 
 A rule that the definition of an operator decides element by element (`Operator.error_conditions`) is about the values
 at run time, so a check assumes it.  Where every output of the node has bounds, the conditions of its transfer function
@@ -9,21 +9,26 @@ rules.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
-from sonnx.bounds.analysis import bound_model
-from sonnx.bounds.box import Box
+from sonnx.bounds.analysis import Analyser, bound_model
+from sonnx.bounds.box import Box, wanted
+from sonnx.bounds.counterexamples import MAX_NUMBERS, Assumption, Decided, decide_on_parts
 from sonnx.bounds.result import Bounds
 from sonnx.checker.report import Count, Finding, Report, overall
 from sonnx.checker.verdicts import Verdict
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.node_errors import place_of
 from sonnx.model.ir import Model
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import NotBounded
+from sonnx.numerics.formats import ELEMENTS
 from sonnx.operators.registry import find_operator
 
 
@@ -32,7 +37,9 @@ class Discharge:
     """What a box shows of the findings of a report."""
 
     report: Report
-    """The report where these findings pass; a note says for which box, and under which hypotheses."""
+    """The report where these findings pass, and others fail for an input of the box; notes say for which box, under
+    which hypotheses, for which input, and what is undecided.
+    """
     shown: tuple[Finding, ...]
     bounds: Bounds | None
     """None where a node has no transfer function."""
@@ -46,44 +53,81 @@ def discharge(
         found = bound_model(model, box, hypotheses, path, report.edition, unchecked=True)
     except NotBounded as reason:
         return Discharge(replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}")), (), None)
-    shown = tuple(each for each in report.findings if _shows(found, model, each))
-    left = tuple(each for each in report.findings if each not in shown)
-    waiting = [each for each in left if each.verdict is Verdict.ASSUMED]
+    waiting = {each: key for each in report.findings if (key := _assumption(model, each)) is not None}
+    known = _shown({each.name for each in found.tensors if not each.unbounded}, model)
+    decided = _on_parts(model, path, box, hypotheses, report.edition, [k for k in waiting.values() if k not in known])
+    shown = tuple(each for each, key in waiting.items() if key in known | decided.shown)
+    failing = {each: decided.failing[key] for each, key in waiting.items() if key in decided.failing}
+    left = [replace(each, verdict=Verdict.FAIL, actual=failing[each]) if each in failing else each
+            for each in report.findings if each not in shown]  # fmt: skip
+    open_ = sum(each.verdict is Verdict.ASSUMED for each in left)
     text = (
         f"assumptions shown by the box {', '.join(map(quote, texts))}: {len(shown)}, for each of its inputs and in "
         f"every implementation within the hypotheses {hypotheses.name}"
     )
-    if waiting:
+    if open_:
         why = next((f": {each.unbounded}" for each in found.tensors if each.unbounded), "")
-        text += f"; not shown: {len(waiting)}{why}"
-    counts = _counted(report.counts, Counter(each.rule for each in shown))
+        text += f"; not shown: {open_}{why}"
+    told = [f"{place}: {rule} is {why}" for (place, rule), why in decided.undecided.items()]
+    counts = _moved(report.counts, Counter(each.rule for each in shown), Verdict.PASS)
+    counts = _moved(counts, Counter(each.rule for each in failing), Verdict.FAIL)
     made = replace(
-        report, findings=left, counts=counts, verdict=overall({each.verdict for each in counts}),
-        notes=(*report.notes, text),
+        report, findings=tuple(left), counts=counts, verdict=overall({each.verdict for each in counts}),
+        notes=(*report.notes, text, *told),
     )  # fmt: skip
     return Discharge(made, shown, found)
 
 
-def _shows(found: Bounds, model: Model, finding: Finding) -> bool:
-    """Whether the bounds of a node show the assumption."""
+def _on_parts(
+    model: Model, path: Path | None, box: Box, hypotheses: Hypotheses, edition: str, waiting: Sequence[Assumption]
+) -> Decided:
+    if not waiting:
+        return Decided()
+    runner = ModelRunner(model, path, edition, unchecked=True)
+    analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
+
+    def shown_on(part: Box) -> tuple[set[Assumption], int]:
+        try:
+            values = analyser.run(part).values
+        except NotBounded:
+            return set(), MAX_NUMBERS
+        known = {name for name, each in values.items() if not each.unbounded}
+        return _shown(known, model), sum(each.low.size for each in values.values())
+
+    types = {value.name: np.dtype(ELEMENTS[value.type.element or ""]) for value in wanted(model)}
+    return decide_on_parts(box, types, waiting, shown_on, runner.run)
+
+
+def _assumption(model: Model, finding: Finding) -> Assumption | None:
+    """The node and the rule of a finding that bounds can show."""
     operator = find_operator(finding.where.operator)
     if finding.verdict is not Verdict.ASSUMED or operator is None or finding.rule not in operator.error_conditions:
-        return False
-    places = {f"graph/node[{index}]": node for index, node in enumerate(model.graph.nodes)}
-    node = places.get(finding.where.place)
-    known = {tensor.name for tensor in found.tensors if not tensor.unbounded}
-    return node is not None and not node.domain and all(name in known for name in node.outputs if name)
+        return None
+    for index, node in enumerate(model.graph.nodes):
+        if finding.where.place == f"graph/node[{index}]" and not node.domain:
+            return place_of(node, index), finding.rule
+    return None
 
 
-def _counted(counts: tuple[Count, ...], shown: Counter[str]) -> tuple[Count, ...]:
-    """The counts with results that moved from assumed to pass."""
+def _shown(known: set[str], model: Model) -> set[Assumption]:
+    """The assumptions about nodes whose outputs all have bounds."""
+    return {
+        (place_of(node, index), rule)
+        for index, node in enumerate(model.graph.nodes)
+        if all(name in known for name in node.outputs if name) and (operator := find_operator(node.operator))
+        for rule in operator.error_conditions
+    }
+
+
+def _moved(counts: tuple[Count, ...], shown: Counter[str], verdict: Verdict) -> tuple[Count, ...]:
+    """The counts with results that moved from assumed to a verdict."""
     made: dict[tuple[str, Verdict, str], int] = {}
     for each in counts:
         number = each.number
         if each.verdict is Verdict.ASSUMED and shown[each.rule]:
             moved = min(number, shown[each.rule])
             number -= moved
-            key = each.rule, Verdict.PASS, ""
+            key = each.rule, verdict, ""
             made[key] = made.get(key, 0) + moved
         if number:
             key = each.rule, each.verdict, each.reason

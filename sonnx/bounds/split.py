@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import heapq
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.base.errors import Stop
 from sonnx.bounds import adjoint, parts_file
 from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
@@ -102,20 +104,34 @@ class Work:
 
     def halves(self, part: Part) -> list[Part]:
         """The halves of a part, none where no interval can be halved."""
-        return [self.part(half, part.volume / 2) for half in _halves(part) or ()]
+        return [self.part(half, part.volume / 2) for half in halves(part.box, part.sensitivity) or ()]
 
 
-_work: list[Work] = []
-"""The work of a child process."""
+Pool = tuple[Executor, int, Callable[[], str]]
+"""What halves parts elsewhere, how many at a time, and why no more answers can come ("" if they can)."""
+
+_works: dict[str, Work] = {}
+"""The works of this process, with their models and analysers, by their keys."""
 
 
-def _begin(work: Work) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _work[:] = [work]
+def _halves_of(key: str, work: Work, part: Part) -> list[Part]:
+    return _works.setdefault(key, work).halves(part)
 
 
-def _in_child(part: Part) -> list[Part]:
-    return _work[0].halves(part)
+@contextmanager
+def processes(jobs: int) -> Iterator[Pool]:
+    """Processes of this machine.
+
+    Raises:
+        Stop: one of them ended.
+    """
+    with ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            yield pool, 2 * jobs, lambda: ""
+        except BrokenExecutor:
+            raise Stop("a process that halved the box ended; less memory is needed with fewer --jobs") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class Bisection:
@@ -165,7 +181,7 @@ def bisect(
     seconds: float,
     progress: Progress | None = None,
     *,
-    jobs: int = 1,
+    pool: AbstractContextManager[Pool] | None = None,
     kept: Path | None = None,
 ) -> Bounds:
     """The bounds of a model with those of its first output by parts of the box.
@@ -176,19 +192,21 @@ def bisect(
         whole: its bounds without bisection.
         seconds: after which no part is halved any more.
         progress: told how far it is.
-        jobs: processes.
+        pool: where parts are halved, this process if None.
         kept: a file that keeps the parts; where it exists the bisection goes on from them.
 
     Raises:
         BadInput: the file is of another bisection.
+        Stop: the pool is lost.
     """
-    key = parts_file.key_of(work, box) if kept is not None else ""
+    key = parts_file.key_of(work, box)
     found = parts_file.read(kept, key) if kept is not None and kept.exists() else [work.part(box, 1.0)]
     bisection = Bisection(work.goal, found)
     end = monotonic() + seconds
     try:
-        if jobs > 1:
-            _in_processes(work, bisection, end, jobs, progress)
+        if pool is not None:
+            with pool as hands:
+                _elsewhere(hands, partial(_halves_of, key, replace(work)), bisection, end, progress)
         else:
             _in_this_process(work, bisection, end, progress)
     finally:
@@ -206,26 +224,29 @@ def _in_this_process(work: Work, bisection: Bisection, end: float, progress: Pro
             progress(bisection.told())
 
 
-def _in_processes(work: Work, bisection: Bisection, end: float, jobs: int, progress: Progress | None) -> None:
-    """Each process halves one part at a time; parts that are being halved at the end, or at an error, stay open."""
-    running: dict[Future[list[Part]], Part] = {}
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (replace(work),)) as pool:
-        try:
-            while True:
-                while len(running) < 2 * jobs and monotonic() < end and (part := bisection.next()) is not None:
-                    running[pool.submit(_in_child, part)] = part
-                if not running:
-                    return
-                ready, _ = wait(running, return_when=FIRST_COMPLETED)
-                for each in ready:
-                    halves = each.result()
-                    bisection.halved(running.pop(each), halves)
-                if progress is not None:
-                    progress(bisection.told())
-        finally:
-            for part in running.values():
-                bisection.add(part)
-            pool.shutdown(cancel_futures=True)
+def _elsewhere(
+    pool: Pool, halve: Callable[[Part], list[Part]], bisection: Bisection, end: float, progress: Progress | None
+) -> None:
+    """Parts that are being halved at the end, or at an error, stay open."""
+    (executor, width, lost), running = pool, dict[Future[list[Part]], Part]()
+    try:
+        while True:
+            while len(running) < width and monotonic() < end and (part := bisection.next()) is not None:
+                running[executor.submit(halve, part)] = part
+            if not running:
+                return
+            ready, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            if why := lost():
+                raise Stop(f"{why}; --resume keeps the parts")
+            for each in ready:
+                halves = each.result()
+                bisection.halved(running.pop(each), halves)
+            if progress is not None:
+                progress(bisection.told())
+    finally:
+        for each, part in running.items():
+            each.cancel()
+            bisection.add(part)
 
 
 def _sensitivity(run: Run, output: Value) -> Mapping[str, Array]:
@@ -246,12 +267,12 @@ def _rank(part: Part, goal: Goal) -> float:
     return -float(part.output.error.max(initial=0.0))
 
 
-def _halves(part: Part) -> tuple[Box, Box] | None:
+def halves(box: Box, sensitivity: Mapping[str, Array]) -> tuple[Box, Box] | None:
     """The two halves along the element that matters most, None where no interval can be halved."""
     best: tuple[float, str, int] | None = None
-    for name, interval in part.box.items():
+    for name, interval in box.items():
         width = (interval.high - interval.low).reshape(-1)
-        weight = part.sensitivity.get(name)
+        weight = sensitivity.get(name)
         score = width * (weight.reshape(-1) + 1e-12) if weight is not None else width
         place = int(np.argmax(score)) if len(score) else -1
         if place >= 0 and width[place] > 0 and (best is None or score[place] > best[0]):
@@ -259,14 +280,14 @@ def _halves(part: Part) -> tuple[Box, Box] | None:
     if best is None:
         return None
     _, name, place = best
-    interval = part.box[name]
+    interval = box[name]
     low, high = (np.array(each) for each in (interval.low, interval.high))
     middle = 0.5 * low.reshape(-1)[place] + 0.5 * high.reshape(-1)[place]
     if not low.reshape(-1)[place] < middle < high.reshape(-1)[place]:
         return None
     below, above = np.array(high), np.array(low)
     below.reshape(-1)[place] = above.reshape(-1)[place] = middle
-    return {**part.box, name: Interval(low, below)}, {**part.box, name: Interval(above, high)}
+    return {**box, name: Interval(low, below)}, {**box, name: Interval(above, high)}
 
 
 def _joined(whole: Bounds, bisection: Bisection) -> Bounds:

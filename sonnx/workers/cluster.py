@@ -1,4 +1,5 @@
-"""A Dask cluster as a worker pool: `run_task` and `end_run` run in its workers, which drive child processes.
+"""A Dask cluster as a worker pool: `run_task` and `end_run` run in its workers, which drive child processes; or as an
+executor of functions.
 
 Dask pickles functions, tasks and answers, so the cluster is trusted.
 """
@@ -6,7 +7,8 @@ Dask pickles functions, tasks and answers, so the cluster is trusted.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Stop, UsageError
 from sonnx.workers.journal import ToolIdentity, difference, identity
 from sonnx.workers.pools import WorkerPool
 from sonnx.workers.processes import Run, end_run
@@ -35,16 +37,40 @@ def cluster_pool(work: Work, place: Place) -> Iterator[WorkerPool]:
     Raises:
         UsageError: Dask is not installed, no scheduler answers, or a worker has another version of the program.
     """
-    address = place.cluster or ""
-    client = _connected(address)
-    try:
-        ours = identity(work.packages)
-        _require_the_same(client, address, work, ours)
+    with _connection(place.cluster or "", work.packages) as (client, ours, lost):
         # Relative paths mean the same in the workers.
         run = Run(os.urandom(16).hex(), replace(work, folder=str(Path.cwd())), ours)
         width = place.jobs or 2 * sum(client.nthreads().values())
-        executor = client.get_executor(pure=False)
-        yield WorkerPool(run, executor, width, partial(_end_in_workers, client, run), _Heartbeat(client, address).lost)
+        yield WorkerPool(run, client.get_executor(pure=False), width, partial(_end_in_workers, client, run), lost)
+
+
+@contextmanager
+def cluster_executor(address: str, packages: tuple[str, ...]) -> Iterator[tuple[Executor, int, Callable[[], str]]]:
+    """An executor on the workers themselves, how many tasks it takes at a time, and why no more answers can come.
+
+    Raises:
+        UsageError: see `cluster_pool`.
+        Stop: a task ended several workers, or the scheduler was lost.
+    """
+    with _connection(address, packages) as (client, _, lost):
+        from distributed import KilledWorker
+
+        try:
+            yield client.get_executor(pure=False), 2 * sum(client.nthreads().values()), lost
+        except KilledWorker:
+            raise Stop(f"a task ended several workers of the cluster at {address!r}") from None
+        except CancelledError:
+            raise Stop(f"the scheduler at {address} was lost") from None
+
+
+@contextmanager
+def _connection(address: str, packages: tuple[str, ...]) -> Iterator[tuple[Any, ToolIdentity, Callable[[], str]]]:
+    """A client, the identity of the program, and whether the cluster was lost."""
+    client = _connected(address)
+    try:
+        ours = identity(packages)
+        _require_the_same(client, address, packages, ours)
+        yield client, ours, _Heartbeat(client, address).lost
     finally:
         with suppress(Exception):  # closing fails if the scheduler is gone; ignore
             client.close(timeout=CONNECT_SECONDS)
@@ -71,8 +97,8 @@ def _connected(address: str) -> Any:
         raise UsageError(f"no scheduler of Dask answers at {address!r}: {text}") from None
 
 
-def _require_the_same(client: Any, address: str, work: Work, ours: ToolIdentity) -> None:
-    found = client.run(identity, work.packages, on_error="return")
+def _require_the_same(client: Any, address: str, packages: tuple[str, ...], ours: ToolIdentity) -> None:
+    found = client.run(identity, packages, on_error="return")
     if not found:
         raise UsageError(f"the cluster at {address!r} has no worker")
     for worker, theirs in sorted(found.items()):

@@ -102,3 +102,21 @@ def test_sums_in_narrow_formats_lie_within_the_bound(name: str, n: int) -> None:
             total = kind.type(float(total) + float(each))
         bound = sum_error(made, SumOrder("any"), n, 1, absolute, np.array([abs(exact)]), made.tiny, np.inf).item()
         assert abs(float(total) - exact) <= bound
+
+
+@each_case("cancelled", [False, True])
+def test_a_long_sum_one_after_another_nearly_attains_its_bound_and_breaks_those_of_narrower_orders(
+    cancelled: bool,
+) -> None:
+    """3/2 and 4,094 terms of either sign that each partial sum loses; then perhaps -3/2, so that only they are left."""
+    n, u = 4096, 2.0**-24
+    terms = np.where(np.arange(n) % 8 == 0, -1, 1) * np.float32(u * (1 - 4 * u))
+    terms[0], terms[-1] = 1.5, -1.5 if cancelled else 0.0
+    computed, exact = float(np.add.accumulate(terms, dtype=np.float32)[-1]), float(terms.astype(np.float64).sum())
+    size, result, made = np.abs(terms).astype(np.float64).sum(), np.array([abs(exact)]), FORMATS["float"]
+    any_order, lanes, pairs = (
+        sum_error(made, order, n, 0, np.array([size]), result, made.tiny, order.depth(n)).item()
+        for order in (SumOrder("any"), SumOrder("lanes", 8), SumOrder("pairwise"))
+    )
+    assert 0.45 * any_order < abs(computed - exact) <= any_order
+    assert abs(computed - exact) > 1.9 * lanes > 38 * pairs

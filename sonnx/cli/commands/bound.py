@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--split", type=_positive, default=None, metavar="SECONDS", help="halve the box for so long, until all is shown"
     )
     add("--jobs", type=amount("processes"), default=1, metavar="N", help="processes that halve the box (default 1)")
+    add("--cluster", default=None, metavar="ADDRESS", help="halve it on the Dask cluster with this scheduler")
     add("--resume", type=Path, default=None, metavar="FILE",
         help="keep the parts of the box in FILE, and go on from those it has")  # fmt: skip
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS, "npz"), default="text",
@@ -86,7 +87,7 @@ def bound_command(options: argparse.Namespace) -> int:
                 options.model, options.input, options.hypotheses, options.edition, unchecked=options.unchecked,
                 differences=[_pair(text) for text in options.difference], argmax=options.argmax,
                 max_error=options.max_error, split=options.split, progress=line if line.enabled else None,
-                jobs=options.jobs, resume=options.resume, limits=parse_limits(options.limit),
+                jobs=options.jobs, cluster=options.cluster, resume=options.resume, limits=parse_limits(options.limit),
                 **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:

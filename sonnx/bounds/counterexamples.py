@@ -1,0 +1,127 @@
+"""Parts of a box on which an assumption holds, and inputs for which it does not.
+
+The box is halved.  On a part the bounds of a node show the assumption, or the executor, which computes exact values and
+rounds each operator once, is run at the ends and the middle of the part: an input that it refuses is a counterexample.
+What neither shows is undecided.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sonnx.base.errors import ErrorCondition, Stop
+from sonnx.base.escaping import quote
+from sonnx.bounds.box import Box
+from sonnx.bounds.split import halves
+from sonnx.numerics.formats import Array
+
+MAX_PARTS, MAX_NUMBERS = 64, 2**26
+"""Parts that are analysed at most, and elements of values in all of them."""
+MAX_LISTED = 8
+
+Assumption = tuple[str, str]
+"""The place of a node as messages begin with it, and the slug of a rule."""
+
+
+@dataclass
+class Decided:
+    """What the parts show of assumptions: the ones that hold everywhere, the input and the message for each that fails,
+    and the share of the box with one part of it for each that is undecided.
+    """
+
+    shown: set[Assumption] = field(default_factory=set)
+    failing: dict[Assumption, str] = field(default_factory=dict)
+    undecided: dict[Assumption, str] = field(default_factory=dict)
+
+
+def decide_on_parts(
+    box: Box,
+    types: Mapping[str, np.dtype[np.generic]],
+    assumptions: Sequence[Assumption],
+    shown_on: Callable[[Box], tuple[set[Assumption], int]],
+    run: Callable[[Mapping[str, Array]], object],
+) -> Decided:
+    """Decide assumptions that the bounds on the whole box do not show.
+
+    Args:
+        box: the whole box.
+        types: the element type of each input.
+        assumptions: the ones to decide.
+        shown_on: the assumptions that the bounds show on a part, and how many elements were bounded.
+        run: the executor.
+    """
+    made = Decided()
+    missing: dict[Assumption, list[tuple[float, Box]]] = {each: [] for each in assumptions}
+    queue, parts, numbers = deque([(1.0, box, tuple(assumptions))]), 0, 0
+    while queue:
+        volume, part, waiting = queue.popleft()
+        for point in _points(part, types):
+            try:
+                run(point)
+            except ErrorCondition as error:
+                for each in waiting:
+                    if each[1] == error.rule and str(error).startswith(each[0]):
+                        why = str(error).removeprefix(f"{each[0]}: ").removesuffix(f" ({each[1]})")
+                        text = f"exact values for an input of the box, {_listed(point)}, break it: {why}"
+                        made.failing.setdefault(each, text)
+            except Stop:
+                pass  # another value that does not exist decides nothing
+        waiting = tuple(each for each in waiting if each not in made.failing)
+        if parts and waiting and parts < MAX_PARTS and numbers < MAX_NUMBERS:
+            shown, size = shown_on(part)
+            numbers, waiting = numbers + size, tuple(each for each in waiting if each not in shown)
+        parts += 1
+        both = halves(part, {}) if waiting and parts < MAX_PARTS and numbers < MAX_NUMBERS else None
+        for half in both or ():
+            queue.append((volume / 2, half, waiting))
+        if both is None:
+            for each in waiting:
+                missing[each].append((volume, part))
+    for each, places in missing.items():
+        if each in made.failing:
+            continue
+        if not places:
+            made.shown.add(each)
+            continue
+        volume = sum(volume for volume, _ in places)
+        made.undecided[each] = f"undecided on {volume:.2%} of the box, as where {_part(places[0][1], box)}"
+    return made
+
+
+def _points(part: Box, types: Mapping[str, np.dtype[np.generic]]) -> Iterator[Mapping[str, Array]]:
+    """The middle and the ends of a part, where they are numbers of the element types."""
+    for share in (0.5, 0.0, 1.0):
+        point = {}
+        for name, each in part.items():
+            exact = (1 - share) * each.low + share * each.high
+            made = (np.floor(exact) if types[name].kind in "iub" else exact).astype(types[name])
+            wide = made.astype(np.float64)
+            if not ((wide >= each.low) & (wide <= each.high)).all():
+                break
+            point[name] = made
+        else:
+            yield point
+
+
+def _listed(point: Mapping[str, Array]) -> str:
+    """The elements of an input, the first ones where they are many."""
+    return ", ".join(
+        f"{quote(name)} = [{', '.join(f'{x:.9g}' for x in each.reshape(-1)[:MAX_LISTED].astype(float))}"
+        f"{', …' if each.size > MAX_LISTED else ''}]"
+        for name, each in point.items()
+    )
+
+
+def _part(part: Box, box: Box) -> str:
+    """A part by the intervals that are smaller than those of the box."""
+    made = []
+    for name, each in part.items():
+        smaller = np.flatnonzero((each.low != box[name].low) | (each.high != box[name].high))
+        low, high = each.low.reshape(-1), each.high.reshape(-1)
+        made += [f"element {i} of {quote(name)} is in [{low[i]:.9g}, {high[i]:.9g}]" for i in smaller]
+    more = f", and {len(made) - MAX_LISTED} more" if len(made) > MAX_LISTED else ""
+    return (", ".join(made[:MAX_LISTED]) + more) or "each input is"
