@@ -180,7 +180,7 @@ def group_results(
 def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
     groups = tuple(made.groups.values())
-    beyond = [members for members in alike if not any(set(members) <= set(group) for group in groups)]
+    beyond = [wanted for wanted in alike if not any(set(wanted) <= set(group) for group in groups)]
     return [group for group in (*groups, *beyond) if len(members(group, names)) > 1]
 
 

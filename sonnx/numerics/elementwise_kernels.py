@@ -116,7 +116,7 @@ def real_function_of_two(
     def factory(application: Application) -> Kernel:
         def kernel(inputs: Sequence[Any], out: Array) -> Array:
             wide = wide_type(out.dtype)
-            if wide is None or not all(_fits(each, wide) for each in inputs):
+            if wide is None or not all(_fits(X, wide) for X in inputs):
                 A, B = np.broadcast_arrays(*inputs)
                 application.count(out.size, out.size)
                 out[...] = each(exact, A, B)

@@ -67,7 +67,7 @@ def _index(place: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _combined(reduction: str, every: Sequence[Any], application: Application) -> Array:
-    arrays = [np.asarray(each) for each in every]
+    arrays = [np.asarray(X) for X in every]
     if reduction == "max":
         return maximum(arrays)
     if reduction == "min":

@@ -31,7 +31,7 @@ def weakest_condition(condition: Truth, symbols: Symbols) -> str:
     """The condition as text, "" if no short one was found."""
     if isinstance(condition, bool):
         return ""
-    parts = [part for part in _conjuncts(condition) if not symbols.always(part)]
+    parts = [part for part in _conjuncts(condition) if not symbols.always_and_at_points(part)]
     whole = _stated(all_of(parts), symbols)
     if whole:
         return whole
@@ -56,7 +56,9 @@ def conjunction_as_text(conditions: Sequence[str], symbols: Symbols) -> str:
     kept = list(conditions)
     for each in conditions:
         others = [one for one in kept if one != each]
-        if others and symbols.always(any_of([negate(all_of([terms[one] for one in others])), terms[each]])):
+        if others and symbols.always_and_at_points(
+            any_of([negate(all_of([terms[one] for one in others])), terms[each]])
+        ):
             kept = others
     return _joined(kept)
 
@@ -83,11 +85,13 @@ def _stated(condition: Truth, symbols: Symbols) -> str:
     candidates = list(_candidates(condition, symbols))
     if symbols.ask([condition]) != z3.sat:
         return ""
-    sufficient = [each for each in candidates if symbols.always(any_of([negate(each.term), condition]))]
-    if sufficient and symbols.always(any_of([negate(condition), *(each.term for each in sufficient)])):
+    sufficient = [each for each in candidates if symbols.always_and_at_points(any_of([negate(each.term), condition]))]
+    if sufficient and symbols.always_and_at_points(any_of([negate(condition), *(each.term for each in sufficient)])):
         return " or ".join(each.text for each in _irredundant(sufficient, condition, symbols, any_of))
-    necessary = [each for each in candidates if symbols.always(any_of([negate(condition), each.term]))]
-    if necessary and symbols.always(any_of([negate(all_of([each.term for each in necessary])), condition])):
+    necessary = [each for each in candidates if symbols.always_and_at_points(any_of([negate(condition), each.term]))]
+    if necessary and symbols.always_and_at_points(
+        any_of([negate(all_of([each.term for each in necessary])), condition])
+    ):
         return " and ".join(each.text for each in _irredundant(necessary, condition, symbols, all_of))
     return ""
 
@@ -100,7 +104,7 @@ def _irredundant(
     for each in reversed(found):
         fewer = [one for one in kept if one is not each]
         joined = join([one.term for one in fewer])
-        if fewer and symbols.always(bool_term(joined) == bool_term(condition)):
+        if fewer and symbols.always_and_at_points(bool_term(joined) == bool_term(condition)):
             kept = fewer
     return kept
 

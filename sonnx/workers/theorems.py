@@ -34,7 +34,7 @@ def select(names: Sequence[str]) -> tuple[Theorem, ...]:
     Raises:
         UsageError: an unknown name.
     """
-    return tuple(driver.select(registry.theorems(), names))
+    return driver.select(registry.among(names), names)
 
 
 def prove_theorems(
@@ -111,7 +111,7 @@ def _result(theorem: Theorem, answer: Answer) -> TheoremResult:
 
 
 def prepare() -> None:
-    """Load the theorems, which the garbage collector then need not visit again."""
+    """Load the stated theorems, which the garbage collector then need not visit again."""
     _registered()
     gc.freeze()
 
@@ -128,9 +128,19 @@ def answer(request: Mapping[str, Any]) -> Answer:
     }
 
 
+class _Theorems(dict[str, Theorem]):
+    """Theorems by identifier; the derived ones are made when the first of them is asked for."""
+
+    def __missing__(self, name: str) -> Theorem:
+        every = {theorem.id: theorem for theorem in registry.theorems()}
+        self.update(every)
+        gc.freeze()
+        return every[name]
+
+
 @cache
 def _registered() -> dict[str, Theorem]:
-    return {theorem.id: theorem for theorem in registry.theorems()}
+    return _Theorems((theorem.id, theorem) for theorem in registry.stated())
 
 
 @cache

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shlex
 import tomllib
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from typing import Any
 
 import onnx
@@ -31,58 +29,20 @@ from sonnx.report.comparison import RUNS, WAYS
 from sonnx.report.model_proof import EVERY_NODE
 from tests.support.cases import each_case
 from tests.support.paths import ROOT
-from tools.pages.site import generated, written_by_hand
+from tests.support.sentences import BLOCK, prose
+from tools.pages.site import written_by_hand
 
 TEXTS = written_by_hand()
 LANGUAGE = TEXTS["docs/rule-language.md"]
 SHOWN_WITH = "1.23.2"
 """The version of onnx that the transcripts name."""
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(text: str, tag: str) -> list[str]:
     return [body for found, body in BLOCK.findall(text) if found == tag]
 
 
-def prose(text: str) -> str:
-    return BLOCK.sub("", re.sub(r"^````.*?^````$", "", text, flags=re.MULTILINE | re.DOTALL))
-
-
 # ------------------------------------------------------------------ links
-
-
-def anchor(heading: str) -> str:
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
-@pytest.fixture(scope="session")
-def site() -> dict[str, str]:
-    """All pages, the generated ones too, by the paths they have or would have in the repository."""
-    return {**TEXTS, **generated()}
-
-
-def broken_links(page: str, site: dict[str, str]) -> Iterator[str]:
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose(site[page])):
-        if "://" in target:
-            continue
-        file, _, place = target.partition("#")
-        path = os.path.normpath(PurePosixPath(page).parent / file) if file else page
-        if path not in site and not (ROOT / path).exists():
-            yield target
-        elif place:
-            text = site[path] if path in site else (ROOT / path).read_text("utf-8")
-            if place not in map(anchor, re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)):
-                yield target
-
-
-@each_case("page", TEXTS)
-def test_links_lead_somewhere(page: str, site: dict[str, str]) -> None:
-    assert list(broken_links(page, site)) == []
-
-
-def test_links_of_generated_pages_lead_somewhere(site: dict[str, str]) -> None:
-    broken = {page: found for page in site.keys() - TEXTS.keys() if (found := list(broken_links(page, site)))}
-    assert broken == {}
 
 
 def test_every_page_is_linked() -> None:

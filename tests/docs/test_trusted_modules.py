@@ -21,8 +21,13 @@ def path_of(module: str) -> Path | None:
     return next((each for each in (stem.with_suffix(".py"),) if each.is_file()), None)
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> tuple[str, ...]:
     """The modules a file imports, inside functions too, but not for type checking only."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text("utf-8"))
     for_types = {
         inner

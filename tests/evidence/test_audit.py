@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import html
 import json
@@ -32,6 +33,7 @@ from sonnx.prover import driver, record
 from sonnx.prover.queries import questions
 
 ROOT = Path(__file__).parent.parent.parent
+OPTIONS = ("--tailoring", "t.toml", "--deviations", "d.toml", "--date", "2026-11-21", "--bind", "N=3")
 EXPORTED, CONFORMING = (ROOT / "examples" / f"{name}.onnx" for name in ("as_exported", "conforming"))
 
 
@@ -45,11 +47,11 @@ def files(folder: Path, *without: str) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pack with a tailoring and deviations, made by a process of its own."""
+    """A pack with a tailoring and deviations."""
     folder = tmp_path_factory.mktemp("one")
     prepare(folder)
-    done = audit(folder, "pack")
-    assert (done.returncode, done.stderr) == (1, "")
+    with contextlib.chdir(folder):
+        assert run(["audit", str(folder / "model.onnx"), "--output", "pack", *OPTIONS]) == 1
     return folder / "pack"
 
 
@@ -58,15 +60,6 @@ def prepare(folder: Path) -> None:
     page = (ROOT / "docs" / "deviations.md").read_text("utf-8")
     (folder / "d.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], "utf-8")
     (folder / "t.toml").write_text('name = "P"\nedition = "2026-11"\noperators = ["Max", "ArgMax"]\n', "utf-8")
-
-
-def audit(folder: Path, output: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    options = ["--tailoring", "t.toml", "--deviations", "d.toml", "--date", "2026-11-21", "--bind", "N=3"]
-    return subprocess.run(
-        [sys.executable, "-m", "sonnx", "audit", str(folder / "model.onnx"), "--output", output, *options],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -87,7 +80,12 @@ def verified(folder: Path, capsys: pytest.CaptureFixture[str], *model: str) -> t
 def test_two_runs_in_other_folders_at_other_times_give_the_same_bytes(made: Path, tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     prepare(tmp_path / "deep" / "er")
-    audit(tmp_path / "deep" / "er", "other", PYTHONHASHSEED="7", TZ="Asia/Tokyo", LC_ALL="C")
+    elsewhere = {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
+    done = subprocess.run(
+        [sys.executable, "-m", "sonnx", "audit", str(tmp_path / "deep/er/model.onnx"), "--output", "other", *OPTIONS],
+        cwd=tmp_path / "deep" / "er", env={**os.environ, **elsewhere}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "")
     other = tmp_path / "deep" / "er" / "other"
     assert files(other, "run.json") == files(made, "run.json")
     assert (other / "run.json").read_bytes() != (made / "run.json").read_bytes()

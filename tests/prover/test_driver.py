@@ -31,7 +31,8 @@ def arguments(monkeypatch):
     """Parses a command line; the theorems are the ones given."""
 
     def parse(line, *found):
-        monkeypatch.setattr(registry, "theorems", lambda: found)
+        for name in ("theorems", "stated"):
+            monkeypatch.setattr(registry, name, lambda: found)
         parser = argparse.ArgumentParser()
         prove_command.add_arguments(parser)
         return parser.parse_args([*line.split(), "--jobs", "0"])

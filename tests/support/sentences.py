@@ -8,6 +8,14 @@ from pathlib import Path
 
 _END = re.compile(r"(?<=[.:])(?:\*\*)?\s+(?=[A-Z`*\[0-9])")
 
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A fenced block: its language and its text."""
+
+
+def prose(text: str) -> str:
+    """A page without fenced blocks."""
+    return BLOCK.sub("", re.sub(r"^````.*?^````$", "", text, flags=re.MULTILINE | re.DOTALL))
+
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
     """The paragraphs and list items, each in one line, with the heading they stand under."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -14,22 +17,23 @@ from sonnx.profile import catalogue
 from sonnx.proofs.registry import theorems
 from sonnx.prover import record
 from tests.support.paths import DOCS, ROOT
+from tests.support.sentences import prose
 from tools.pages import theorems as theorem_pages
 from tools.pages.plot import plot
 from tools.pages.site import generated, site_path, write_site, written_by_hand
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, str]:
+def made() -> Mapping[str, str]:
     return generated()
 
 
-def test_there_is_a_page_for_each_operator(made: dict[str, str]) -> None:
+def test_there_is_a_page_for_each_operator(made: Mapping[str, str]) -> None:
     pages = {path.partition("docs/operators/")[2] for path in made if path.startswith("docs/operators/")}
     assert pages == {"index.md", *(f"{each.name.lower()}.md" for each in catalogue.operators())}
 
 
-def test_every_theorem_is_on_a_page(made: dict[str, str]) -> None:
+def test_every_theorem_is_on_a_page(made: Mapping[str, str]) -> None:
     text = "".join(each for path, each in made.items() if path.startswith("docs/theorems/"))
     assert [each.id for each in theorems() if each.id.removeprefix("derived.") not in text] == []
 
@@ -40,7 +44,7 @@ def test_theorem_pages_are_few_and_small() -> None:
     assert max(len(text.encode()) for text in pages.values()) < 60_000
 
 
-def test_generated_pages_are_not_tracked(made: dict[str, str]) -> None:
+def test_generated_pages_are_not_tracked(made: Mapping[str, str]) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     tracked = subprocess.run(["git", "ls-files", "docs"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -59,7 +63,7 @@ def test_the_plot_has_a_dot_for_each_line_of_the_table() -> None:
     assert len(targets) == "".join(lines).count("≤")
 
 
-def test_the_site_has_every_page_and_builds_without_a_warning(tmp_path: Path, made: dict[str, str]) -> None:
+def test_the_site_has_every_page_and_builds_without_a_warning(tmp_path: Path, made: Mapping[str, str]) -> None:
     source, target = tmp_path / "pages", tmp_path / "site"
     write_site(source)
     written = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
@@ -70,3 +74,34 @@ def test_the_site_has_every_page_and_builds_without_a_warning(tmp_path: Path, ma
     done = subprocess.run([*command, str(source), str(target)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "<math" in (target / "operators" / "max.html").read_text("utf-8")
+
+
+# ------------------------------------------------------------------ links
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.fixture(scope="module")
+def site(made: Mapping[str, str]) -> dict[str, str]:
+    """All pages, the generated ones too, by the paths they have or would have in the repository."""
+    return {**written_by_hand(), **made}
+
+
+def broken_links(page: str, site: dict[str, str]) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(site[page])):
+        if "://" in target:
+            continue
+        file, _, place = target.partition("#")
+        path = os.path.normpath(PurePosixPath(page).parent / file) if file else page
+        if path not in site and not (ROOT / path).exists():
+            yield target
+        elif place:
+            text = site[path] if path in site else (ROOT / path).read_text("utf-8")
+            if place not in map(anchor, re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)):
+                yield target
+
+
+def test_links_lead_somewhere(site: dict[str, str]) -> None:
+    assert {page: found for page in site if (found := list(broken_links(page, site)))} == {}

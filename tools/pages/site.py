@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from sonnx.evidence.traceability import of_operator, traces
@@ -31,7 +32,8 @@ def written_by_hand() -> dict[str, str]:
     return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
 
 
-def generated() -> dict[str, str]:
+@cache
+def generated() -> Mapping[str, str]:
     """The generated pages and pictures by the paths they would have in the repository."""
     proved = theorems()
     traced = traces(proved)
@@ -39,7 +41,7 @@ def generated() -> dict[str, str]:
     for theorem in proved:
         if of_operator(theorem) and theorem.id.count(".") == 2:
             whole.setdefault(of_operator(theorem), []).append(theorem.id)
-    made = {
+    made: dict[str, str] = {
         **{f"docs/{name}": text for name, text in traceability.pages(traced, proved).items()},
         **{f"docs/rules/{name}": text for name, text in rules.pages(traced, proved).items()},
         "docs/operators/index.md": operators.index(),
