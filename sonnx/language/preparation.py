@@ -2,7 +2,7 @@
 
 The facts of most calls are known.  A prepared expression evaluates them with the operations of Python; where a fact is
 not known, is no whole number, or a value is not defined, it raises `NotKnown`, and the evaluator decides.  Both visit
-the same elements and count them alike.
+the same elements and count them alike, but of a chain of comparisons the values in the middle are evaluated twice.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from sonnx.language.structure import (
     questions,
     reads,
     strings,
+    view,
     without_listed_strings,
 )
 from tests.support.cases import each_case
@@ -41,6 +42,25 @@ from tests.support.cases import each_case
 )
 def test_reads(text, found):
     assert reads(parse(text)) == {Read(*each) for each in found}
+
+
+@each_case(
+    ("text", "found"),
+    [
+        ("X.rank == 0", {"X": ("rank",)}),
+        ("len(X.shape) == X.rank", {"X": ("rank",)}),
+        ("len(X) == 2", {"X": ("len",)}),
+        ("len(X) == 2 and X[axis].type == 'bool'", {"X": ("len", "type"), "axis": ()}),
+        ("all(x.type == 'bool' for x in X[first:])", {"X": ("type",), "first": ()}),
+        ("all(n > 0 for x in [S, L] for n in x.values)", {"S": ("values",), "L": ("values",)}),
+        ("all(s > k for s in strides)", {"strides": (), "k": ()}),
+        ("written(axis) and constant(W)", {"written(axis)": (), "constant(W)": ()}),
+        ("(X if given(B) else B).rank == 1", {"X": (), "B": (), "given(B)": ()}),
+        ("[x for x in X] == [] or X.rank == 0", {"X": ()}),
+    ],
+)
+def test_what_is_seen_of_a_name_is_its_fields_or_all(text, found):
+    assert view((parse(text),)) == found
 
 
 def test_fields_are_those_of_any_value():
