@@ -87,7 +87,7 @@ def _recording(found: dict[tuple[str, str], list[Evaluation]], case: Case, editi
         found[slug, condition.demand.text].append(evaluation)
         return original(condition, views, listing)
 
-    rules.Condition.result = record  # type: ignore[method-assign]
+    rules.Condition.result = record  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
