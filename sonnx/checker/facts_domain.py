@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from sonnx.base.escaping import escape
 from sonnx.checker.rules import (
     ActiveRules,
+    Demands,
     KnownResults,
     Listing,
     RuleResult,
     SubjectResults,
     is_out_of_place,
-    relying,
 )
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
@@ -42,6 +42,7 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
+NOT_CLOSED = (*OPEN, Verdict.ASSUMED)
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
@@ -104,12 +105,18 @@ def with_facts(
         return [], declared
     names = environment(made, call.attributes, inputs, outputs)
     complete_types(made, names)
-    views = Views(names)
-    own = list(_own_results(made, views, rules, listing))
+    views, demands = Views(names), rules.demands(made)
+    own = [] if demands.together is None else demands.together.results(views, listing, NOT_CLOSED)
+    if len(own) < len(demands.rules) or (own and own[-1].verdict in NOT_CLOSED):
+        own = list(_own_results(made, demands, views, rules, listing))
     open_rules = {result.rule.name for result in own if result.verdict in OPEN}
-    after = output_facts(made, names, declared, open_rules, lambda output: rules.shape(made, output.name).value(names))
+    after = output_facts(made, names, declared, open_rules, lambda output: demands.shapes[output.name].value(names))
     absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
-    return [*absent, *group_results(made, names, rules, listing), *own], after
+    key = demands.of_groups(views), 0 if listing is None else listing.full
+    groups = demands.groups.get(key)
+    if groups is None:
+        groups = demands.groups[key] = list(group_results(made, names, rules, listing))
+    return [*absent, *groups, *own], after
 
 
 def _graph_result(rule: Rule, call: Call, rules: ActiveRules) -> RuleResult:
@@ -194,16 +201,19 @@ def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
     return replace(result, actual=actual, names=tuple(formal for formal in formals if formal in actual))
 
 
-def _own_results(made: Signature, views: Views, rules: ActiveRules, listing: Listing | None) -> Iterator[RuleResult]:
+def _own_results(
+    made: Signature, demands: Demands, views: Views, rules: ActiveRules, listing: Listing | None
+) -> Iterator[RuleResult]:
     """The operator's own rules; one that relies on an open rule waits for the cause of that."""
     causes: dict[str, str] = {}
-    for rule, condition in rules.demands(made):
+    for rule, condition in demands.rules:
         cause = next((causes[name] for name in rule.relies if name in causes), "") if causes else ""
         if condition is None or (cause and not is_out_of_place(rule, views.names)):
-            result = relying(rule, cause)
+            result = demands.relying(rule, cause)
         else:
             result = condition.result(views, listing)
-        if result.verdict is Verdict.ASSUMED and condition is not None:
+        is_read = listing is None or not listing.is_full(rule, result.verdict)
+        if result.verdict is Verdict.ASSUMED and condition is not None and is_read:
             result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
         if result.verdict in OPEN:
             is_active = result.cause in rules.slugs or "." in result.cause

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,13 @@ from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
-from sonnx.graph.views import Views, key_of
-from sonnx.language.domain import Expression
+from sonnx.graph.views import Part, Views, key_of_parts
+from sonnx.language.domain import Expression, given_key, input_key
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explain
 from sonnx.language.preparation import Repeated
 from sonnx.language.steps import OutOfFuel
+from sonnx.language.structure import view
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule
 from sonnx.profile.signature import Signature, active_condition
@@ -103,28 +104,14 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     @cached_property
-    def _demands(self) -> dict[Signature, tuple[tuple[Rule, Condition | None], ...]]:
+    def _demands(self) -> dict[Signature, Demands]:
         return {}
 
-    def demands(self, made: Signature) -> tuple[tuple[Rule, Condition | None], ...]:
-        """The rules of a signature, each with its condition under the text in force, None where it has none."""
+    def demands(self, made: Signature) -> Demands:
+        """What is demanded of the calls with a signature."""
         found = self._demands.get(made)
         if found is None:
-            listed = demands(made, self.editions)
-            found = tuple([(rule, None if demand is None else self.condition(rule, demand)) for rule, demand in listed])
-            self._demands[made] = found
-        return found
-
-    @cached_property
-    def _shapes(self) -> dict[tuple[Signature, str], Repeated]:
-        return {}
-
-    def shape(self, made: Signature, output: str) -> Repeated:
-        """The shape of an output of a signature."""
-        key = made, output
-        found = self._shapes.get(key)
-        if found is None:
-            found = self._shapes[key] = Repeated(made.shapes[output])
+            found = self._demands[made] = Demands(made, self)
         return found
 
     def condition(self, rule: Rule, demand: Expression) -> Condition:
@@ -139,14 +126,17 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
 class Condition:
     """A rule under its active condition; facts that agree in all that it sees are evaluated once."""
 
-    __slots__ = ("_demand", "_key", "_results", "_verdicts", "_when", "demand", "rule")
+    __slots__ = ("_alike", "_demand", "_key", "_results", "_verdicts", "_when", "demand", "parts", "rule")
 
     def __init__(self, rule: Rule, demand: Expression) -> None:
         self.rule, self.demand = rule, demand
         self._demand, self._when = Repeated(demand), None if rule.when is None else Repeated(rule.when)
-        self._key = key_of(tuple([each for each in (demand, rule.when, rule.onnx) if each is not None]))
+        self.parts = tuple(view(tuple([each for each in (demand, rule.when, rule.onnx) if each is not None])).items())
+        """What it sees of each name."""
+        self._key = key_of_parts(self.parts)
         self._results = dict[object, RuleResult]()
         self._verdicts = dict[object, Verdict]()
+        self._alike = dict[object, RuleResult]()  # results that nobody reads beyond verdict and cause
 
     def result(self, views: Views, listing: Listing | None = None) -> RuleResult:
         """As `evaluate_rule`."""
@@ -154,6 +144,8 @@ class Condition:
         result = self._results.get(key)
         if result is None:
             result = evaluate_rule(self.rule, self.demand, views.names, listing, self._value)
+            if result.verdict is Verdict.PASS or (listing is not None and listing.is_full(self.rule, result.verdict)):
+                result = self._alike.setdefault((result.verdict, result.breaks_onnx, result.cause), result)
             if len(self._results) == MOST_REMEMBERED:
                 self._results.clear()
             self._results[key] = result
@@ -172,6 +164,76 @@ class Condition:
     def _value(self, expression: Expression, names: Mapping[str, Any]) -> Any:
         repeated = self._demand if expression is self.demand or self._when is None else self._when
         return repeated.value(names)
+
+
+class Together:
+    """Conditions on one subject: those that see only what many subjects share are remembered together."""
+
+    __slots__ = ("_conditions", "_key", "_others", "_shared")
+
+    def __init__(self, conditions: Sequence[Condition], varying: Collection[str] = ()) -> None:
+        """Names in `varying`, shapes, ranks and values of tensors differ at most subjects."""
+        self._others, parts = list[tuple[int, Condition]](), dict[Part, None]()
+        self._conditions = conditions
+        for index, condition in enumerate(conditions):
+            if all(_SHARED.issuperset(fields) if fields else name not in varying for name, fields in condition.parts):
+                parts.update(dict.fromkeys(condition.parts))
+            else:
+                self._others.append((index, condition))
+        self._key = key_of_parts(tuple(parts))
+        self._shared = dict[object, list[RuleResult]]()
+
+    def results(self, views: Views, listing: Listing | None, until: Collection[Verdict] = ()) -> list[RuleResult]:
+        """A result for each condition; those up to the first whose verdict is one of `until`."""
+        key = self._key(views), 0 if listing is None else listing.full
+        found = self._shared.get(key)
+        if found is None:
+            if len(self._shared) == MOST_REMEMBERED:
+                self._shared.clear()
+            found = list[RuleResult]()
+            for condition in self._conditions:
+                found.append(condition.result(views, listing))
+                if found[-1].verdict in until:
+                    return found
+            self._shared[key] = found
+            return found
+        found = found.copy()
+        for index, condition in self._others:
+            result = found[index] = condition.result(views, listing)
+            if result.verdict in until:
+                return found[: index + 1]
+        return found
+
+
+class Demands:
+    """What is demanded of the calls with a signature, and what is known of its outputs."""
+
+    def __init__(self, made: Signature, rules: ActiveRules) -> None:
+        listed = list(demands(made, rules.editions))
+        self.rules = [(rule, None if demand is None else rules.condition(rule, demand)) for rule, demand in listed]
+        """The rules in order, each under the text in force; None where it has no condition."""
+        conditions = [condition for _, condition in self.rules if condition is not None]
+        varying = {*made.define, *(each.name for each in (*made.formals, *made.values))}
+        self.together = Together(conditions, varying) if len(conditions) == len(listed) else None
+        """All of them, None where one has no condition."""
+        self.shapes = {name: Repeated(shape) for name, shape in made.shapes.items()}
+        fields = {field for each in rules.conditions_about("group") for _, listed in each.parts for field in listed}
+        values = {each.name for each in made.values}
+        tensors = [input_key(each.name) if each.name in values else each.name for each in made.formals]
+        given = [(given_key(each.name), ()) for each in made.formals]
+        self.of_groups = key_of_parts((*((name, tuple(sorted(fields))) for name in tensors), *given))
+        """What the rules about groups see of a call."""
+        self.groups = dict[object, list[RuleResult]]()
+        """The results of these rules so far."""
+        self._relying = dict[tuple[Rule, str], RuleResult]()
+
+    def relying(self, rule: Rule, cause: str) -> RuleResult:
+        """The result of a rule that cannot be evaluated because another one failed."""
+        found = self._relying.get((rule, cause))
+        if found is None:
+            result = RuleResult(rule, Verdict.UNDECIDED, f"relies on {cause}", "", False, cause)
+            found = self._relying[rule, cause] = result
+        return found
 
 
 class RuleResult(Struct, frozen=True):
@@ -225,6 +287,9 @@ class Listing:
         """Whether no further result is listed, so that nobody reads its explanation."""
         return self.numbers[rule.slug, verdict] >= self.most
 
+
+_SHARED = frozenset({"type", "kind", "holds_sparse", "len"})
+"""What many subjects with different shapes have in common."""
 
 MOST_REMEMBERED = 1024
 """Results that are remembered of one rule; then they are forgotten, so that memory stays small where all differ."""
@@ -324,8 +389,3 @@ def _explained(result: RuleResult, demand: Expression, names: Mapping[str, Any],
 def _names_in(actual: str, names: Mapping[str, Any]) -> tuple[str, ...]:
     found = dict.fromkeys(_NAME.findall(actual))
     return tuple(name for name in found if name.partition("[")[0] in names)
-
-
-def relying(rule: Rule, cause: str) -> RuleResult:
-    """The result of a rule that cannot be evaluated because another one failed."""
-    return RuleResult(rule, Verdict.UNDECIDED, f"relies on {cause}", "", False, cause)

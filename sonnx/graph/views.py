@@ -8,10 +8,8 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from sonnx.graph.environment import Stored
-from sonnx.language.domain import Expression
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.language.known_numbers import KnownNumbers
-from sonnx.language.structure import view
 
 Part = tuple[str, tuple[str, ...]]
 """A name, and the fields that are seen of it; () for all of it."""
@@ -28,11 +26,6 @@ class Views(dict[Part, Any]):
     def __missing__(self, part: Part) -> Any:
         found = self[part] = _part(self.names.get(part[0]), part[1])
         return found
-
-
-def key_of(expressions: tuple[Expression, ...]) -> Callable[[Views], Any]:
-    """What expressions see of the facts of a call, as a value that can be compared."""
-    return key_of_parts(tuple(view(expressions).items()))
 
 
 def key_of_parts(parts: tuple[Part, ...]) -> Callable[[Views], Any]:

@@ -213,8 +213,11 @@ class Evaluator:
         if isinstance(sequence, Unknown):
             return sequence
         self.spend(len(sequence))
-        if type(value) in _PLAIN and _PLAIN.issuperset(map(type, sequence)):
-            return bool(value in sequence)
+        if _PLAIN.issuperset(map(type, sequence)):
+            if type(value) in _PLAIN:
+                return bool(value in sequence)
+            if type(value) is Unknown:
+                return strongest((value,)) or value if sequence else False
         found: bool | Unknown = self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
         return found
 
@@ -255,7 +258,7 @@ class Evaluator:
         if isinstance(sequence, Unknown):
             return sequence
         edges = body.edges() if isinstance(body, Body) and self.has_classes(sequence) else None
-        chosen = range(len(sequence)) if edges is None else self.representatives(sequence, edges)
+        chosen = different(sequence) if edges is None else self.representatives(sequence, edges)
         self.spend(len(chosen))
         return self._until(name == "any", (_call(body, sequence[index]) for index in chosen))
 
@@ -387,6 +390,16 @@ _FUNCTIONS: Mapping[str, Callable[[Evaluator, tuple[Any, ...]], Any]] = {
     "min": Evaluator._min,
 }
 """The functions of one list; `stated` and `range` take other arguments."""
+
+
+def different(sequence: tuple[Any, ...]) -> Sequence[int]:
+    """The indices of the items, of one object that stands in a longer list several times the first."""
+    if len(sequence) < _FEW or type(sequence) is KnownNumbers:
+        return range(len(sequence))
+    first = dict[int, int]()
+    for index, item in enumerate(sequence):
+        first.setdefault(id(item), index)
+    return list(first.values())
 
 
 def _call(body: Callable[[Any], Any], item: Any) -> Thunk:

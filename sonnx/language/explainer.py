@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 from sonnx.base.escaping import escape, listed, number_text, quote
 from sonnx.language.domain import Body, BuiltIn, Expression, Thunk
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, different
 from sonnx.language.steps import OutOfFuel
 
 MAX_SHOWN_ITEMS = 8
@@ -97,7 +98,7 @@ class Explainer:
         self.evaluator = Evaluator()
 
     def constant(self, value: int | float | str) -> Explained:
-        return Explained(value, show(value))
+        return _constant(type(value).__name__, value)
 
     def listing(self, items: Sequence[Explained]) -> Explained:
         text = f"[{', '.join(item.text for item in items)}]"
@@ -169,7 +170,7 @@ class Explainer:
         if name == "all" and edges is not None:
             chosen = self.evaluator.representatives(sequence.value, [edge.value for edge in edges])
         else:
-            chosen = range(len(sequence.value))
+            chosen = different(sequence.value) if name == "all" else range(len(sequence.value))
         parts = (self._visit(body, sequence, index) for index in chosen)  # a list of them would take long
         return self.conjunction(parts) if name == "all" else self.disjunction(parts)
 
@@ -221,6 +222,12 @@ class Explainer:
 
     def undefined(self, reason: str) -> Explained:
         return Explained(self.evaluator.undefined(reason), "undefined")
+
+
+@cache
+def _constant(kind: str, value: int | float | str) -> Explained:
+    """A constant of a rule; numbers of different types may be equal."""
+    return Explained(value, show(value))
 
 
 def _item(sequence: Explained, index: int) -> Explained:

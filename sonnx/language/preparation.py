@@ -13,7 +13,7 @@ from operator import eq as equal
 from typing import Any
 
 from sonnx.language.domain import Body, BuiltIn, Expression, Thunk
-from sonnx.language.evaluator import FUEL, Evaluator, TensorFacts, Unknown, evaluate
+from sonnx.language.evaluator import FUEL, Evaluator, TensorFacts, Unknown, different, evaluate
 from sonnx.language.known_numbers import KnownNumbers
 from sonnx.language.steps import OutOfFuel
 
@@ -206,6 +206,8 @@ class Preparation:
             items = sequence(names, evaluator)
             if edges is not None and evaluator.has_classes(items):
                 chosen = evaluator.representatives(items, [edge(names, evaluator) for edge in edges])
+                items = [items[index] for index in chosen]
+            elif len(items) > len(chosen := different(items)):
                 items = [items[index] for index in chosen]
             evaluator.spend(len(items))
             inner = {**names}

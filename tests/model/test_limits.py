@@ -275,6 +275,25 @@ def test_counted_before_protobuf_reads(name: str, monkeypatch: pytest.MonkeyPatc
         read(MAKERS[name](2001), limits={**limits.DEFAULT_LIMITS, name: 2000})
 
 
+@pytest.mark.parametrize("padded", [0, 1, 3])
+def test_padded_numbers_are_counted_before_protobuf_reads(padded: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protobuf also reads a tag or a length that is written with more bytes than it needs (0x80 is a further zero)."""
+
+    def varint(value: int) -> bytes:
+        groups = [value >> shift & 127 for shift in range(0, max(1, value.bit_length()), 7)]
+        groups += [0] * padded
+        return bytes([each | 0x80 for each in groups[:-1]] + groups[-1:])
+
+    graph = (varint(1 << 3 | 2) + varint(0)) * 2001
+    written = varint(7 << 3 | 2) + varint(len(graph)) + graph
+    monkeypatch.setattr(wire_format, "MAX_BYTES_COUNTED_LATER", 1000)
+    allowed = {**limits.DEFAULT_LIMITS, "density": 1000}
+    assert len(read(written, limits=allowed).graph.nodes) == 2001
+    monkeypatch.setattr(reader, "_parsed", None)
+    with pytest.raises(Unreadable, match="--limit nodes=2001 allows them"):
+        read(written, limits={**allowed, "nodes": 2000})
+
+
 def gathers(number: int) -> bytes:
     """Nodes of different types, each of which reads a constant of 100 indices with the rule of ScatterND."""
     index = helper.make_tensor("i", TensorProto.INT64, [100, 1], [1] * 100)
