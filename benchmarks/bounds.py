@@ -6,7 +6,7 @@ python -m benchmarks.bounds points MODEL...
 python -m benchmarks.bounds large MODEL... [--times N]
 python -m benchmarks.bounds limits MODEL...
 python -m benchmarks.bounds attained MODEL...
-python -m benchmarks.bounds boxes MODEL... --radius R
+python -m benchmarks.bounds boxes MODEL... --radius R [--split SECONDS]
 python -m benchmarks.bounds property1 ACASXU_MODEL [--seconds S]
 python -m benchmarks.bounds decisions MODEL... [--points N]
 python -m benchmarks.bounds faults MODEL... [--points N]
@@ -21,7 +21,7 @@ import resource
 from dataclasses import replace
 from math import erf
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import onnx
@@ -30,7 +30,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from benchmarks import implementations
-from sonnx.bounds.adjoint import errors, one_hot
+from sonnx.bounds.adjoint import errors, one_hot, sensitivity
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.bounds.box import wanted
@@ -78,15 +78,32 @@ def excess(value, computed):
     return float(np.max(np.maximum(outside, 0) / np.maximum(value.error, 5e-324), initial=0.0))
 
 
+def near_a_kink(run, x, y):
+    """Of the inputs between two, one at which some value changes its sign, to the last bits."""
+    names = [each.name for each in run.get_outputs()]
+
+    def signs(given):
+        return np.concatenate([np.sign(each).reshape(-1) for each in run.run(names, given) if each.dtype == np.float32])
+
+    changed = np.flatnonzero(signs(x) * signs(y) < 0)
+    for _ in range(40 if len(changed) else 0):
+        middle = {name: (0.5 * x[name] + 0.5 * y[name]).astype(np.float32) for name in x}
+        same = signs(middle)[changed[len(changed) // 2]] == signs(x)[changed[len(changed) // 2]]
+        x, y = (middle, y) if same else (x, middle)
+    return x
+
+
 def soundness(options):
+    """Every value by onnxruntime at each level, every other input at a kink of some layer."""
     total = 0
     for path in options.models:
         proto, source = onnx.load(path), np.random.default_rng(options.seed)
         model = read(path)
         runs = [session(each, level) for level in EVERY_LEVEL for each in (with_every_value(proto), proto)]
         analyser, worst, values = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent), 0.0, 0
-        for _ in range(options.points):
+        for number in range(options.points):
             x = inputs_of(model, source)
+            x = near_a_kink(runs[0], x, inputs_of(model, source)) if number % 2 else x
             radius = np.float32(options.radius)
             ends = {name: (each - radius, each + radius) for name, each in x.items()} if options.radius else x
             found = analyser.run(make_box(model, ends))
@@ -150,12 +167,12 @@ def campaign(options):
     print(f"largest error over bound: {ratios}")
 
 
-def best_of(times, function):
+def best_of(times, function, clock=perf_counter):
     made = []
     for _ in range(times):
-        start = perf_counter()
+        start = clock()
         function()
-        made.append(perf_counter() - start)
+        made.append(clock() - start)
     return min(made)
 
 
@@ -178,8 +195,8 @@ def points(options):
 
 
 def large(options):
-    """Time and memory of one point on networks that take long; the memory is the peak of the process."""
-    print("model: activations, values with forward errors only; sonnx.run s, bound s, ratio; peak MB")
+    """Processor time and memory of one point on networks that take long; the memory is the peak of the process."""
+    print("model: values of activations, tensors with forward errors only; sonnx.run s, bound s, ratio; peak MB")
     for path in options.models:
         model = read(path)
         x, output = inputs_of(model, np.random.default_rng(options.seed)), model.graph.outputs[0].name
@@ -190,37 +207,41 @@ def large(options):
             tightened(run, output)
             return sum(each.low.size for each in run.values.values()), len(dict.fromkeys(run.domain.coarse))
 
-        ours, exact = (best_of(options.times, each) for each in (bounded, lambda: sonnx.run(path, x, unchecked=True)))
+        ours, exact = (
+            best_of(options.times, each, process_time) for each in (bounded, lambda: sonnx.run(path, x, unchecked=True))
+        )
         peak, (number, coarse) = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, bounded()
-        print(f"{Path(path).stem}: {number}, {coarse}; {exact:.2f}, {ours:.2f}, {ours / exact:.1f}; {peak:.0f}", flush=True)
+        print(f"{Path(path).stem}: {number}, {coarse}; {exact:.2f}, {ours:.2f}, {ours / exact:.1f}; {peak:.0f}",
+              flush=True)  # fmt: skip
 
 
 class FirstOrder(BoundsDomain):
-    """Every kink is where the ideal value is: no bound, but what errors of each node can add up to at first order."""
+    """Ideal values are numbers, and each kink is on their side: no bound, but what errors add up to at first order."""
 
     def _value(self, *given):
         made = super()._value(*given)
-        return replace(made, error=made.introduced)
+        middle = 0.5 * made.low + 0.5 * made.high
+        return replace(made, low=middle, high=middle, error=made.introduced)
 
 
 def limits(options):
     """The largest element before the Softmax: its bound, and what no sound bound can be below but for second order."""
-    print("model, hypotheses: the largest element before the Softmax, bound of its error, at first order; shape")
+    print("model, hypotheses: the largest element before the Softmax, bound of its error, at first order")
     for path in options.models:
-        model, nodes = read(path), {node.output[0]: node for node in onnx.load(path, load_external_data=False).graph.node}
+        model, nodes = read(path), {node.output[0]: node for node in onnx.load(path).graph.node}
         name = model.graph.outputs[0].name
         while nodes[name].op_type in ("Softmax", "Reshape", "Flatten", "Squeeze"):
             name = nodes[name].input[0]
         box = make_box(model, inputs_of(model, np.random.default_rng(options.seed)))
         for each in ("ieee-any", "executor"):
             analyser = Analyser(model, hypotheses_named(each), Path(path).parent)
-            value = tightened(analyser.run(box), name)
-            place = int(np.argmax(value.high))
-            size, error = value.high.reshape(-1)[place], value.error.reshape(-1)[place]
-            value = analyser.run(box, FirstOrder).values[name]
+            ideal = analyser.run(box, FirstOrder).values[name]
+            place = np.array([int(np.argmax(ideal.high))])
             with np.errstate(all="ignore"):
-                [first] = errors(value, one_hot(value.shape, np.array([place])))
-            print(f"{Path(path).stem}, {each}: {size:.3g}, {error:.2g}, {first:.2g}; {list(value.shape)}", flush=True)
+                [first] = errors(ideal, one_hot(ideal.shape, place))
+            run = analyser.run(box)
+            bound = run.domain.tightened_error(run.values[name], place).error.reshape(-1)[place[0]]
+            print(f"{Path(path).stem}, {each}: {ideal.high.max():.3g}, {bound:.2g}, {first:.2g}", flush=True)
 
 
 def attained(options):
@@ -289,8 +310,20 @@ def drawn(source, box, corner):
     }  # fmt: skip
 
 
+def steepest(analyser, model, x, output, box):
+    """For each element of the output the two corners of the box to which it rises and falls most by its slopes at x."""
+    value = analyser.run(make_box(model, x)).values[output]
+    for element in range(min(value.low.size, 16)):
+        slopes = sensitivity(value, one_hot(value.shape, np.array([element])))
+        for sign in (-1, 1):
+            rising = {name: sign * slopes.get(name, 0 * each.low).reshape(each.low.shape) > 0
+                      for name, each in box.items()}  # fmt: skip
+            yield {name: np.where(rising[name], each.high, each.low).astype(np.float32) for name, each in box.items()}
+
+
 def boxes(options):
-    print("model: width and error of the output, by interval and forward; by relaxation and adjoint; over samples; ms")
+    print("model: width and error of the output, by interval and forward; by relaxation and adjoint; widths over"
+          " that of 1,000 random inputs and the steepest corners; ms")  # fmt: skip
     for path in options.models:
         model, source = read(path), np.random.default_rng(options.seed)
         output, run, x = model.graph.outputs[0].name, session(onnx.load(path), LEVELS[1]), inputs_of(model, source)
@@ -302,7 +335,11 @@ def boxes(options):
         start = perf_counter()
         value = tightened(analyser.run(box), output)
         spent = perf_counter() - start
-        seen = [run.run([output], drawn(source, box, number % 2 > 0))[0] for number in range(1000)]
+        if options.split:
+            given = {name: (each.low, each.high) for name, each in box.items()}
+            value = sonnx.bound(path, given, unchecked=True, split=options.split).outputs[0]
+        inputs = [*steepest(analyser, model, x, output, box), *(drawn(source, box, k % 2 > 0) for k in range(1000))]
+        seen = [run.run([output], each)[0] for each in inputs]
         width = (np.max(seen, axis=0) - np.min(seen, axis=0)).astype(float)
         ratio = np.median((value.high - value.low) / width)
         wide = np.median((plain.high - plain.low) / width)
@@ -462,7 +499,8 @@ def functions(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    every = [campaign, soundness, points, large, limits, attained, boxes, property1, decisions, faults, accumulators, functions]
+    every = [campaign, soundness, points, large, limits, attained, boxes, property1, decisions, faults, accumulators,
+             functions]  # fmt: skip
     parser.add_argument("what", choices=[each.__name__ for each in every])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--hypotheses", help="for campaign: others, which it should break")
@@ -470,6 +508,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=20)
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--radius", type=float, default=0.0)
+    parser.add_argument("--split", type=float)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--error", type=float, default=1e-5)
     parser.add_argument("--step", type=int, default=1024)

@@ -129,13 +129,13 @@ def signs(target: Value, row: Array) -> dict[str, Array]:
 
 
 def sensitivity(target: Value, row: Array) -> dict[str, Array]:
-    """The magnitude of the row over each model input, by the maps C_k: an estimate, for choosing what to halve."""
+    """The row over each model input, by the maps C_k: an estimate, for choosing what to halve."""
     pending, made = _Pending(), dict[str, Array]()
     pending.add(target, row)
     while (found := pending.pop()) is not None:
         value, g = found
         if value.transfer is None:
-            made[value.name] = np.abs(g[0])
+            made[value.name] = g[0]
             continue
         for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
             pending.add(each, pull(g))

@@ -273,7 +273,7 @@ def halves(box: Box, sensitivity: Mapping[str, Array]) -> tuple[Box, Box] | None
     for name, interval in box.items():
         width = (interval.high - interval.low).reshape(-1)
         weight = sensitivity.get(name)
-        score = width * (weight.reshape(-1) + 1e-12) if weight is not None else width
+        score = width * (np.abs(weight.reshape(-1)) + 1e-12) if weight is not None else width
         place = int(np.argmax(score)) if len(score) else -1
         if place >= 0 and width[place] > 0 and (best is None or score[place] > best[0]):
             best = float(score[place]), name, place

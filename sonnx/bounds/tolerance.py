@@ -9,7 +9,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.bounds import adjoint
-from sonnx.bounds.analysis import MAX_TIGHTENED, Analyser, tightened
+from sonnx.bounds.analysis import MAX_TIGHTENED, Analyser, Run, tightened
 from sonnx.bounds.box import box_of_arrays
 from sonnx.executor.comparison import EQUAL, OUTPUT
 from sonnx.model.ir import Model
@@ -62,7 +62,7 @@ class BoundTolerance:
         run = self.analyser.run(point)
         outputs = [value.name for value in self.analyser.model.graph.outputs if value.name in run.values]
         self.whole = {**run.values, **{name: tightened(run, name) for name in outputs}}
-        self.deviations = {name: _deviations(self.whole[name]) for name in outputs}
+        self.deviations = {name: _deviations(run, self.whole[name]) for name in outputs}
         self.alone = self.analyser.nodes(point, exact) if self.every_node else {}
         stopped = next((value.unbounded for value in run.values.values() if value.unbounded), "")
         if stopped:
@@ -99,9 +99,10 @@ class BoundTolerance:
             self.unusual.append(f"run {self.runs}: {text}")
 
 
-def _deviations(value: Value) -> Array:
+def _deviations(run: Run, value: Value) -> Array:
     """The standard deviation of each element under random rounding, infinite where it is not estimated."""
-    if value.unbounded or value.transfer is None or value.low.size > MAX_TIGHTENED:
+    run.domain.work = 0
+    if value.unbounded or value.transfer is None or value.low.size > min(MAX_TIGHTENED, run.domain.room(value)):
         return np.full(value.shape, np.inf)
     with np.errstate(all="ignore"):
         rows = adjoint.one_hot(value.shape, np.arange(value.low.size))

@@ -16,7 +16,7 @@ from tests.bounds.test_networks import MODELS
 from tests.support.dask_cluster import cluster_of, needs_dask
 from tests.support.paths import ROOT
 
-MODEL: bytes = MODELS["dense"]().SerializeToString()  # type: ignore[no-untyped-call]
+MODEL: bytes = MODELS["dense"]().SerializeToString()
 BOX = {"x": (np.full((1, 5), -0.4), np.full((1, 5), 0.4))}
 
 
