@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -47,6 +48,7 @@ def script(assertions: Iterable[z3.BoolRef]) -> str:
     return f"(set-logic ALL)\n{solver.sexpr()}(check-sat)\n"
 
 
+@cache
 def installed(solver: str) -> str:
     """The version of a solver, "" if it is not installed."""
     try:

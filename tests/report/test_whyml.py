@@ -101,6 +101,7 @@ def test_why3_proves_the_inductions(tmp_path: Path) -> None:
 
 @needs_why3
 @pytest.mark.campaign
-def test_why3_compares_the_conditions_with_those_of_the_working_group(tmp_path: Path) -> None:
-    proved = results(PROOFS / "working_group.mlw", export(tmp_path, "2026-08"))
+@pytest.mark.parametrize("file", ["working_group.mlw", "working_group_lists.mlw"])
+def test_why3_compares_the_conditions_with_those_of_the_working_group(file: str, tmp_path: Path) -> None:
+    proved = results(PROOFS / file, export(tmp_path, "2026-08"))
     assert proved and not {place: each for place, each in proved.items() if "Valid" not in each}
