@@ -37,8 +37,8 @@ MAX_ROWS = 8192
 MAX_WORK = 2**31
 """Numbers in the rows that one analysis follows back at most; values beyond it keep their forward errors."""
 
-POINT_WORK, LARGE, POINT_ROWS = 2**25, 2**20, 2
-"""The same for a point; where a row is longer than LARGE, the rows of so many elements."""
+POINT_WORK, LARGE = 2**25, 2**20
+"""The same for a point; where a row is longer than LARGE, one row."""
 
 MEANINGLESS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
 """What a transfer function may raise for a model outside the profile."""
@@ -86,7 +86,7 @@ class BoundsDomain:
     def room(self, value: Value) -> int:
         """The elements of a value whose rows can still be followed back."""
         size = _ancestors_size(value)
-        most = MAX_WORK if not self.at_point else POINT_WORK if size <= LARGE else POINT_ROWS * size
+        most = MAX_WORK if not self.at_point else POINT_WORK if size <= LARGE else size
         return max(0, min(MAX_WORK, most) - self.work) // max(size, 1)
 
     def affords(self, value: Value, rows: int) -> bool:
