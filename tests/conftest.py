@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,12 @@ LONG = ("evidence", "prover", "workers", "executor", "operators", "docs")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the long tests first."""
     items.sort(key=lambda item: item.path.parent.name not in LONG)
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector need not visit what is loaded again; it took 5 % of the time."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 @pytest.fixture

@@ -6,18 +6,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.api import bound
 from tests.bounds.test_transfers import inside, ints
 from tests.support.cases import each_case
-from tests.support.graph_models import graph_model
 
 ort = pytest.importorskip("onnxruntime")
 
 DIVISORS = (3, 25)
 """Numbers whose inverse is rounded up in float, and down."""
+
+
+def graph_model(nodes: list[Any], shapes: dict[str, tuple[int, ...]], outputs: list[str], constants: dict[str, Any],
+                element: int = TensorProto.FLOAT) -> Any:  # fmt: skip
+    """A model of nodes, with outputs of any type."""
+    made = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info(name, element, shape) for name, shape in shapes.items()],
+        [helper.make_empty_tensor_value_info(name) for name in outputs],
+        [numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
+    )  # fmt: skip
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
 
 STEPS: dict[str, tuple[list[Any], dict[str, Any], Any]] = {
     "Floor": ([helper.make_node("Floor", ["p"], ["y"])], {}, np.floor),

@@ -1,6 +1,6 @@
 """Families of models: one thing that a model can repeat grows, or two that could multiply, and all else stays.
 
-Each function takes a number and returns the bytes of a file whose length grows in proportion to it.  Most files are no
+Each maker takes a number and returns the bytes of a file whose length grows in proportion to it.  Most files are no
 useful models; a checker reads them all the same.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from sonnx.model.limits import DEFAULT_LIMITS
 from tests.support.invariants import field
@@ -69,29 +70,13 @@ def graph(*parts: bytes, name: str = "g") -> bytes:
     return b"".join(parts) + field(2, text(name))
 
 
-def nodes(each: Iterable[bytes]) -> bytes:
-    """The nodes of a graph."""
-    return b"".join(field(1, one) for one in each)
+def listed(tag: int, each: Iterable[bytes]) -> bytes:
+    """Fields of one number."""
+    return b"".join(field(tag, one) for one in each)
 
 
-def initializers(each: Iterable[bytes]) -> bytes:
-    """The initializers of a graph."""
-    return b"".join(field(5, one) for one in each)
-
-
-def inputs(each: Iterable[bytes]) -> bytes:
-    """The inputs of a graph."""
-    return b"".join(field(11, one) for one in each)
-
-
-def outputs(each: Iterable[bytes]) -> bytes:
-    """The outputs of a graph."""
-    return b"".join(field(12, one) for one in each)
-
-
-def infos(each: Iterable[bytes]) -> bytes:
-    """The value infos of a graph."""
-    return b"".join(field(13, one) for one in each)
+nodes, initializers, inputs, outputs, infos = (partial(listed, tag) for tag in (1, 5, 11, 12, 13))
+"""Those of a graph."""
 
 
 def model(content: bytes, *more: bytes) -> bytes:
@@ -99,15 +84,7 @@ def model(content: bytes, *more: bytes) -> bytes:
     return number(1, 8) + field(7, content) + field(8, field(1, b"") + number(2, 13)) + b"".join(more)
 
 
-# ------------------------------------------------------------------ nodes and what they list
-
-
-def empty_nodes(n: int) -> bytes:
-    return model(graph(b"\x0a\x00" * n))
-
-
-def foreign_nodes(n: int) -> bytes:
-    return model(graph(nodes([node("Foreign", ["a"], [f"v{i}"]) for i in range(n)])))
+# ------------------------------------------------------------------ families that take several steps to make
 
 
 def chain_of_equal_nodes(n: int) -> bytes:
@@ -131,26 +108,10 @@ def a_cycle(n: int) -> bytes:
     return model(graph(nodes(made), outputs([value("v0", 4)])))
 
 
-def names_used_but_not_defined(n: int) -> bytes:
-    return model(graph(nodes([node("Max", [f"a{i}"], [f"b{i}"]) for i in range(n)]), outputs([value("b0", 4)])))
-
-
-def one_name_defined_again(n: int) -> bytes:
-    return model(graph(nodes([node("Max", ["a"], ["b"])] * n), inputs([value("a", 4)]), outputs([value("b", 4)])))
-
-
-def inputs_of_a_node(n: int) -> bytes:
-    return model(graph(nodes([node("Max", ["a"] * n, ["b"])]), inputs([value("a", 4)]), outputs([value("b", 4)])))
-
-
 def different_inputs_of_a_node(n: int) -> bytes:
     listed = [f"a{i}" for i in range(n)]
     declared = inputs([value(each, 1, i + 1) for i, each in enumerate(listed)])
     return model(graph(nodes([node("Max", listed, ["b"])]), declared, outputs([value("b", 1, n)])))
-
-
-def omitted_inputs_of_a_node(n: int) -> bytes:
-    return model(graph(nodes([node("Max", [""] * n, ["b"])]), outputs([value("b", 4)])))
 
 
 def outputs_of_a_node(n: int) -> bytes:
@@ -172,9 +133,6 @@ def names_of_4096_bytes(n: int) -> bytes:
     return model(graph(nodes(listed)))
 
 
-# ------------------------------------------------------------------ constants and the nodes that read them
-
-
 def readers_of_a_constant(n: int, elements: int, operator: str, element: int, data: bytes) -> bytes:
     """Nodes of different types that read one constant; `data` are the bytes of each of its elements."""
     constant = initializers([tensor("c", data * elements, elements, element=element)])
@@ -187,26 +145,6 @@ def readers_of_a_constant(n: int, elements: int, operator: str, element: int, da
 def _readers(n: int, operator: str, element: int, data: bytes) -> bytes:
     """Nodes that read one constant of eight times as many elements."""
     return readers_of_a_constant(n, 8 * n, operator, element, data)
-
-
-def gathers_of_one_constant(n: int) -> bytes:
-    return _readers(n, "Gather", INT32, b"\1\0\0\0")
-
-
-def failing_gathers_of_one_constant(n: int) -> bytes:
-    return _readers(n, "Gather", INT32, b"\0\0\0\1")
-
-
-def divisions_by_one_constant(n: int) -> bytes:
-    return _readers(n, "Div", INT8, b"\2")
-
-
-def failing_divisions_by_one_constant(n: int) -> bytes:
-    return _readers(n, "Div", INT8, b"\0")
-
-
-def reshapes_to_one_constant(n: int) -> bytes:
-    return _readers(n, "Reshape", INT64, b"\1" + b"\0" * 7)
 
 
 def scatters_of_one_constant(n: int) -> bytes:
@@ -231,36 +169,9 @@ def strings_of_a_tensor(n: int) -> bytes:
     return model(graph(initializers([made])))
 
 
-def empty_initializers(n: int) -> bytes:
-    return model(graph(b"\x2a\x00" * n))
-
-
-def sparse_initializers(n: int) -> bytes:
-    return model(graph(b"\x7a\x00" * n))
-
-
 def entries_of_external_data(n: int) -> bytes:
     made = number(14, 1) + b"".join(field(13, field(1, text(f"k{i}")) + field(2, b"v")) for i in range(n))
     return model(graph(initializers([made + field(8, b"c")])))
-
-
-# ------------------------------------------------------------------ declarations
-
-
-def empty_inputs(n: int) -> bytes:
-    return model(graph(b"\x5a\x00" * n))
-
-
-def different_inputs(n: int) -> bytes:
-    return model(graph(inputs([value(f"x{i}", 1, 2, 3) for i in range(n)])))
-
-
-def equal_inputs(n: int) -> bytes:
-    return model(graph(inputs([value("x", i + 1) for i in range(n)])))
-
-
-def symbols(n: int) -> bytes:
-    return model(graph(inputs([value(f"x{i}", f"s{i}", 4) for i in range(n)])))
 
 
 def symbols_through_nodes(n: int) -> bytes:
@@ -269,22 +180,6 @@ def symbols_through_nodes(n: int) -> bytes:
     return model(
         graph(made, declared, inputs([value("b", "b")]), outputs([value(f"y{i}", f"s{i}", 4) for i in range(n)]))
     )
-
-
-def value_infos_that_nothing_makes(n: int) -> bytes:
-    return model(graph(infos([value(f"x{i}", 1) for i in range(n)]), outputs([value(f"y{i}", 1) for i in range(n)])))
-
-
-def outputs_that_nothing_makes(n: int) -> bytes:
-    return model(graph(outputs([value(f"y{i}", i) for i in range(n)])))
-
-
-def dimensions_of_values(n: int) -> bytes:
-    return model(graph(inputs([value(f"x{i}", *range(1, 20)) for i in range(n)])))
-
-
-def dimension_of_a_value(n: int) -> bytes:
-    return model(graph(inputs([value("x", *[f"d{i}" for i in range(min(n, 1000))])])))
 
 
 def denotations(n: int) -> bytes:
@@ -300,18 +195,11 @@ def types_in_types(n: int) -> bytes:
     return model(graph(inputs([field(1, text(f"x{i}")) + field(2, inner) for i in range(n)])))
 
 
-# ------------------------------------------------------------------ attributes and graphs in them
-
-
 def attributes_of_nodes(n: int) -> bytes:
     made = [
         node("Max", ["a"], [f"v{i}"], *[attribute(f"k{j}", 2, number(3, i)) for j in range(20)]) for i in range(n // 20)
     ]
     return model(graph(nodes(made)))
-
-
-def empty_attributes(n: int) -> bytes:
-    return model(graph(nodes([b"\x2a\x00" * 50 for _ in range(max(1, n // 50))])))
 
 
 def integers_of_an_attribute(n: int) -> bytes:
@@ -322,22 +210,6 @@ def integers_of_an_attribute(n: int) -> bytes:
 def text_of_an_attribute(n: int) -> bytes:
     made = node("MaxPool", ["x"], ["y"], attribute("auto_pad", 3, field(4, b"x" * n)))
     return model(graph(nodes([made]), inputs([value("x", 1, 1, 4, 4)])))
-
-
-def texts_of_an_attribute(n: int) -> bytes:
-    return model(graph(nodes([node("LSTM", ["x"], ["y"], attribute("activations", 8, field(9, b"Tanh") * n))])))
-
-
-def tensors_of_an_attribute(n: int) -> bytes:
-    return model(graph(nodes([node("Max", ["a"], ["b"], attribute("k", TENSORS, field(10, b"") * n))])))
-
-
-def types_of_an_attribute(n: int) -> bytes:
-    return model(graph(nodes([node("Max", ["a"], ["b"], attribute("k", TYPES, field(15, b"") * n))])))
-
-
-def graphs_of_an_attribute(n: int) -> bytes:
-    return model(graph(nodes([node("If", ["a"], ["b"], attribute("then_branch", GRAPHS, field(11, b"") * n))])))
 
 
 def branches(n: int) -> bytes:
@@ -355,9 +227,6 @@ def nested_graphs_that_use_outer_names(n: int) -> bytes:
     return model(graph(nodes([node("Foreign", [], [f"a{i}"]) for i in range(n)])) + inner)
 
 
-# ------------------------------------------------------------------ the file
-
-
 def functions(n: int) -> bytes:
     made = [part(25, field(1, text(f"f{i}")) + part(10, b"d")) for i in range(n)]
     return model(graph(), *made)
@@ -373,41 +242,116 @@ def operator_sets_imported_twice(n: int) -> bytes:
     return model(graph(), *made)
 
 
-def metadata(n: int) -> bytes:
-    return model(graph(), *[part(14, field(1, text(f"k{i}")) + field(2, b"v")) for i in range(n)])
-
-
-def training_graphs(n: int) -> bytes:
-    return model(graph(), *[part(20, field(1, graph(inputs([value("x", 2)])))) for i in range(n)])
-
-
-def unknown_fields(n: int) -> bytes:
-    return model(graph(nodes([node("Max", ["a"], ["b"]) + part(99, b"")] * n)))
-
-
-def quantization_annotations(n: int) -> bytes:
-    return model(graph(field(14, b"") * n))
-
-
-def unprintable_names(n: int) -> bytes:
-    return model(graph(inputs([value(f"x{i}\n", 1) for i in range(n)])))
+MAKERS: Mapping[str, Callable[[int], bytes]] = {
+    "empty_nodes": lambda n: model(graph(b"\x0a\x00" * n)),
+    "foreign_nodes": lambda n: model(graph(nodes([node("Foreign", ["a"], [f"v{i}"]) for i in range(n)]))),
+    "chain_of_equal_nodes": chain_of_equal_nodes,
+    "chain_of_different_shapes": chain_of_different_shapes,
+    "unsorted_nodes": unsorted_nodes,
+    "a_cycle": a_cycle,
+    "names_used_but_not_defined": lambda n: model(
+        graph(nodes([node("Max", [f"a{i}"], [f"b{i}"]) for i in range(n)]), outputs([value("b0", 4)]))
+    ),
+    "one_name_defined_again": lambda n: model(
+        graph(nodes([node("Max", ["a"], ["b"])] * n), inputs([value("a", 4)]), outputs([value("b", 4)]))
+    ),
+    "inputs_of_a_node": lambda n: model(
+        graph(nodes([node("Max", ["a"] * n, ["b"])]), inputs([value("a", 4)]), outputs([value("b", 4)]))
+    ),
+    "different_inputs_of_a_node": different_inputs_of_a_node,
+    "omitted_inputs_of_a_node": lambda n: model(graph(nodes([node("Max", [""] * n, ["b"])]), outputs([value("b", 4)]))),
+    "outputs_of_a_node": outputs_of_a_node,
+    "inputs_times_rank": inputs_times_rank,
+    "names_of_4096_bytes": names_of_4096_bytes,
+    "gathers_of_one_constant": lambda n: _readers(n, "Gather", INT32, b"\1\0\0\0"),
+    "failing_gathers_of_one_constant": lambda n: _readers(n, "Gather", INT32, b"\0\0\0\1"),
+    "divisions_by_one_constant": lambda n: _readers(n, "Div", INT8, b"\2"),
+    "failing_divisions_by_one_constant": lambda n: _readers(n, "Div", INT8, b"\0"),
+    "reshapes_to_one_constant": lambda n: _readers(n, "Reshape", INT64, b"\1" + b"\0" * 7),
+    "scatters_of_one_constant": scatters_of_one_constant,
+    "different_constants": different_constants,
+    "entries_of_a_tensor": entries_of_a_tensor,
+    "strings_of_a_tensor": strings_of_a_tensor,
+    "empty_initializers": lambda n: model(graph(b"\x2a\x00" * n)),
+    "sparse_initializers": lambda n: model(graph(b"\x7a\x00" * n)),
+    "entries_of_external_data": entries_of_external_data,
+    "empty_inputs": lambda n: model(graph(b"\x5a\x00" * n)),
+    "different_inputs": lambda n: model(graph(inputs([value(f"x{i}", 1, 2, 3) for i in range(n)]))),
+    "equal_inputs": lambda n: model(graph(inputs([value("x", i + 1) for i in range(n)]))),
+    "symbols": lambda n: model(graph(inputs([value(f"x{i}", f"s{i}", 4) for i in range(n)]))),
+    "symbols_through_nodes": symbols_through_nodes,
+    "value_infos_that_nothing_makes": lambda n: model(
+        graph(infos([value(f"x{i}", 1) for i in range(n)]), outputs([value(f"y{i}", 1) for i in range(n)]))
+    ),
+    "outputs_that_nothing_makes": lambda n: model(graph(outputs([value(f"y{i}", i) for i in range(n)]))),
+    "dimensions_of_values": lambda n: model(graph(inputs([value(f"x{i}", *range(1, 20)) for i in range(n)]))),
+    "dimension_of_a_value": lambda n: model(graph(inputs([value("x", *[f"d{i}" for i in range(min(n, 1000))])]))),
+    "denotations": denotations,
+    "types_in_types": types_in_types,
+    "attributes_of_nodes": attributes_of_nodes,
+    "empty_attributes": lambda n: model(graph(nodes([b"\x2a\x00" * 50 for _ in range(max(1, n // 50))]))),
+    "integers_of_an_attribute": integers_of_an_attribute,
+    "text_of_an_attribute": text_of_an_attribute,
+    "texts_of_an_attribute": lambda n: model(
+        graph(nodes([node("LSTM", ["x"], ["y"], attribute("activations", 8, field(9, b"Tanh") * n))]))
+    ),
+    "tensors_of_an_attribute": lambda n: model(
+        graph(nodes([node("Max", ["a"], ["b"], attribute("k", TENSORS, field(10, b"") * n))]))
+    ),
+    "types_of_an_attribute": lambda n: model(
+        graph(nodes([node("Max", ["a"], ["b"], attribute("k", TYPES, field(15, b"") * n))]))
+    ),
+    "graphs_of_an_attribute": lambda n: model(
+        graph(nodes([node("If", ["a"], ["b"], attribute("then_branch", GRAPHS, field(11, b"") * n))]))
+    ),
+    "branches": branches,
+    "nested_graphs_that_use_outer_names": nested_graphs_that_use_outer_names,
+    "functions": functions,
+    "values_of_a_function": values_of_a_function,
+    "operator_sets_imported_twice": operator_sets_imported_twice,
+    "metadata": lambda n: model(graph(), *[part(14, field(1, text(f"k{i}")) + field(2, b"v")) for i in range(n)]),
+    "training_graphs": lambda n: model(
+        graph(), *[part(20, field(1, graph(inputs([value("x", 2)])))) for i in range(n)]
+    ),
+    "unknown_fields": lambda n: model(graph(nodes([node("Max", ["a"], ["b"]) + part(99, b"")] * n))),
+    "quantization_annotations": lambda n: model(graph(field(14, b"") * n)),
+    "unprintable_names": lambda n: model(graph(inputs([value(f"x{i}\n", 1) for i in range(n)]))),
+}
+"""The file for a number, by family."""
+LIMITED = {
+    "empty_nodes": 200_000,
+    "empty_initializers": 249_000,
+    "sparse_initializers": 249_000,
+    "empty_inputs": 249_000,
+    "dimension_of_a_value": 1000,
+    "denotations": 4000,
+    "graphs_of_an_attribute": 4900,
+    "branches": 2400,
+    "functions": 9900,
+    "operator_sets_imported_twice": 9900,
+    "metadata": 9900,
+    "training_graphs": 9900,
+    "inputs_times_rank": 8000,
+    "gathers_of_one_constant": 30_000,
+    "failing_gathers_of_one_constant": 30_000,
+    "divisions_by_one_constant": 30_000,
+    "failing_divisions_by_one_constant": 30_000,
+}
+"""The largest number below every limit, where it is less than a million."""
 
 
 @dataclass(frozen=True)
 class Family:
     """Files by size; `most` is the largest number below every limit."""
 
+    name: str
     make: Callable[[int], bytes]
-    most: int = 1 << 20
+    most: int
 
     @property
     def steps(self) -> int:
         """The limit on steps under which its growth is measured: small for a family that only this limit bounds."""
-        return 20 if self.make in (scatters_of_one_constant, reshapes_to_one_constant) else DEFAULT_LIMITS["steps"]
-
-    @property
-    def name(self) -> str:
-        return self.make.__name__
+        return 20 if self.name in ("scatters_of_one_constant", "reshapes_to_one_constant") else DEFAULT_LIMITS["steps"]
 
     def number(self, size: int) -> int:
         """The number of the largest file of at most about this many bytes."""
@@ -425,29 +369,4 @@ class Family:
         return [self.make(first << step) for step in range(times + 1)]
 
 
-LIMITED: Mapping[Callable[[int], bytes], int] = {
-    empty_nodes: 200_000, empty_initializers: 249_000, sparse_initializers: 249_000, empty_inputs: 249_000,
-    dimension_of_a_value: 1000, denotations: 4000, graphs_of_an_attribute: 4900, branches: 2400,
-    functions: 9900, operator_sets_imported_twice: 9900, metadata: 9900, training_graphs: 9900,
-    inputs_times_rank: 8000, gathers_of_one_constant: 30_000,
-    failing_gathers_of_one_constant: 30_000, divisions_by_one_constant: 30_000,
-    failing_divisions_by_one_constant: 30_000,
-}  # fmt: skip
-
-FAMILIES = tuple(
-    Family(made, most=LIMITED.get(made, 1 << 20))
-    for made in (
-        empty_nodes, foreign_nodes, chain_of_equal_nodes, chain_of_different_shapes, unsorted_nodes, a_cycle,
-        names_used_but_not_defined, one_name_defined_again, inputs_of_a_node, different_inputs_of_a_node,
-        omitted_inputs_of_a_node, outputs_of_a_node, inputs_times_rank, names_of_4096_bytes, gathers_of_one_constant,
-        failing_gathers_of_one_constant, divisions_by_one_constant, failing_divisions_by_one_constant,
-        reshapes_to_one_constant, scatters_of_one_constant, different_constants, entries_of_a_tensor,
-        strings_of_a_tensor, empty_initializers, sparse_initializers, entries_of_external_data, empty_inputs,
-        different_inputs, equal_inputs, symbols, symbols_through_nodes, value_infos_that_nothing_makes,
-        outputs_that_nothing_makes, dimensions_of_values, dimension_of_a_value, denotations, types_in_types,
-        attributes_of_nodes, empty_attributes, integers_of_an_attribute, text_of_an_attribute, texts_of_an_attribute,
-        tensors_of_an_attribute, types_of_an_attribute, graphs_of_an_attribute, branches,
-        nested_graphs_that_use_outer_names, functions, values_of_a_function, operator_sets_imported_twice, metadata,
-        training_graphs, unknown_fields, quantization_annotations, unprintable_names,
-    )
-)  # fmt: skip
+FAMILIES = tuple(Family(name, make, LIMITED.get(name, 1 << 20)) for name, make in MAKERS.items())

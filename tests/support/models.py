@@ -108,12 +108,7 @@ def run_node(
     """A model of one node with inputs i0, i1, … and outputs o0, o1, …, and a function that runs it unchecked."""
     names, made = [f"i{n}" for n in range(len(inputs))], [f"o{n}" for n in range(outputs)]
     node = node_of(operator, names, made, attributes)
-    declared = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
-        for name, each in zip(names, inputs, strict=True)
-    ]
-    result = [helper.make_tensor_value_info(name, kind, shape) for name in made]
-    body = helper.make_graph([node], "g", declared, result)
-    model = helper.make_model(body, opset_imports=[helper.make_opsetid("", operator_set)], ir_version=8)
-    source = model.SerializeToString()
+    given = zip(names, inputs, strict=True)
+    declared = {name: (helper.np_dtype_to_tensor_dtype(each.dtype), each.shape) for name, each in given}
+    source = graph([node], declared, dict.fromkeys(made, (kind, shape)), operator_set=operator_set).SerializeToString()
     return source, lambda: sonnx.run(source, dict(zip(names, inputs, strict=True)), unchecked=True)["o0"]
