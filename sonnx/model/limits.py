@@ -49,7 +49,7 @@ LIMITS = (
           "time, and memory for the findings"),
     Limit("external", 10_000, _ANY, "files of external data",
           "open files: a run maps each of them"),
-    Limit("steps", 100_000, _ANY, "steps of evaluation: elements of lists that rules visit",
+    Limit("steps", 200_000, _ANY, "steps of evaluation: elements of lists that rules visit",
           "time: many nodes may read one long list", "the rules that would visit more are undecided"),
     Limit("findings", 2000, _ANY, "findings of one rule with one result",
           "the length of the report", "the findings are counted and not listed"),

@@ -14,9 +14,8 @@ from sonnx.checker import rules
 from sonnx.checker.rules import ActiveRules, Condition, Listing, RuleResult, evaluate_rule
 from sonnx.evidence.verification import wrong
 from sonnx.graph.views import Views
-from sonnx.language import preparation
 from sonnx.language.domain import Expression
-from sonnx.language.evaluator import Evaluator
+from sonnx.language.evaluator import Evaluator, evaluate
 from sonnx.language.preparation import NotKnown, Repeated, prepared
 from sonnx.language.steps import OutOfFuel
 from sonnx.profile import catalogue
@@ -65,7 +64,7 @@ def test_prepared_expressions_are_evaluated_like_others(monkeypatch: pytest.Monk
 
     def value(self: Repeated, names: Mapping[str, Any]) -> Any:
         slow, fast = Evaluator(), Evaluator()
-        expected = preparation.evaluate(self.expression, names, slow)
+        expected = evaluate(self.expression, names, slow)
         try:
             found = known(self.expression)(names, fast)
         except (NotKnown, OutOfFuel):
