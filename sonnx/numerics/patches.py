@@ -40,32 +40,30 @@ class Patches:
         self.height = self.each * prod(slid.kernel)
         self.rows = slid.kernel[0] if self.height > PART else 1
         """The rows of the kernel that are a piece of the matrices each; 1 where all are in one."""
-        extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
-        padded = [extent + begin + end for extent, begin, end in extents]
         stride, gap = slid.strides[0], slid.dilations[0]
         self.starts = [divmod(i * gap, stride) for i in range(self.rows)]
         """For each of these rows, by how many places it is shifted, and the rest in rows of X."""
-        self.rests = min(stride, (self.rows - 1) * gap + 1)
+        self.rests = 1 + max(rest for _, rest in self.starts)
+        padded = [sum(own) for own in zip(slid.extents, slid.begins, slid.ends, strict=True)]
         padded[0] = max(padded[0], stride * (slid.places[0] - 1 + self.starts[-1][0]) + self.rests)  # all that is read
         self.padded = tuple(padded)
+        self.sample = np.empty(0)
         inner = prod(slid.places[1:])
-        most = (
-            PATCH_ELEMENTS // max(1, self.rests * self.height // self.rows * group),
-            PRODUCT_ELEMENTS // max(1, kernels),
-        )
-        self.step = max(1, min(most) // max(1, inner))
+        height = self.rests * self.height // self.rows * group
+        most = min(PATCH_ELEMENTS // max(1, height), PRODUCT_ELEMENTS // max(1, kernels))
+        self.step = max(1, most // max(1, inner))
 
     def blocks(self, sample: Array) -> Iterator[tuple[slice, Right]]:
-        """Blocks of places: which ones along the first spatial axis, and the matrices.
+        """Blocks of places: which ones, in row-major order, and the matrices.
 
         Args:
             sample: (channels, spatial axes), of a type that float64 holds.
         """
-        padded = self._padded(sample)
-        places, inner = self.slid.places, prod(self.slid.places[1:])
-        for start in range(0, places[0], self.step):
-            part = slice(start, min(start + self.step, places[0]))
-            yield part, self._block(padded, start, part.stop - start, inner)
+        self.sample = self._padded(sample)
+        rows, inner = self.slid.places[0], prod(self.slid.places[1:])
+        for start in range(0, rows, self.step):
+            count = min(self.step, rows - start)
+            yield slice(start * inner, (start + count) * inner), self._block(self.sample, start, count, inner)
 
     def kernels(self, W: Array) -> Array:
         """The kernels as rows, their elements in the order of the patches, in float64: (groups, kernels, elements)."""
@@ -111,11 +109,12 @@ class Patches:
         squares = np.einsum("gkrn,gkrn->grn", made, made)
         sums = [squares[:, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
         norms = np.sqrt(sum(sums[1:], sums[0]))
-        return Right(pieces, Norms(norms), lambda s, j: self._columns(padded, s, start * inner + j))
+        return Right(pieces, Norms(norms), lambda s, j: self.columns(s, start * inner + j))
 
-    def _columns(self, padded: Array, s: Array, j: Array) -> Array:
-        """The patches of these groups at these places, as rows."""
-        slid, steps = self.slid, [each // padded.itemsize for each in padded.strides]
+    def columns(self, s: Array, j: Array) -> Array:
+        """The patches of these groups at these places, as rows; of the sample whose blocks were made last."""
+        slid, padded = self.slid, self.sample
+        steps = [each // padded.itemsize for each in padded.strides]
         places = np.unravel_index(j, slid.places)
         at = s * steps[0] + sum(m * d * step for m, d, step in zip(places, slid.strides, steps[2:], strict=True))
         axes = [

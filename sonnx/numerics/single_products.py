@@ -53,6 +53,9 @@ SLACK = 1 + 2.0**-20
 GATHERED_PRODUCTS = 1 << 17
 """Products that are added up exactly at a time."""
 
+FEW_ADDENDS = 1 << 11
+"""Addends of sums that Python's numbers add up: numpy's calls take as long."""
+
 TINY = np.finfo(DOUBLE).smallest_subnormal
 """Added to a bound that says nothing about the sign of a zero."""
 
@@ -181,9 +184,36 @@ def block_into(left: Left, right: Right, out: Array, added: Array | None = None)
     Returns:
         How many elements were added up exactly.
     """
-    if not (left.finite and right.norms.finite and (added is None or np.isfinite(added).all())):
-        return sum(_with_specials(left.values[s], right, s, added, out[s]) for s in range(len(out)))
-    return _rounded(left, right, in_parts(left.values, right.pieces, out.shape, left.part), out, added)
+    return settled(left, right.columns, [open_block(left, right, out, added)], out, added)
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Elements of a stack of products that are still open, and how many were added up exactly.
+
+    `matrices`, `rows` and `columns` are their places.  `sizes` are products of norms, which times `factor` bound the
+    error of the approximations.
+    """
+
+    matrices: Array
+    rows: Array
+    columns: Array
+    approximations: Array
+    sizes: Array
+    factor: float = 0.0
+    exact: int = 0
+
+
+def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Open:
+    """As `block_into`, but for the elements that it gives."""
+    if left.finite and right.norms.finite and (added is None or np.isfinite(added).all()):
+        heights = [piece.shape[1] for piece in right.pieces]
+        additions = min(max(heights), left.part) + sum(-(-height // left.part) for height in heights)
+        made = in_parts(left.values, right.pieces, out.shape, left.part)
+        return _rounded(left, right, made, additions, out, added)
+    exact = sum(_with_specials(left.values[s], right, s, added, out[s]) for s in range(len(out)))
+    none = np.empty(0, np.intp)
+    return Open(none, none, none, np.empty(0), np.empty(0), exact=exact)
 
 
 def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | None:
@@ -196,27 +226,21 @@ def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | No
         np.matmul(left.values, piece, out=made[:, :, part])
         norms[:, part] = column_norms(piece)
     right = Right([B], Norms(norms), lambda _, j: B[0][:, j].T)
-    finite = left.finite and right.norms.finite and (added is None or np.isfinite(added).all())
-    return _rounded(left, right, made, out, added) if finite else None
+    if not (left.finite and right.norms.finite and (added is None or np.isfinite(added).all())):
+        return None
+    return settled(left, right.columns, [_rounded(left, right, made, B.shape[1], out, added)], out, added)
 
 
-def _rounded(left: Left, right: Right, made: Array, out: Array, added: Array | None) -> int:
-    """Approximations of products of finite matrices, rounded; how many elements were added up exactly."""
-    heights = [piece.shape[1] for piece in right.pieces]
-    parts = sum(-(-height // left.part) for height in heights)
-    norms, factor = right.norms, bound_factor(min(max(heights), left.part) + parts)
+def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, added: Array | None) -> Open:
+    """Approximations of products of finite matrices, rounded; no addend of theirs goes through more additions."""
+    norms, factor = right.norms, bound_factor(additions)
     reach = (left.norms * (norms.largest * SLACK))[:, :, None]
     undecided = _undecided(made, reach, factor, out, added)
     if norms.zeros:
-        zero = _zero_columns(left, right, out, added)
-        s, _, j = np.unravel_index(undecided, out.shape)
-        undecided = undecided[~zero[s, j]]
-    if not len(undecided):
-        return 0
-    at = s, i, j = np.unravel_index(undecided, out.shape)
-    own = made[at] if added is None else made[at] + np.broadcast_to(added, out.shape)[at]
-    out[at], open_ = certify(own, left.norms[s, i] * norms.values[s, j] * factor + TINY, out.dtype)
-    return _resolve(left, right, own[open_], factor, (s[open_], i[open_], j[open_]), out, added) if open_.any() else 0
+        zero = np.broadcast_to(_zero_columns(left, right, out, added)[:, None], out.shape)
+        undecided = undecided[~zero.reshape(-1)[undecided]]
+    s, i, j = np.unravel_index(undecided, out.shape)
+    return Open(s, i, j, made[s, i, j], left.norms[s, i] * norms.values[s, j], factor)
 
 
 def _undecided(made: Array, reach: Array, factor: float, out: Array, added: Array | None) -> Array:
@@ -247,67 +271,67 @@ def _zero_columns(left: Left, right: Right, out: Array, added: Array | None) -> 
     Each is a sum of zeros: -0 where all of a row is negative, else +0.
     """
     zero: Array = right.norms.values == 0
-    s, j = np.nonzero(zero)
-    zero[s, j] = right.columns(s, j).astype(DOUBLE).view(np.int64).min(axis=1) != NEGATIVE_ZERO
+    if any(piece.dtype != DOUBLE or piece.view(np.int64).min() == NEGATIVE_ZERO for piece in right.pieces):
+        s, j = np.nonzero(zero)
+        zero[s, j] = right.columns(s, j).astype(DOUBLE).view(np.int64).min(axis=1) != NEGATIVE_ZERO
     sums = np.where(np.signbit(left.values).all(axis=2, keepdims=True), -0.0, 0.0)
     np.copyto(out, (sums if added is None else sums + added).astype(out.dtype), where=zero[:, None])
     return zero
 
 
-def _resolve(
-    left: Left,
-    right: Right,
-    approximations: Array,
-    factor: float,
-    open_: tuple[Array, Array, Array],
-    out: Array,
-    added: Array | None,
+def settled(
+    left: Left, columns: Callable[[Array, Array], Array], blocks: Sequence[Open], out: Array, added: Array | None
 ) -> int:
-    """Give the open elements of products of finite matrices their values; how many were added up exactly.
+    """Give the open elements of blocks of A B + added their values; how many elements were added up exactly.
 
     Args:
         left: A.
-        right: B.
-        approximations: of the open elements.
-        factor: their error relative to |A| |B|.
-        open_: their indices.
-        out: A B + added, rounded once, but for these.
+        columns: those of B, as in `Right`.
+        blocks: their open elements.
+        out: the product, rounded once, but for these.
         added: as in `block_into`.
     """
-    own = None if added is None else np.broadcast_to(added, out.shape)[open_]
-    if len(approximations) > len(out) * sum(out.shape[1:]):  # more than a product of all rows and columns costs
-        sums, zeros = _absolute_sums(left.values, right, open_)
+    before = sum(each.exact for each in blocks)
+    lists = [(each.matrices, each.rows, each.columns, each.approximations, each.sizes) for each in blocks]
+    s, i, j, approximations, sizes = (np.concatenate(each) for each in zip(*lists, strict=True))
+    if not len(s):
+        return before
+    own, factor = None if added is None else np.broadcast_to(added, out.shape)[s, i, j], blocks[0].factor
+    approximations = approximations if own is None else approximations + own
+    out[s, i, j], still = certify(approximations, sizes * factor + TINY, out.dtype)
+    if np.count_nonzero(still) > len(out) * sum(out.shape[1:]):  # more than a product of all rows and columns costs
+        sums, zeros = _absolute_sums(left.values, columns, s, i, j)
         values, still = certify(approximations, sums * factor, out.dtype)
         zero = sums == 0
         values[zero] = (zeros if own is None else zeros + own)[zero]
-        out[open_], still = values, still & ~zero
-        open_, own = (open_[0][still], open_[1][still], open_[2][still]), None if own is None else own[still]
-    step, count = max(1, GATHERED_PRODUCTS // left.values.shape[2]), len(open_[0])
-    for start in range(0, count, step):
-        some = slice(start, start + step)
-        s, i, j = (each[some] for each in open_)
-        addends = left.values[s, i] * right.columns(s, j)
+        out[s, i, j], still = values, still & ~zero
+    places = np.flatnonzero(still)
+    step = max(1, GATHERED_PRODUCTS // left.values.shape[2])
+    for start in range(0, len(places), step):
+        some = places[start : start + step]
+        addends, size = left.values[s[some], i[some]] * columns(s[some], j[some]), sizes[some]
         if own is not None:
-            addends = np.column_stack([addends, own[some]])
-        size = left.norms[s, i] * right.norms.values[s, j] + (0.0 if own is None else np.abs(own[some]))
-        out[s, i, j] = exact_row_sums(addends, out.dtype, size)
-    return count
+            addends, size = np.column_stack([addends, own[some]]), size + np.abs(own[some])
+        out[s[some], i[some], j[some]] = exact_row_sums(addends, out.dtype, size)
+    return before + len(places)
 
 
-def _absolute_sums(A: Array, right: Right, places: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+def _absolute_sums(
+    A: Array, columns: Callable[[Array, Array], Array], s: Array, i: Array, j: Array
+) -> tuple[Array, Array]:
     """The sums of absolute products of elements of A B, and their values where all of these are 0.
 
     Such an element is -0 where each product is, else +0.  A product is negative where the signs differ; of signs as 1
     and -1 the sum of the products then is -K.
     """
-    sums, zeros = np.empty((2, len(places[0])))
-    for s in np.unique(places[0]):
-        here = np.flatnonzero(places[0] == s)
-        (rows, i), (columns, j) = (np.unique(each[here], return_inverse=True) for each in places[1:])
-        x, y = A[s, rows], right.columns(np.full(len(columns), s), columns).astype(DOUBLE).T
-        sums[here] = np.matmul(np.abs(x), np.abs(y))[i, j]
+    sums, zeros = np.empty((2, len(s)))
+    for matrix in np.unique(s):
+        here = np.flatnonzero(s == matrix)
+        (rows, own_i), (which, own_j) = (np.unique(each[here], return_inverse=True) for each in (i, j))
+        x, y = A[matrix, rows], columns(np.full(len(which), matrix), which).astype(DOUBLE).T
+        sums[here] = np.matmul(np.abs(x), np.abs(y))[own_i, own_j]
         if not sums[here].all():
-            signs = np.matmul(np.copysign(1.0, x), np.copysign(1.0, y))[i, j]
+            signs = np.matmul(np.copysign(1.0, x), np.copysign(1.0, y))[own_i, own_j]
             zeros[here] = np.where(signs == -len(y), -0.0, 0.0)
     return sums, zeros
 
@@ -379,8 +403,11 @@ def exact_row_sums(addends: Array, kind: np.dtype[Any], size: Array | None = Non
     error = size * (2 * addends.shape[1].bit_length() * UNIT * SLACK)
     values, open_ = certify(made[:, 0], error, kind)  # where every number is a zero it is the exact sum, with its sign
     places = np.flatnonzero(open_)
-    if len(places):
+    if len(places) * addends.shape[1] > FEW_ADDENDS:
         values[places] = _sums_in_two_doubles(addends[places], kind)
+    else:
+        for k in places.tolist():  # zeros add up without an error
+            values[k] = _exact_sum(addends[k], kind) if addends[k].any() else made[k, 0]
     return values
 
 

@@ -9,6 +9,7 @@ exact sum with the bias is rounded once (erratum conv-float-accumulation).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sonnx.numerics.enclosures.products import conv as bound
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.patches import Patches
-from sonnx.numerics.single_products import Left, Right, block_into
+from sonnx.numerics.single_products import Left, Right, open_block, settled
 from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.operator import Operator
 
@@ -106,14 +107,17 @@ def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: A
     left, exact = left or Left(patches.kernels(W)), 0
     kernels = left.values
     added = None if bias is None else bias.astype(DOUBLE).reshape(*kernels.shape[:2], 1)
-    target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
+    target = out.reshape(len(X), *kernels.shape[:2], -1)
     for sample, made in zip(X, target, strict=True):
+        found = []
         for part, right in patches.blocks(sample):
             place = made[:, :, part]
-            place = place.reshape(*kernels.shape[:2], right.pieces[0].shape[2])
-            exact += (
-                _exactly(kernels, right, added, place) if out.dtype == DOUBLE else block_into(left, right, place, added)
-            )
+            if out.dtype == DOUBLE:
+                exact += _exactly(kernels, right, added, place)
+                continue
+            open_ = open_block(left, right, place, added)
+            found.append(replace(open_, columns=open_.columns + part.start))
+        exact += settled(left, patches.columns, found, made, added) if found else 0
     return exact
 
 

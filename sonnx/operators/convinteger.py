@@ -63,13 +63,11 @@ def kernel(application: Application) -> Kernel:
         patches = Patches(slid, X.shape[1], group, len(W))
         off = w_zero_point.reshape(-1, *[1] * (W.ndim - 1)).astype(np.int64)
         kernels = patches.kernels(W.astype(np.int64) - off)
-        target = out.reshape(len(X), *kernels.shape[:2], *out.shape[2:])
+        target = out.reshape(len(X), *kernels.shape[:2], -1)
         for sample, made in zip(X, target, strict=True):
             for part, right in patches.blocks(sample):
                 columns = np.concatenate(right.pieces, axis=1) - x_zero_point
-                place = made[:, :, part]
-                place = place.reshape(*kernels.shape[:2], columns.shape[2])
-                integer_product_into(kernels, columns, place)
+                integer_product_into(kernels, columns, made[:, :, part])
         return out
 
     return conv_integer
