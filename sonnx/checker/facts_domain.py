@@ -110,7 +110,7 @@ def with_facts(
     if len(own) < len(demands.rules) or (own and own[-1].verdict in NOT_CLOSED):
         own = list(_own_results(made, demands, views, rules, listing))
     open_rules = {result.rule.name for result in own if result.verdict in OPEN}
-    after = output_facts(made, names, declared, open_rules, lambda output: demands.shapes[output.name].value(names))
+    after = output_facts(made, names, declared, open_rules, lambda output: evaluate(made.shapes[output.name], names))
     absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
     key = demands.of_groups(views), 0 if listing is None else listing.full
     groups = demands.groups.get(key)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from sonnx.graph.views import Part, Views, key_of_parts
 from sonnx.language.domain import Expression, given_key, input_key
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explain
-from sonnx.language.preparation import Repeated
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
 from sonnx.profile import catalogue
@@ -126,11 +125,10 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
 class Condition:
     """A rule under its active condition; facts that agree in all that it sees are evaluated once."""
 
-    __slots__ = ("_alike", "_demand", "_key", "_results", "_verdicts", "_when", "demand", "parts", "rule")
+    __slots__ = ("_alike", "_key", "_results", "_verdicts", "demand", "parts", "rule")
 
     def __init__(self, rule: Rule, demand: Expression) -> None:
         self.rule, self.demand = rule, demand
-        self._demand, self._when = Repeated(demand), None if rule.when is None else Repeated(rule.when)
         self.parts = tuple(view(tuple([each for each in (demand, rule.when, rule.onnx) if each is not None])).items())
         """What it sees of each name."""
         self._key = key_of_parts(self.parts)
@@ -143,7 +141,7 @@ class Condition:
         key = self._key(views), 0 if listing is None else listing.full
         result = self._results.get(key)
         if result is None:
-            result = evaluate_rule(self.rule, self.demand, views.names, listing, self._value)
+            result = evaluate_rule(self.rule, self.demand, views.names, listing)
             if result.verdict is Verdict.PASS or (listing is not None and listing.is_full(self.rule, result.verdict)):
                 result = self._alike.setdefault((result.verdict, result.breaks_onnx, result.cause), result)
             if len(self._results) == MOST_REMEMBERED:
@@ -160,10 +158,6 @@ class Condition:
                 self._verdicts.clear()
             verdict = self._verdicts[key] = _verdict_of(self.rule, self.demand, views.names)
         return verdict
-
-    def _value(self, expression: Expression, names: Mapping[str, Any]) -> Any:
-        repeated = self._demand if expression is self.demand or self._when is None else self._when
-        return repeated.value(names)
 
 
 class Together:
@@ -216,7 +210,6 @@ class Demands:
         varying = {*made.define, *(each.name for each in (*made.formals, *made.values))}
         self.together = Together(conditions, varying) if len(conditions) == len(listed) else None
         """All of them, None where one has no condition."""
-        self.shapes = {name: Repeated(shape) for name, shape in made.shapes.items()}
         fields = {field for each in rules.conditions_about("group") for _, listed in each.parts for field in listed}
         values = {each.name for each in made.values}
         tensors = [input_key(each.name) if each.name in values else each.name for each in made.formals]
@@ -236,8 +229,8 @@ class Demands:
         return found
 
 
-class RuleResult(Struct, frozen=True):
-    """The result of one rule for one subject; `names` are the formal names in `actual`."""
+class RuleResult(Struct, frozen=True, eq=False):
+    """The result of one rule for one subject, equal to itself only; `names` are the formal names in `actual`."""
 
     rule: Rule
     verdict: Verdict
@@ -255,15 +248,15 @@ class SubjectResults(Struct, frozen=True, eq=False):
     reported: tuple[RuleResult, ...]
 
 
-class KnownResults(dict[tuple[int, ...], SubjectResults]):
-    """The different results of subjects, by the identities of the results in them."""
+class KnownResults(dict[tuple[RuleResult, ...], SubjectResults]):
+    """The different results of subjects, by the results of their rules."""
 
     def of(self, results: Sequence[RuleResult]) -> SubjectResults:
         """The results, divided; the same object for the same results."""
-        key = tuple(map(id, results))
+        key = tuple(results)
         found = self.get(key)
         if found is None:
-            found = self[key] = subject_results(results)  # which keeps the results, and with them their identities
+            found = self[key] = subject_results(results)
         return found
 
 
@@ -310,16 +303,15 @@ def evaluate_rule(
     demand: Expression,
     names: Mapping[str, Any],
     listing: Listing | None = None,
-    value_of: Callable[[Expression, Mapping[str, Any]], Any] = evaluate,
 ) -> RuleResult:
     """The result of a rule whose active condition is `demand`, on facts by name; not explained if `listing` is full."""
     if rule.when is not None:
-        applies = value_of(rule.when, names)
+        applies = evaluate(rule.when, names)
         if applies is False:
             return not_applying(rule)
         if isinstance(applies, Unknown):
             return _unknown(rule, rule.when, applies, names, listing)
-    value = value_of(demand, names)
+    value = evaluate(demand, names)
     if isinstance(value, Unknown):
         return _unknown(rule, demand, value, names, listing)
     if value:

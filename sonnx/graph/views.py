@@ -63,6 +63,8 @@ def _field(tensor: TensorFacts, name: str) -> Any:
 def _comparable(value: Any) -> Any:
     """The value; where equal ones may be shown in different ways (1 and 1.0), an object that equals no other."""
     kind = type(value)
+    if kind is bool:
+        return bool, value
     if kind in _COMPARED or (kind is KnownNumbers and value.whole):
         return value
     if kind is tuple:
@@ -70,4 +72,4 @@ def _comparable(value: Any) -> Any:
     return object()
 
 
-_COMPARED = frozenset({int, str, bool, Unknown, Stored, type(None)})
+_COMPARED = frozenset({int, str, Unknown, Stored, type(None)})

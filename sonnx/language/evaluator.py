@@ -349,14 +349,10 @@ class Evaluator:
 
     def built_in(self, function: BuiltIn, arguments: Sequence[Any]) -> Any:
         """Call the function where all arguments are known; else interpret its source, which may not need them all."""
-        return self.apply(function, arguments, known=first_unknown(tuple(arguments)) is None)
-
-    def apply(self, function: BuiltIn, arguments: Sequence[Any], known: bool = True) -> Any:
-        """As `built_in`, for arguments of which is told whether all are known."""
         if function.name in OF_DIFFERENT_SHAPES and type(arguments[0]) is tuple:
             arguments = (_different(arguments[0]),)
         self.spend(1 + _size(arguments) // 16)  # a Python loop: an item costs a fraction of an interpreted visit
-        if not known:
+        if first_unknown(tuple(arguments)) is not None:
             return function.interpret(self, arguments)
         if function.name in OF_DIFFERENT_SHAPES and {KnownNumbers}.issuperset(map(type, arguments[0])):
             return _of_shapes(function.function, arguments[0])
