@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
+import z3
 
 from sonnx import check
 from sonnx.model.reader import read
@@ -13,6 +14,7 @@ from sonnx.proofs import derived
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_values import bool_term
 from sonnx.prover.solvers import find_model, script
+from sonnx.prover.terms import variables_in
 from sonnx.prover.theorem import ReplayFailed
 from sonnx.prover.witness import CallInstance, confirm_broken, confirm_conforming, judge
 from tests.support.cases import each_case
@@ -22,8 +24,14 @@ FAMILIES = [family for each in chosen_operators() for family in families(each, S
 DEFAULT = [family for family in FAMILIES if family.edition == editions().default]
 
 
+SMALL = 1 << 16
+"""Above the numbers of a witness that onnx is asked about: it computes extents in 64 bits, and of Slice in float64."""
+
+
 def conforming(family: SignatureFamily) -> tuple[CallInstance, bytes]:
-    values = find_model(script(derived.conforming(family)))
+    conditions = list(derived.conforming(family))
+    numbers = [each for each in variables_in(*conditions) if z3.is_int(each)]
+    values = find_model(script([*conditions, *(z3.And(each > -SMALL, each < SMALL) for each in numbers)]))
     assert values is not None
     assert "conforms" in confirm_conforming(
         family.signature, family.variables.interpretation.codes, values, family.edition
@@ -35,7 +43,11 @@ def conforming(family: SignatureFamily) -> tuple[CallInstance, bytes]:
 @each_case("family", FAMILIES, ids=lambda family: family.label)
 def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> None:
     _, data = conforming(family)
-    onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
+    try:
+        onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
+    except onnx.shape_inference.InferenceError as error:  # Pad admits axes of int32, which onnx's inference cannot read
+        assert family.signature.operator == "Pad"
+        assert "Expected:int64 Actual:int32" in str(error)
 
 
 def test_a_witness_that_breaks_another_rule_is_refused() -> None:
