@@ -218,11 +218,15 @@ def test_the_fuel_of_one_evaluation() -> None:
 def test_a_rule_over_a_long_list_is_undecided_where_the_fuel_ends(
     count: int, open_: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All inputs and the output have one type; the rule about that passes, or says that it was not decided."""
+    """All inputs and the output have one element type; the rule about that passes, or says that it was not decided.
+
+    Their shapes differ, because equal items of a list are visited once.
+    """
     monkeypatch.setattr(Evaluator.__init__, "__defaults__", (1000,))
-    named = [helper.make_tensor_value_info(each, 1, [2]) for each in "xy"]
-    made = model(nodes=[helper.make_node("Max", ["x"] * (count - 1), ["y"])], inputs=named[:1])
-    made.graph.output.append(named[1])
+    *given, made_value = [helper.make_tensor_value_info(f"x{extent}", 1, [extent]) for extent in range(count)]
+    node = helper.make_node("Max", [each.name for each in given], [made_value.name])
+    made = model(nodes=[node], inputs=given)
+    made.graph.output.append(made_value)
     report = sonnx.check(made.SerializeToString())
     rule = "no-implicit-conversion"
     assert [each.verdict for each in report.findings if each.rule == rule] == ([Verdict.UNDECIDED] if open_ else [])
