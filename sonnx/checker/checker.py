@@ -16,7 +16,7 @@ from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
-from sonnx.checker.rules import ActiveRules, KnownResults, SubjectResults, Together, subject_results
+from sonnx.checker.rules import ActiveRules, KnownResults, SubjectResults, subject_results
 from sonnx.checker.verdicts import Verdict, Violation, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
@@ -103,7 +103,7 @@ class _Check:
         self.facts, self.model, self.rules = facts, facts.model, rules
         self.builder = ReportBuilder(rules, self.model.limits["findings"])
         self.domain = FactsDomain(rules)
-        self.known, self.about_values = KnownResults(), Together(rules.conditions_about("value"))
+        self.known = KnownResults()
         self.of_values: dict[TensorFacts, SubjectResults] = {}
         self.of_numbers: dict[int, SubjectResults] = {}
         self.without_tensors: set[int] = set()  # identities of attributes
@@ -212,7 +212,9 @@ class _Check:
             names = {"value": facts, "element_types": self.rules.edition.element_types}
             views = Views(names)
             views["element_types", ()] = ()  # they are those of the edition
-            results = self.of_values[facts] = self.known.of(self.about_values.results(views, self.builder.listing))
+            about_values, listing = self.rules.conditions_about("value"), self.builder.listing
+            results = self.known.of([condition.result(views, listing) for condition in about_values])
+            self.of_values[facts] = results
         return results
 
     @cached_property

@@ -42,7 +42,6 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
-NOT_CLOSED = (*OPEN, Verdict.ASSUMED)
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
@@ -106,9 +105,7 @@ def with_facts(
     names = environment(made, call.attributes, inputs, outputs)
     complete_types(made, names)
     views, demands = Views(names), rules.demands(made)
-    own = [] if demands.together is None else demands.together.results(views, listing, NOT_CLOSED)
-    if len(own) < len(demands.rules) or (own and own[-1].verdict in NOT_CLOSED):
-        own = list(_own_results(made, demands, views, rules, listing))
+    own = list(_own_results(made, demands, views, rules, listing))
     open_rules = {result.rule.name for result in own if result.verdict in OPEN}
     after = output_facts(made, names, declared, open_rules, lambda output: evaluate(made.shapes[output.name], names))
     absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
-from sonnx.graph.views import Part, Views, key_of_parts
+from sonnx.graph.views import Views, key_of_parts
 from sonnx.language.domain import Expression, given_key, input_key
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explain
@@ -160,45 +160,6 @@ class Condition:
         return verdict
 
 
-class Together:
-    """Conditions on one subject: those that see only what many subjects share are remembered together."""
-
-    __slots__ = ("_conditions", "_key", "_others", "_shared")
-
-    def __init__(self, conditions: Sequence[Condition], varying: Collection[str] = ()) -> None:
-        """Names in `varying`, shapes, ranks and values of tensors differ at most subjects."""
-        self._others, parts = list[tuple[int, Condition]](), dict[Part, None]()
-        self._conditions = conditions
-        for index, condition in enumerate(conditions):
-            if all(_SHARED.issuperset(fields) if fields else name not in varying for name, fields in condition.parts):
-                parts.update(dict.fromkeys(condition.parts))
-            else:
-                self._others.append((index, condition))
-        self._key = key_of_parts(tuple(parts))
-        self._shared = dict[object, list[RuleResult]]()
-
-    def results(self, views: Views, listing: Listing | None, until: Collection[Verdict] = ()) -> list[RuleResult]:
-        """A result for each condition; those up to the first whose verdict is one of `until`."""
-        key = self._key(views), 0 if listing is None else listing.full
-        found = self._shared.get(key)
-        if found is None:
-            if len(self._shared) == MOST_REMEMBERED:
-                self._shared.clear()
-            found = list[RuleResult]()
-            for condition in self._conditions:
-                found.append(condition.result(views, listing))
-                if found[-1].verdict in until:
-                    return found
-            self._shared[key] = found
-            return found
-        found = found.copy()
-        for index, condition in self._others:
-            result = found[index] = condition.result(views, listing)
-            if result.verdict in until:
-                return found[: index + 1]
-        return found
-
-
 class Demands:
     """What is demanded of the calls with a signature, and what is known of its outputs."""
 
@@ -206,10 +167,6 @@ class Demands:
         listed = list(demands(made, rules.editions))
         self.rules = [(rule, None if demand is None else rules.condition(rule, demand)) for rule, demand in listed]
         """The rules in order, each under the text in force; None where it has no condition."""
-        conditions = [condition for _, condition in self.rules if condition is not None]
-        varying = {*made.define, *(each.name for each in (*made.formals, *made.values))}
-        self.together = Together(conditions, varying) if len(conditions) == len(listed) else None
-        """All of them, None where one has no condition."""
         fields = {field for each in rules.conditions_about("group") for _, listed in each.parts for field in listed}
         values = {each.name for each in made.values}
         tensors = [input_key(each.name) if each.name in values else each.name for each in made.formals]
@@ -280,9 +237,6 @@ class Listing:
         """Whether no further result is listed, so that nobody reads its explanation."""
         return self.numbers[rule.slug, verdict] >= self.most
 
-
-_SHARED = frozenset({"type", "kind", "holds_sparse", "len"})
-"""What many subjects with different shapes have in common."""
 
 MOST_REMEMBERED = 1024
 """Results that are remembered of one rule; then they are forgotten, so that memory stays small where all differ."""
