@@ -411,7 +411,7 @@ def compare(
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
     if compared.runs and compared.runs == len(compared.without_bounds):
         broken.insert(0, BoundViolation(f"no run has bounds for all values: {compared.without_bounds[0]}"))
-    return ComparisonReport.of(compared, broken, file)
+    return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=file)
 
 
 def bound(

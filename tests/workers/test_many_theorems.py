@@ -85,7 +85,7 @@ def test_a_theorem_that_was_stopped_ends_with_3(mischief: Path) -> None:
     process = prove("--select", "built-in.agreed", "--no-cache", "--timeout", "3", path=(mischief,))
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 3
-    assert "built-in.agreed: was not decided within 3 seconds (--timeout)\n" in out
+    assert "not answered built-in.agreed was not decided within 3 seconds (--timeout)\n" in out
 
 
 def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_path: Path) -> None:
