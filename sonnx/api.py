@@ -21,7 +21,6 @@ from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
-    from sonnx.checker.report import Report
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
     from sonnx.executor.runtimes import Runtime
@@ -481,28 +480,6 @@ def bound(
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
     return BoundsReport.of(found)
-
-
-def discharged(report: Report, path: str, box: Collection[str], request: CheckRequest) -> Report:
-    """The report on a model file where an assumption that a box of inputs shows passes.
-
-    Args:
-        report: of the check.
-        path: of the model.
-        box: the ranges of its inputs, as texts of `sonnx bound --input`.
-        request: of the check.
-
-    Raises:
-        BadInput: the box does not fit the inputs of the model.
-    """
-    from sonnx.bounds.bound import box_of
-    from sonnx.bounds.discharge import discharge
-    from sonnx.model.symbols import bind_symbols
-    from sonnx.numerics.enclosures.hypotheses import hypotheses_named
-
-    model = bind_symbols(open_model(path, False, request.limits)[0], request.bind, request.input_shapes)
-    hypotheses = hypotheses_named(DEFAULT_HYPOTHESES)
-    return discharge(report, model, Path(path), box_of(model, box), box, hypotheses).report
 
 
 def fix(

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
-from sonnx.checker.report import BatchResult, NoVerdict, NoVerdictSentence, Report
+from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.report_data import decode, encode
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.checker.tailoring import Tailoring
@@ -34,14 +35,9 @@ def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, dra
         hashed: whether the report states the hash of the file.
         drawn: whether the report has the outline of the graph.
     """
-    return {
-        "edition": request.edition, "bind": dict(request.bind),
-        "input_shapes": {name: list(shape) for name, shape in request.input_shapes.items()},
-        "select": request.select, "ignore": request.ignore,
-        "strict_versions": request.strict_versions, "limits": dict(request.limits),
-        "tailoring": [tailoring, request.tailoring.sha256] if tailoring and request.tailoring else None,
-        "hashed": hashed, "drawn": drawn,
-    }  # fmt: skip
+    read_again = [tailoring, request.tailoring.sha256] if tailoring and request.tailoring else None
+    options = to_builtins(replace(request, tailoring=None, limits=dict(request.limits)))
+    return {**options, "tailoring": read_again, "hashed": hashed, "drawn": drawn}
 
 
 def prepare() -> None:
@@ -121,9 +117,6 @@ def _tailoring(file: Sequence[str] | None) -> Any:
 
 # ------------------------------------------------------------------ in the parent process
 
-
-STANDARD_INPUT = "standard input"
-"""The name of the model that `-` stands for."""
 
 ModelResult = NoVerdictSentence | Report
 """The report on a model, or the sentence on a model without one."""

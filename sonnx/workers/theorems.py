@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert, to_builtins
+
 from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver
-from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
+from sonnx.prover.results import PACKAGES, ObligationResult, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
@@ -148,29 +149,18 @@ def _answers(folder: str | None) -> SolverCache:
     return SolverCache(None if folder is None else Path(folder))
 
 
+KEPT = ("source", "replayed", "unconfirmed")
+"""Texts of a result that are sent as they are."""
+
+
 def encode(result: TheoremResult) -> Answer:
     """A result as JSON, without its theorem."""
-    return {
-        "obligations": [asdict(each) for each in result.obligations],
-        "source": result.source,
-        "counterexample": result.counterexample,
-        "replayed": result.replayed,
-        "unconfirmed": result.unconfirmed,
-    }
+    parts = {"obligations": result.obligations, "counterexample": result.counterexample}
+    return {**to_builtins(parts), **{name: getattr(result, name) for name in KEPT}}
 
 
 def decode(theorem: Theorem, data: Answer) -> TheoremResult:
     """The result from which `encode` made the data."""
-    obligations = []
-    for each in data["obligations"]:
-        given = tuple(
-            SolverAnswer(solver, version, result, effort, _pairs(values))
-            for solver, version, result, effort, values in each["answers"]
-        )
-        obligations.append(ObligationResult(**{**each, "answers": given}))
-    rest = {name: data[name] for name in ("source", "replayed", "unconfirmed")}
-    return TheoremResult(theorem, tuple(obligations), counterexample=_pairs(data["counterexample"]), **rest)
-
-
-def _pairs(data: Sequence[Sequence[Any]]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, value) for name, value in data)
+    obligations = convert(data["obligations"], tuple[ObligationResult, ...])
+    counterexample = convert(data["counterexample"], tuple[tuple[str, int], ...])
+    return TheoremResult(theorem, obligations, counterexample=counterexample, **{name: data[name] for name in KEPT})

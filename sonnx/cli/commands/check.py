@@ -7,20 +7,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx.api import WHOLE_MODEL, fix
+from sonnx.api import DEFAULT_HYPOTHESES, WHOLE_MODEL, fix
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
-from sonnx.checker.report import BatchResult, NoVerdictSentence
+from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.model.reader import Unreadable
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, CheckRun, render
 
 COLOURS = ("auto", "always", "never")
-STANDARD_INPUT = "standard input"
-"""The name of the model that `-` stands for."""
-
 HELP = "check models"
 
 
@@ -86,9 +83,10 @@ def check_command(options: argparse.Namespace) -> int:
     else:
         results = _in_this_process(models, request, hashed, drawn)
     if options.box and results.reports:
-        from sonnx.api import discharged  # most checks have no box
+        from sonnx.report.box_evidence import discharged  # most checks have no box
 
-        results.reports = [discharged(report, models[0], options.box, request) for report in results.reports]
+        [report] = results.reports
+        results.reports = [discharged(report, Path(models[0]), options.box, request, DEFAULT_HYPOTHESES)]
     if options.format == "text":
         for sentence in results.sentences():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
