@@ -29,20 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--verify", type=Path, metavar="DIR", help="rebuild the pack in this folder and compare")
     add_check_arguments(parser)
     add_budget_arguments(parser)
-    parser.add_argument(
-        "--rewrites",
-        type=Path,
-        default=None,
-        metavar="RECORD",
-        help="the record of MODEL that sonnx fix --report wrote",
-    )
-    parser.add_argument(
-        "--proofs",
-        type=Path,
-        default=None,
-        metavar="DIR",
-        help="a folder of certificates that sonnx prove --proofs wrote",
-    )
+    add = parser.add_argument
+    add("--rewrites", type=Path, metavar="RECORD", help="the record of MODEL that sonnx fix --report wrote")
+    add("--proofs", type=Path, metavar="DIR", help="a folder of certificates that sonnx prove --proofs wrote")
     parser.set_defaults(command=audit_command)
 
 

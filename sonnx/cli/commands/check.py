@@ -40,20 +40,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     brevity.add_argument("--quiet", action="store_true", help="print one line for each model")
     brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
     add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
-    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
-    add("--pages", type=Path, default=None, metavar="DIR",
-        help="write an HTML index and a page for each model to this new folder")  # fmt: skip
+    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add("--pages", type=Path, metavar="DIR", help="write an HTML index and a page for each model to this new folder")
     add("--docs", default="", metavar="URL",
         help="link the pages of the rules on a site that make docs built (text, sarif, html)")  # fmt: skip
     several = parser.add_argument_group("many models")
     add = several.add_argument
-    add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
+    add("--jobs", type=amount("processes", least=0), metavar="N",
         help="processes for several models (default: the cores); 0: check in this process")  # fmt: skip
-    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="time limit for each model")
-    add("--memory", type=amount("megabytes"), default=None, metavar="MB", help="memory limit for each model")
-    add("--resume", type=Path, default=None, metavar="FILE",
-        help="keep results in FILE, and take the results it has")  # fmt: skip
-    add("--cluster", default=None, metavar="ADDRESS", help="check on the Dask cluster with this scheduler")
+    add("--timeout", type=amount("seconds"), metavar="SECONDS", help="time limit for each model")
+    add("--memory", type=amount("megabytes"), metavar="MB", help="memory limit for each model")
+    add("--resume", type=Path, metavar="FILE", help="keep results in FILE, and take the results it has")
+    add("--cluster", metavar="ADDRESS", help="check on the Dask cluster with this scheduler")
     parser.set_defaults(command=check_command)
 
 

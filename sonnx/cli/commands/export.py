@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("language", choices=LANGUAGES, metavar="LANGUAGE", help="why3: WhyML, the language of Why3")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the folder for the files")
-    parser.add_argument("--edition", default=None, help=edition_help())
+    parser.add_argument("--edition", help=edition_help())
     parser.set_defaults(command=_export)
 
 

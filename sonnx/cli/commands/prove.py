@@ -36,14 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--proofs", type=Path, metavar="DIR",
         help="write each query with its proof by cvc5 in the format CPC to this new folder")  # fmt: skip
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
-    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
-    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS",
-        help="time limit for the model, or for each theorem")  # fmt: skip
-    add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
+    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add("--timeout", type=amount("seconds"), metavar="SECONDS", help="time limit for the model, or for each theorem")
+    add("--jobs", type=amount("processes", least=0), metavar="N",
         help="processes for theorems and proofs (default: the cores); 0: this process")  # fmt: skip
     about_model = parser.add_argument_group("for a MODEL")
     add = about_model.add_argument
-    add("--edition", default=None, help=edition_help())
+    add("--edition", help=edition_help())
     add("--assume", action="append", default=[], metavar="N>=1,N<=64", help="conditions on the symbols of the model")
     add_input_shape_argument(about_model)
     add_limit_argument(about_model)
@@ -51,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("for theorems").add_argument
     add("--list", action="store_true", help="list the theorems")
     add("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
-    add("--cluster", default=None, metavar="ADDRESS", help="prove on the Dask cluster with this scheduler")
+    add("--cluster", metavar="ADDRESS", help="prove on the Dask cluster with this scheduler")
     add("--cache", type=Path, metavar="DIR", help="where answers of solvers are kept (default: the user's cache)")
     add("--no-cache", action="store_true", help="ask every query again and keep no answer")
     parser.set_defaults(command=prove_command)
