@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, floor, inf, isfinite, log10
+from math import ceil, floor, inf, log10
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.bounds.result import Bounds, Tensor
@@ -13,6 +12,7 @@ from sonnx.numerics.enclosures.values import DECISION
 from sonnx.report import bounds_json
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
 from sonnx.report.formats import render_document
+from sonnx.report.plot import Series, plot
 
 MAX_SHARES = 5
 """Nodes in the list of shares."""
@@ -32,8 +32,6 @@ CURVES = (
     ("introduced by the node", "grey", "var(--soft)"),
 )
 """The lines of the picture with their colours, in words and as the style has them."""
-WIDTH, HEIGHT, LEFT, TOP = 900, 320, 70, 10
-"""The picture, and the room for its numbers, in pixels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,51 +152,19 @@ def _pictures(tensors: Iterable[Tensor]) -> Iterator[Picture]:
 def picture(tensors: Sequence[Tensor]) -> str:
     """The largest magnitude, error and introduced error of each value, from inputs to outputs, in powers of 10."""
     curves = (
-        [_positive(max(abs(each.low.min()), abs(each.high.max()))) for each in tensors],
-        [_positive(each.error.max()) for each in tensors],
-        [_positive(each.introduced.max()) for each in tensors],
+        [_power(max(abs(each.low.min()), abs(each.high.max()))) for each in tensors],
+        [_power(each.error.max()) for each in tensors],
+        [_power(each.introduced.max()) for each in tensors],
     )
     numbers = [number for curve in curves for number in curve if number is not None]
-    low, high = (floor(min(numbers, default=0)), ceil(max(numbers, default=1)))
-    high = max(high, low + 1)
-    steps = range(low, high + 1, max(1, (high - low) // 8))
-    parts = [_rule(step, _height(step, low, high)) for step in steps]
-    for (*_, colour), curve in zip(CURVES, curves, strict=True):
-        parts += _drawn(curve, colour, low, high)
-    return (
-        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="range and error along the network">{"".join(parts)}</svg>'
-    )
-
-
-def _positive(value: float) -> float | None:
-    return log10(value) if 0 < value < inf else None
-
-
-def _height(number: float, low: int, high: int) -> float:
-    return TOP + (high - number) / (high - low) * (HEIGHT - 2 * TOP)
-
-
-def _rule(step: int, y: float) -> str:
-    return (
-        f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH}" y2="{y:.1f}"/>'
-        f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" font-size="12" fill="currentColor">1e{step}</text>'
-    )
-
-
-def _drawn(curve: Sequence[float | None], colour: str, low: int, high: int) -> Iterator[str]:
-    """Lines between neighbours that both have a number, and a dot for each."""
-    step = (WIDTH - LEFT - 10) / max(1, len(curve) - 1)
-    points = [
-        None if number is None or not isfinite(number) else (LEFT + index * step, _height(number, low, high))
-        for index, number in enumerate(curve)
+    low, high = floor(min(numbers, default=0)), ceil(max(numbers, default=1))
+    steps = range(low, max(high, low + 1) + 1, max(1, (high - low) // 8))
+    series = [
+        Series(curve, f'style="fill:{colour}"', f'style="stroke:{colour};stroke-width:1.5"')
+        for (*_, colour), curve in zip(CURVES, curves, strict=True)
     ]
-    for first, second in pairwise(points):
-        if first is not None and second is not None:
-            yield (
-                f'<path d="M{first[0]:.1f} {first[1]:.1f}L{second[0]:.1f} {second[1]:.1f}" fill="none" '
-                f'style="stroke:{colour};stroke-width:1.5"/>'
-            )
-    for point in points:
-        if point is not None:
-            yield f'<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="2.5" style="fill:{colour}"/>'
+    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network")
+
+
+def _power(value: float) -> float | None:
+    return log10(value) if 0 < value < inf else None

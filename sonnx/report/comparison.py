@@ -14,6 +14,7 @@ from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation
 from sonnx.executor.distance import Distance
 from sonnx.report import comparison_json
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
+from sonnx.report.plot import Series, plot
 
 BROKEN = 1
 """The exit code if a bound is broken."""
@@ -132,7 +133,6 @@ def cells_of(distance: Distance | None) -> tuple[str, ...]:
 # ------------------------------------------------------------------ the picture of the page
 
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 960, 260, 60, 40, 14
 HEADS = ("#count", "#identical", "#ulp", "#mean", "#absolute", "other")
 """Short heads of the tables, so that names of values have room."""
 LEGEND = (
@@ -152,38 +152,21 @@ def _plot(rows: Sequence[Row]) -> str:
     """One dot for each node and way: its number from left to right, its largest distance upwards, in powers of two."""
     from markupsafe import escape as entities  # only pages need it
 
-    listed = {way: [row for row in rows if row.way == way] for way in DRAWN}
-    most = max([_height(row) for row in rows if row.way in DRAWN], default=0.0)
-    top, longest = max(4, int(most) + 1), max(len(each) for each in listed.values())
-
-    def x(index: float) -> str:
-        return f"{LEFT + (index + 0.5) * (WIDTH - LEFT - 10) / max(1, longest):.1f}"
-
-    def y(height: float) -> str:
-        return f"{HEIGHT - BOTTOM - height * (HEIGHT - BOTTOM - TOP) / top:.1f}"
-
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" class="plot" role="img" aria-label="distances by node">']
-    for height in range(0, top + 1, max(1, top // 6)):
-        text = "0" if height == 0 else f"{2 ** (height - 1)}"
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y(height)}" y2="{y(height)}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y(height - 0.02)}" text-anchor="end">{text}</text>')
+    series = []
     for way, class_ in DRAWN.items():
-        for index, row in enumerate(listed[way]):
-            if row.distance is not None:
-                title = f"<title>{entities(label(row))}: {row.distance.ulp or 0} ulp, {way}</title>"
-                parts.append(
-                    f'<circle cx="{x(index)}" cy="{y(_height(row))}" r="3.2" class="{class_}">{title}</circle>'
-                )
-    parts.append(
-        f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 8}" text-anchor="middle">nodes, in their order</text></svg>'
-    )
-    return "".join(parts)
+        listed = [row for row in rows if row.way == way]
+        heights = [None if row.distance is None else _height(row.distance) for row in listed]
+        ulps = [0 if row.distance is None else row.distance.ulp or 0 for row in listed]
+        titles = [f"{entities(label(row))}: {ulp} ulp, {way}" for row, ulp in zip(listed, ulps, strict=True)]
+        series.append(Series(heights, f'class="{class_}"', titles=titles))
+    top = max(4, *(int(height) + 1 for each in series for height in each.heights if height is not None))
+    marks = [(height, str(2 ** (height - 1) if height else 0)) for height in range(0, top + 1, max(1, top // 6))]
+    return plot(series, marks, "distances by node")
 
 
-def _height(row: Row) -> float:
+def _height(distance: Distance) -> float:
     """0 for no distance, 1 for one ulp, one more for each power of two."""
-    steps = row.distance.ulp if row.distance is not None and row.distance.ulp else 0
-    return 1 + log2(steps) if steps else 0.0
+    return 1 + log2(distance.ulp) if distance.ulp else 0.0
 
 
 # ------------------------------------------------------------------ as a document, for the other formats
