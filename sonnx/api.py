@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
     from sonnx.executor.runtimes import Runtime
-    from sonnx.model.ir import Model
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
     from sonnx.report.bounds import BoundsReport
@@ -183,6 +182,39 @@ def prove(
     return ProofReport.of(proof)
 
 
+def prepare(
+    source: Source,
+    edition: str | None = None,
+    *,
+    unchecked: bool = False,
+    all_values: bool = False,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    name: str | None = None,
+) -> PreparedModel:
+    """A model that is checked once and run many times, by `run(inputs)`, with the values and errors of `sonnx.run`.
+
+    The arguments are those of `sonnx.run`. Inputs of other shapes than before are planned when they are first given.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    from sonnx.executor.executor import ModelRunner
+    from sonnx.model.reader import read
+    from sonnx.model.symbols import bind_symbols
+    from sonnx.report.run import PreparedModel
+
+    found = encoded(source)
+    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
+    path = None if isinstance(found, bytes) else found
+    try:
+        runner = ModelRunner(model, path, edition, unchecked=unchecked, all_values=all_values)
+    except NotConforming as stop:
+        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+    return PreparedModel(_name(found, name), runner)
+
+
 def run(
     source: Source,
     inputs: Mapping[str, Array] | None = None,
@@ -227,68 +259,24 @@ def run(
     from sonnx.executor.executor import required_inputs
     from sonnx.executor.input_files import inputs_from_files, outputs_from_files
     from sonnx.executor.probes import probe
-    from sonnx.model.reader import read
-    from sonnx.model.symbols import bind_symbols
     from sonnx.report.run import ComparedOutput
 
-    found = encoded(source)
-    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
+    prepared = prepare(
+        source, edition, unchecked=unchecked, all_values=all_values, bind=bind, input_shapes=input_shapes,
+        limits=limits, name=name,
+    )  # fmt: skip
+    model = prepared.runner.model
     given = {**inputs_from_files(model, input_files, test_data), **(inputs or {})}
     if seed is not None:
         given = {**probe([each for each in required_inputs(model) if each.name not in given], seed, 0), **given}
     expected = outputs_from_files(model, test_data) if test_data is not None else {}
     watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
-    result = _prepared(model, found, edition, unchecked, all_values, name).run(given, watch)
+    result = prepared.run(given, watch)
     compared = (
         ComparedOutput(output, values.size, first_difference(result[output], values, bits=bits))
         for output, values in expected.items()
     )
     return dataclasses.replace(result, compared=tuple(compared))
-
-
-def prepare(
-    source: Source,
-    edition: str | None = None,
-    *,
-    unchecked: bool = False,
-    all_values: bool = False,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> PreparedModel:
-    """A model that is checked once and run many times, by `run(inputs)`, with the values and errors of `sonnx.run`.
-
-    The arguments are those of `sonnx.run`. Inputs of other shapes than before are planned when they are first given.
-
-    Raises:
-        UsageError: an unknown edition.
-    """
-    from sonnx.model.reader import read
-    from sonnx.model.symbols import bind_symbols
-
-    found = encoded(source)
-    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
-    return _prepared(model, found, edition, unchecked, all_values, name)
-
-
-def _prepared(
-    model: Model,
-    found: str | os.PathLike[str] | bytes,
-    edition: str | None,
-    unchecked: bool,
-    all_values: bool,
-    name: str | None,
-) -> PreparedModel:
-    from sonnx.executor.executor import ModelRunner
-    from sonnx.report.run import PreparedModel
-
-    path = None if isinstance(found, bytes) else found
-    try:
-        runner = ModelRunner(model, path, edition, unchecked=unchecked, all_values=all_values)
-    except NotConforming as stop:
-        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
-    return PreparedModel(_name(found, name), runner)
 
 
 def compare(

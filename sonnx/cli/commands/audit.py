@@ -37,13 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @within_budget("audited")
 def audit_command(options: argparse.Namespace) -> int:
-    """Write a pack and return the exit code of its check; or verify one: 0 if it is reproducible, else 1.
-
-    Raises:
-        UsageError: options that cannot be met, or a folder that cannot be used.
-        Unreadable: the model is not a readable ONNX model.
-        OSError: the folder cannot be written; nothing is left behind.
-    """
+    """Write a pack and return the exit code of its check; or verify one: 0 if it is reproducible, else 1."""
     return _verify(options) if options.verify is not None else _write(options)
 
 

@@ -64,13 +64,7 @@ def _positive(text: str) -> float:
 
 @within_budget("bounded")
 def bound_command(options: argparse.Namespace) -> int:
-    """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown.
-
-    Raises:
-        Unreadable: the model cannot be read.
-        UsageError: unknown hypotheses or editions, or options that contradict each other.
-        Stop: the box is not one of the model, or a node has no bounds.
-    """
+    """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown."""
     if options.format == "npz" and options.output is None:
         raise UsageError("--format npz writes a file: name it with --output")
     try:

@@ -56,11 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Check, print, and return the exit code; for several files the worst, in the order 4, 2, 1, 3, 0.
-
-    Raises:
-        UsageError: options that cannot be met.
-    """
+    """Check, print, and return the exit code; for several files the worst, in the order 4, 2, 1, 3, 0."""
     _require_effect(options)
     select, ignore = rules_named(options, "select"), rules_named(options, "ignore")
     if options.deviations is not None and (select or ignore):
@@ -141,11 +137,7 @@ BREVITY = ("full", "quiet", "statistics")
 
 
 def _require_effect(options: argparse.Namespace) -> None:
-    """Refuse options that would have no effect.
-
-    Raises:
-        UsageError: names one of them.
-    """
+    """Refuse options that would have no effect."""
     values = [(name, getattr(options, name)) for name in NOT_WITH_FIX]
     given = [name for name, value in values if value not in ("", [], None) and value is not False]
     given += ["format"] if options.format != "text" else []
@@ -166,11 +158,7 @@ def _require_effect(options: argparse.Namespace) -> None:
 
 
 def _fix(options: argparse.Namespace) -> int:
-    """Rewrite the models; the worst exit code of their checks.
-
-    Raises:
-        UsageError: a file that exists.
-    """
+    """Rewrite the models; the worst exit code of their checks."""
     from sonnx.base.progress import clock  # most checks rewrite nothing
 
     codes = {0}

@@ -52,10 +52,6 @@ def compare_command(options: argparse.Namespace) -> int:
     """Compare and print: 0; 1 for a model without values or a broken bound; 2 for bad input.
 
     For a model that does not conform, the report of its check is printed.
-
-    Raises:
-        Unreadable: the model or a file cannot be read.
-        UsageError: an unknown edition, symbol or runtime, or options that contradict each other.
     """
     try:
         with StatusLine() as line:

@@ -23,12 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    """Write the files; 0.
-
-    Raises:
-        UsageError: an unknown edition.
-        OSError: the folder cannot be written.
-    """
+    """Write the files; 0."""
     from sonnx.report.whyml import files
 
     made = files(options.edition)

@@ -54,13 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @within_budget("rewritten")
 def fix_command(options: argparse.Namespace) -> int:
-    """Run the command; the exit code is that of `check` for the new file.
-
-    Raises:
-        Unreadable: the model cannot be read.
-        UsageError: an output that exists, an unknown name, or a model that sonnx cannot write.
-        OSError: a file cannot be written.
-    """
+    """Run the command; the exit code is that of `check` for the new file."""
     if options.output is None and not options.dry_run:
         options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
@@ -95,11 +89,7 @@ def fix_command(options: argparse.Namespace) -> int:
 
 
 def _require_free(source: Path, targets: list[Path], force: bool) -> None:
-    """The original is never overwritten, and other files only if asked for.
-
-    Raises:
-        UsageError: a target is the original, exists, or is another target.
-    """
+    """The original is never overwritten, and other files only if asked for."""
     for target in targets:
         shown = quote(str(target))
         if target.is_dir():

@@ -57,12 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def prove_command(options: argparse.Namespace) -> int:
-    """Prove and print: 0 as expected, 1 not, 3 undecided, 2 vacuous or wrong use, 4 the tool failed.
-
-    Raises:
-        UsageError: an unknown theorem or an absent solver.
-        OSError: a folder or file cannot be written.
-    """
+    """Prove and print: 0 as expected, 1 not, 3 undecided, 2 vacuous or wrong use, 4 the tool failed."""
     _require_effect(options)
     return _prove_theorems(options) if options.model is None else _prove_model(options)
 
@@ -74,11 +69,7 @@ MODEL_OPTIONS = ("--edition", "--assume", "--input-shape", "--limit", "--memory"
 
 
 def _require_effect(options: argparse.Namespace) -> None:
-    """Refuse options that would have no effect.
-
-    Raises:
-        UsageError: names one of them.
-    """
+    """Refuse options that would have no effect."""
     others, remedy = (MODEL_OPTIONS, "name one") if options.model is None else (THEOREM_OPTIONS, "leave out the model")
     what = "a model" if options.model is None else "theorems"
     for option in others:

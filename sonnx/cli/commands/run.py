@@ -47,12 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @within_budget("run")
 def run_command(options: argparse.Namespace) -> int:
-    """Run and print: 0; 1 if the model has no values or they differ from the expected ones; 2 for bad input.
-
-    Raises:
-        Unreadable: the model or a file cannot be read.
-        UsageError: an unknown edition, or --jobs after numpy was loaded.
-    """
+    """Run and print: 0; 1 if the model has no values or they differ from the expected ones; 2 for bad input."""
     if options.jobs is not None:
         _set_threads(options.jobs)
     try:
@@ -72,22 +67,14 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def _seed(options: argparse.Namespace) -> int | None:
-    """The seed of generated inputs, None for none.
-
-    Raises:
-        UsageError: a seed without --random.
-    """
+    """The seed of generated inputs, None for none."""
     if options.seed is not None and not options.random:
         raise UsageError("--seed is that of --random: add it, or leave the seed out")
     return (options.seed or 0) if options.random else None
 
 
 def _set_threads(number: int) -> None:
-    """Set the number of threads, which libraries read when they are loaded.
-
-    Raises:
-        UsageError: numpy is loaded already.
-    """
+    """Set the number of threads, which libraries read when they are loaded."""
     if "numpy" in sys.modules:
         raise UsageError("--jobs works on the command line only: in this process numpy has its threads already")
     for name in THREADS:
