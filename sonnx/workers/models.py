@@ -23,7 +23,7 @@ from sonnx.model.reader import Unreadable, map_file, read
 from sonnx.model.scopes import stored_tensors
 from sonnx.workers.journal import Identity, Journal, file_identity
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
+from sonnx.workers.tasks import HERE, Answer, Place, Task, Work
 
 
 def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, drawn: bool) -> dict[str, Any]:
@@ -136,11 +136,8 @@ def check_models(
     *,
     hashed: bool = False,
     drawn: bool = False,
-    jobs: int | None = None,
-    timeout: int | None = None,
-    memory: int | None = None,
+    place: Place = HERE,
     resume: Path | None = None,
-    cluster: str | None = None,
     progress: Progress = lambda _: None,
 ) -> BatchResult:
     """Check models in child processes; one that fails or hangs does not stop the others.
@@ -151,26 +148,21 @@ def check_models(
         tailoring: the file of the tailoring in the request.
         hashed: state the SHA-256 of each file.
         drawn: add the outline of each graph.
-        jobs: processes; by default the cores.
-        timeout: seconds for each model (300 by default).
-        memory: megabytes for each model (4096 by default).
+        place: where they are checked, and the limits of each (300 seconds, 4096 megabytes by default).
         resume: the journal of answers.
-        cluster: the address of a Dask scheduler.
         progress: called after each model.
 
     Raises:
         UsageError: options that cannot be met.
         OSError: the journal cannot be read or written.
     """
-    bounds = Bounds(timeout or TIMEOUT_SECONDS, memory or MEMORY_MEGABYTES)
+    bounds = place.bounds(TIMEOUT_SECONDS, MEMORY_MEGABYTES)
     work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf"), bounds=bounds)
     data = request_data(request, None if tailoring is None else str(tailoring), hashed, drawn)
     tasks = [_task(model, data) for model in models]
     journal = Journal(resume, work, data, _identity, _is_report) if resume else None
-    prepare = with_hashes if cluster else iter
-    found, interrupted = answers_to(
-        tasks, work, Place(jobs, cluster), journal=journal, prepare=prepare, progress=progress
-    )
+    prepare = with_hashes if place.cluster else iter
+    found, interrupted = answers_to(tasks, work, place, journal=journal, prepare=prepare, progress=progress)
     made = BatchResult(interrupted=interrupted)
     for task in tasks:
         result = _result(task, found.pop(task.name), request.tailoring)

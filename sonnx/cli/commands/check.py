@@ -211,11 +211,13 @@ def _in_child_processes(
     # A single model in this process needs neither threads nor processes, so their modules load here.
     from sonnx.base.progress import StatusLine
     from sonnx.workers.models import check_models
+    from sonnx.workers.tasks import Place
 
+    place = Place(options.jobs, options.cluster, options.timeout, options.memory)
     with StatusLine() as line:
         return check_models(
-            models, request, options.tailoring, hashed=hashed, drawn=drawn, jobs=options.jobs, timeout=options.timeout,
-            memory=options.memory, resume=options.resume, cluster=options.cluster, progress=line,
+            models, request, options.tailoring, hashed=hashed, drawn=drawn, place=place, resume=options.resume,
+            progress=line,
         )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
 if TYPE_CHECKING:  # these load z3
     from sonnx.workers.certificates import CertifiedQuestion
+    from sonnx.workers.tasks import Place
 
 SOLVER = "z3"
 HELP = "prove the theorems about the profile"
@@ -123,10 +124,7 @@ def _prove_theorems(options: argparse.Namespace) -> int:
         _write_proofs(certificates.certified_questions(found), options)
     cache = None if options.no_cache else options.cache or theorems.usual_folder()
     with StatusLine() as line:
-        results, interrupted = theorems.prove_theorems(
-            found, options.solver, cache, jobs=options.jobs, timeout=options.timeout, cluster=options.cluster,
-            progress=line,
-        )  # fmt: skip
+        results, interrupted = theorems.prove_theorems(found, options.solver, cache, _place(options), line)
     report = TheoremReport(results, interrupted)
     deliver(report.to_format(options.format), options.output)
     if report.interrupted:
@@ -139,7 +137,11 @@ def _write_proofs(found: Sequence[CertifiedQuestion], options: argparse.Namespac
     from sonnx.workers.certificates import summary, write_certificates
 
     with StatusLine() as line:
-        made = write_certificates(
-            found, options.proofs, jobs=options.jobs, timeout=options.timeout, cluster=options.cluster, progress=line
-        )
+        made = write_certificates(found, options.proofs, _place(options), line)
     sys.stderr.write(f"{escape(str(options.proofs))}: {summary(made)}\n")
+
+
+def _place(options: argparse.Namespace) -> Place:
+    from sonnx.workers.tasks import Place
+
+    return Place(options.jobs, options.cluster, options.timeout)
