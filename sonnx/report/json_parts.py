@@ -102,12 +102,12 @@ def _may_be_absent(kind: type[Part]) -> frozenset[str]:
 
 def edition_part(edition: Edition) -> EditionPart:
     """An edition as a part."""
-    return EditionPart(edition.name, edition.title, edition.consolidated)
+    return part(EditionPart, edition)
 
 
 def tag_parts(tags: tuple[Tag, ...]) -> tuple[TagPart, ...]:
     """Labels as parts."""
-    return tuple([TagPart(each.text, each.label, each.origin) for each in tags])
+    return tuple([part(TagPart, each) for each in tags])
 
 
 def dumps(document: Struct) -> str:
