@@ -69,6 +69,19 @@ class TagPart(Part, frozen=True):
     """Where the text says the rule comes from."""
 
 
+class Place(Part, frozen=True):
+    """A place in a model."""
+
+    place: Text
+    """The path in the file, such as graph/node[4] or graph/node[4]/then_branch/output[0]."""
+    kind: Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
+    """What stands there."""
+    name: str
+    """Its name as the file has it, empty where it has none."""
+    operator: str | None
+    """The operator of a node, null for anything else."""
+
+
 class CountedFindings(Part, frozen=True):
     """Findings of one rule with one verdict."""
 
