@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -267,8 +268,7 @@ def _known(report: Report, used: Iterable[str]) -> list[Rule]:
 
 def _row(trace: Trace, report: Report) -> dict[str, Any]:
     """One line of the matrix: the source of the rule, its cases and theorems, and its results on this model."""
-    rule = trace.rule
-    answers = {count.verdict.value: 0 for count in report.counts if count.rule == rule.slug}
+    rule, answers = trace.rule, Counter[str]()
     for count in report.counts:
         if count.rule == rule.slug:
             answers[count.verdict.value] += count.number
