@@ -186,7 +186,8 @@ class BoundsDomain:
     def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
         element, shape = made.element or element, made.low.shape
         error = _error(made, element)
-        if not why and not all(np.isfinite(np.max(each, initial=0.0)) for each in (-made.low, made.high, error)):
+        ends = np.min(made.low, initial=0.0), np.max(made.high, initial=0.0), np.max(error, initial=0.0)
+        if not why and not np.isfinite(ends).all():
             why = f"{node}: the range or the error explodes"
         facts = TensorFacts(element, shape, place.facts.values)
         return replace(

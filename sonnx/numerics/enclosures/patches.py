@@ -5,6 +5,7 @@ A tensor (N, C, spatial axes) becomes (N, C, kernel elements, places); padding i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -36,16 +37,30 @@ class Patches:
 
     def columns(self, X: Array, padding: float = 0.0) -> Array:
         """(N, C, spatial axes) to (N, C, kernel elements, places)."""
-        slid = self.slid
-        if any(slid.begins) or any(slid.ends):
-            widths = [(0, 0), (0, 0), *zip(slid.begins, slid.ends, strict=True)]
-            X = np.pad(X, widths, constant_values=padding)
+        slid, X = self.slid, self._padded(X, padding)
         steps = X.strides[2:]
         kernel = tuple(s * d for s, d in zip(steps, slid.dilations, strict=True))
         moves = tuple(s * d for s, d in zip(steps, slid.strides, strict=True))
         shape = (*X.shape[:2], *slid.kernel, *self.places)
         view = np.lib.stride_tricks.as_strided(X, shape, (*X.strides[:2], *kernel, *moves), writeable=False)
         return view.reshape(*X.shape[:2], self.size, prod(self.places))
+
+    def views(self, X: Array, padding: float = 0.0) -> list[Array]:
+        """For each element of the kernel what it lies over, (N, C, places)."""
+        X = self._padded(X, padding)
+        return [X[(slice(None), slice(None), *at)] for at in self._under()]
+
+    def _padded(self, X: Array, padding: float) -> Array:
+        widths = [(0, 0), (0, 0), *zip(self.slid.begins, self.slid.ends, strict=True)]
+        return np.pad(X, widths, constant_values=padding) if any(map(any, widths)) else X
+
+    def _under(self) -> Iterator[tuple[slice, ...]]:
+        """Where each element of the kernel lies on the padded axes."""
+        for offsets in product(*[range(size) for size in self.slid.kernel]):
+            yield tuple(
+                slice(j * d, j * d + (count - 1) * s + 1, s)
+                for j, d, s, count in zip(offsets, self.slid.dilations, self.slid.strides, self.places, strict=True)
+            )
 
     def scattered(self, columns: Array) -> Array:
         """The transposed map: (..., kernel elements, places) to (..., spatial axes), summed over an element."""
@@ -54,11 +69,7 @@ class Patches:
         made = np.zeros((*lead, *padded))
         parts = columns.reshape(*lead, self.size, *self.places)
         front: tuple[Any, ...] = (slice(None),) * len(lead)
-        for number, offsets in enumerate(product(*[range(size) for size in slid.kernel])):
-            at = tuple(
-                slice(j * d, j * d + (count - 1) * s + 1, s)
-                for j, d, s, count in zip(offsets, slid.dilations, slid.strides, self.places, strict=True)
-            )
+        for number, at in enumerate(self._under()):
             made[front + at] += parts[(*front, number)]
         inside = tuple(slice(b, b + e) for b, e in zip(slid.begins, slid.extents, strict=True))
         found: Array = made[front + inside]

@@ -7,6 +7,7 @@ maximum moves by at most the largest error of those that can be the largest, bec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import inf, prod
 from typing import Any
 
@@ -137,8 +138,18 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
 
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
-    columns = patches.columns(X.low, -inf), patches.columns(X.high, -inf), patches.columns(X.error)
-    return _largest(*(np.moveaxis(each, 2, 0) for each in columns))
+    """See `_largest`, of the elements under the kernel, without copies of them."""
+    least, most = (patches.views(each, -inf) for each in (below(X.low - X.error), above(X.high + X.error)))
+    low, high, sure = (
+        reduce(np.maximum, each) for each in (patches.views(X.low, -inf), patches.views(X.high, -inf), least)
+    )
+    chosen, number, error = np.full(low.shape, -1), np.zeros(low.shape, np.intp), np.zeros(low.shape)
+    for index, (top, own) in enumerate(zip(most, patches.views(X.error), strict=True)):
+        possible = top >= sure
+        number += possible
+        np.copyto(chosen, index, where=possible)
+        np.maximum(error, own, out=error, where=possible)
+    return low, high, np.where(number == 1, chosen, -1), error
 
 
 def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:

@@ -27,7 +27,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, Unknown
 from sonnx.numerics.application import Application
-from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
+from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, Single, accumulated, grown, magnitude, single
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.formats import NAMES, Array
 
@@ -166,7 +166,12 @@ class Value:
     @cached_property
     def magnitude(self) -> Array:
         """The largest absolute ideal value."""
-        return magnitude(self.low, self.high)
+        return np.abs(self.low) if self.low is self.high else magnitude(self.low, self.high)
+
+    @cached_property
+    def single(self) -> Single | None:
+        """The absolute values of a constant in float32."""
+        return single(self.low)
 
     @cached_property
     def computed(self) -> Array:
@@ -177,6 +182,8 @@ class Value:
     @cached_property
     def largest(self) -> float:
         """The largest absolute value an implementation can compute in any element."""
+        if self.is_point and not self.has_error:
+            return float(max(self.high.max(initial=0.0), -self.low.min(initial=0.0))) * (1 + 2.0**-50)
         return float(self.computed.max(initial=0.0))
 
     @cached_property
