@@ -336,7 +336,8 @@ def _whole(context: Context, made: Transfer) -> Transfer:
 
 def _error(made: Transfer, element: str) -> Array:
     """The error of a value; that of a whole number is one."""
-    error = np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50)
+    error = np.asarray(made.propagated + made.residual + made.introduced)
+    error = np.multiply(error, 1 + 2.0**-50, out=error)  # a sum is a new array
     return spread(error if element in FORMATS else np.floor(error), made.low.shape)
 
 

@@ -54,9 +54,12 @@ FORMATS = {
 """The element types that have errors, by their ONNX name."""
 
 
-def grown(bound: Any, roundings: int) -> Array:
-    """A bound computed in float64 with at most this many roundings of each term, made at least the exact one."""
-    made: Array = bound * (1 + (2 * roundings + 4) * UNIT)
+def grown(bound: Any, roundings: int, *, over: bool = False) -> Array:
+    """A bound computed in float64 with at most this many roundings of each term, made at least the exact one; written
+    over `bound` where nothing else reads that.
+    """
+    over = over and isinstance(bound, np.ndarray)
+    made: Array = np.multiply(bound, 1 + (2 * roundings + 4) * UNIT, out=bound if over else None)
     made += (roundings + 1) * TINY
     return made
 
@@ -210,8 +213,7 @@ def sum_error(
     if order.kind != "any" and (r + depth) * u < 1:
         steps = (r + depth) * u
         bound = np.minimum(bound, steps / (1 - steps) * absolute)
-    bound += roundings * least * (1 + g)
-    return grown(bound, 12)
+    return grown(bound + roundings * least * (1 + g), 12, over=True)
 
 
 def rounding_error(made: Format, values: Array, least: float) -> Array:

@@ -83,11 +83,11 @@ def multiplied(
     middle = multiply(ca, cb)
 
     def sized(a: Array) -> Array:
-        """The product of the absolute values of an array and of the centre of B."""
+        """At least the product of the absolute values of an array and of the centre of B."""
         large = not wide_b and n * middle.size >= LARGE and n <= MOST_SINGLE
         if large and (x := single(a)) and (b := B.single):
             return product_above(multiply, x, b, n)
-        return multiply(np.abs(a), B.magnitude if B.low is B.high else np.abs(cb))
+        return grown(multiply(np.abs(a), B.magnitude if B.low is B.high else np.abs(cb)), n)
 
     exact = sized(ca)
     radius, linear, residual = nothing(()), nothing(middle.shape), nothing(())
@@ -107,7 +107,7 @@ def multiplied(
             linear, residual = linear + multiply(size_a, B.error), residual + multiply(ra, B.error)
         elif err_b:
             residual = residual + multiply(size_a + ra, B.error)
-    linear = error = grown(linear, n + 3)
+    linear = error = grown(linear, n + 3) if wide_b else linear
     if residual.shape:
         residual = grown(residual, n + 3)
         error = grown(linear + residual, 1)
@@ -118,9 +118,9 @@ def multiplied(
     # what the ends round is at most (|middle| + radius) UNIT, and |middle| at most about `exact`
     gamma = accumulated(terms + 8)
     radius = radius * (1 + gamma)
-    radius = grown(exact * gamma + radius, terms + 8) + 2 * terms * TINY * (1 + B.largest)
+    radius = grown(exact * gamma + radius, terms + 8, over=True) + 2 * terms * TINY * (1 + B.largest)
     low, high = middle - radius, middle + radius
-    absolute = grown(exact + radius + error, terms + 4)
+    absolute = grown(exact + radius + error, terms + 4, over=True)
     scalings = 1
     if scale != 1.0:
         ends = below(np.minimum(low * scale, high * scale)), above(np.maximum(low * scale, high * scale))

@@ -116,13 +116,7 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
     def unsure(value: Value) -> Array:
         """The elements under a kernel whose largest one is not decided, where they have errors."""
         *_, chosen, _ = found if value is first else _candidates(value, patches)
-        if (chosen >= 0).all():
-            return np.zeros(value.shape, np.bool_)
-        open_places = (chosen < 0).reshape(*value.shape[:2], 1, -1)
-        spread = patches.scattered(
-            np.broadcast_to(open_places, (*value.shape[:2], patches.size, open_places.shape[-1])) * 1.0
-        )
-        return (spread > 0) & (value.error > 0)
+        return patches.covered((chosen < 0).reshape(*value.shape[:2], *patches.places)) & (value.error > 0)
 
     X = context.refine(X, unsure)
     found = found if X is first else _candidates(X, patches)

@@ -238,7 +238,7 @@ class Transfer:
     def noise(self) -> Array:
         """Introduced and residual errors with the slack for the roundings of the adjoint pass."""
         slack = accumulated(self.terms + 2)
-        return grown(self.introduced + self.residual + slack * np.asarray(self.propagated), 4)
+        return grown(self.introduced + self.residual + slack * np.asarray(self.propagated), 4, over=True)
 
     @cached_property
     def slack(self) -> Array:
