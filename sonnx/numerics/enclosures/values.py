@@ -220,7 +220,7 @@ class Transfer:
     terms: int = 0
     propagated: Array | float = 0.0
     residual: Array | float = 0.0
-    relaxed: Linear | Callable[[], Lines] | None = None
+    relaxed: Linear | Callable[[], Linear | Lines] | None = None
     sum: SumRecord | None = None
     absolute: tuple[Array, ...] = ()
     """Of a linear operator arrays whose sum bounds Σ |C_k| |x_k| and its constants; () where elements only move."""
