@@ -54,12 +54,12 @@ def test_double_and_float_as_python_converts_them(significand, exponent):
         wanted = numerator / denominator
     except OverflowError:
         wanted = float("inf") if numerator > 0 else float("-inf")
-    found = rounding.nearest_scaled(significand, exponent, KINDS["float64"])
+    found = rounding.nearest_ratio(numerator, denominator, KINDS["float64"])
     assert found == struct.unpack("<Q", struct.pack("<d", wanted))[0]
     if abs(wanted) != float("inf") and Fraction(numerator, denominator) == Fraction(wanted):
         with numpy.errstate(all="ignore"):
             narrow = numpy.float64(wanted).astype("f4")
-        assert rounding.nearest_scaled(significand, exponent, KINDS["float32"]) == narrow.view("u4")
+        assert rounding.nearest_ratio(numerator, denominator, KINDS["float32"]) == narrow.view("u4")
 
 
 @each_case("name", FLOATS)
