@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, optional, required
 from sonnx.numerics.enclosures.cells import Cell, States
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
@@ -48,8 +48,7 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: ArraySt
         NoValue: a sequence is shorter than X.
         NotExecutable: the shapes do not fit, or the executor does not know an activation or direction.
     """
-    X, W, R, B, lengths, h = [*inputs, *[None] * 3][:6]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
     layout = application.attribute("layout", 0)
     backwards = directions_of(application.attribute("direction", "forward"))
     activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
@@ -132,8 +131,7 @@ def _step(
 
 def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """By the fast steps of `recurrent_cells.py`."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     return gru(application, inputs, fast_steps(application, X.dtype))
 
 
@@ -143,11 +141,10 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
-    X, W, R, B, lengths, h = [*inputs, *[None] * 3][:6]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
     application, cell = context.application, Cell(context)
-    own_W, own_R, own_B, given = constants("GRU", (W, R, B, lengths))
-    assert own_W is not None and own_R is not None  # noqa: S101  they are those of W and R
+    *weights, given = constants("GRU", (W, R, B, lengths))
+    (own_W, own_R), own_B = required(weights, 2), weights[2]
     backwards = directions_of(application.attribute("direction", "forward"))
     activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
     if application.attribute("layout", 0) != 0 or len(activations) != 2 * len(backwards):

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, optional, required
 from sonnx.numerics.enclosures.cells import Cell, States
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
@@ -52,8 +52,7 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
         NoValue: a sequence is shorter than X.
         NotExecutable: the executor does not know an activation or direction.
     """
-    X, W, R, B, lengths, h, c, P = [*inputs, *[None] * 5][:8]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
     layout = application.names.get("layout", 0)
     backwards = directions_of(application.names["direction"])
     activations = application.names["activations"]
@@ -86,8 +85,7 @@ def _step(
     application: Application, weights: Sequence[Array | None], activations: Sequence[str], steps: Steps[V, J]
 ) -> StepOf[V]:
     """One step of a direction; the weights are those of the gates i, o, f, g, the peepholes those of i, o, f."""
-    W, R, B, P = weights
-    assert W is not None and R is not None  # noqa: S101
+    (W, R), (B, P) = required(weights, 2), weights[2:]
     biases: list[list[Array]] = (
         [[]] * 4 if B is None else [list(each) for each in np.split(B.reshape(2, -1), 4, axis=1)]
     )
@@ -115,8 +113,7 @@ def _step(
 
 def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """By the fast steps of `recurrent_cells.py`."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     return lstm(application, inputs, fast_steps(application, X.dtype))
 
 
@@ -126,8 +123,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
-    X, W, R, B, lengths, h, c, P = [*inputs, *[None] * 5][:8]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
     application, cell = context.application, Cell(context)
     *weights, given = constants("LSTM", (W, R, B, P, lengths))
     layout, activations = application.names.get("layout", 0), application.names["activations"]
