@@ -132,10 +132,10 @@ def fits(name: str, pattern: int, value: Fraction) -> bool:
     if magnitude > infinity:
         return False
 
-    def value(each: int) -> Fraction:
+    def bound_of(each: int) -> Fraction:
         return scaled(1, 2 ** (exponent_bits - 1)) if each == infinity else Fraction(number(name, each))
 
-    low = (value(magnitude - 1) + value(magnitude)) / 2 if magnitude else Fraction(0)
+    low = (bound_of(magnitude - 1) + bound_of(magnitude)) / 2 if magnitude else Fraction(0)
     if real * (1 + RELATIVE_ERROR) < low:
         return False
-    return magnitude == infinity or real * (1 - RELATIVE_ERROR) <= (value(magnitude) + value(magnitude + 1)) / 2
+    return magnitude == infinity or real * (1 - RELATIVE_ERROR) <= (bound_of(magnitude) + bound_of(magnitude + 1)) / 2

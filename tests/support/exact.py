@@ -38,7 +38,7 @@ def rounded(name: str, value: Value) -> int:
         if math.isnan(value):
             return infinity | 1 << significand_bits - 1
         return (sign if math.copysign(1, value) < 0 else 0) + (infinity if value else 0)
-    magnitude = abs(value)
+    magnitude = abs(Fraction(value))
     digits = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
     exponent = min(max(2 - top, digits - 1), top) if magnitude else 2 - top  # at most the largest with 2^e <= magnitude
     while magnitude >= scaled(1, exponent + 1) and exponent < top:
