@@ -9,6 +9,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -53,13 +54,17 @@ RULE = Rule("fuzz", "value", "restriction", "", "", "", "")
 
 
 _ACTING = ("Cc", "Cf", "Cs", "Zl", "Zp")
-_SIGNS = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in _ACTING)
-ACTS = re.compile(f"[{''.join(re.escape(sign) for sign in _SIGNS if sign != chr(10))}]")
-"""Characters that act on a terminal, apart from the ends of lines."""
+
+
+@cache
+def acting() -> re.Pattern[str]:
+    """Characters that act on a terminal, apart from the ends of lines."""
+    signs = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in _ACTING)
+    return re.compile(f"[{''.join(re.escape(sign) for sign in signs if sign != chr(10))}]")
 
 
 def harmless(text: str) -> None:
-    found = ACTS.search(text)
+    found = acting().search(text)
     assert not found, f"a raw {found[0]!a} in {text[max(0, found.start() - 40) : found.end()]!a}"
 
 
