@@ -91,7 +91,7 @@ def _rectifier_lines(X: Value, alpha: float) -> Lines:
         0.0,
     )
     slope = np.where(crossing, np.where(high > -low, 1.0, alpha), np.where(low >= 0, 1.0, alpha))
-    return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset)
+    return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset, alpha)
 
 
 def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:

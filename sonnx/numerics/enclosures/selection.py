@@ -7,6 +7,7 @@ maximum moves by at most the largest error of those that can be the largest, bec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import inf, prod
 from typing import Any
 
@@ -115,13 +116,7 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
     def unsure(value: Value) -> Array:
         """The elements under a kernel whose largest one is not decided, where they have errors."""
         *_, chosen, _ = found if value is first else _candidates(value, patches)
-        if (chosen >= 0).all():
-            return np.zeros(value.shape, np.bool_)
-        open_places = (chosen < 0).reshape(*value.shape[:2], 1, -1)
-        spread = patches.scattered(
-            np.broadcast_to(open_places, (*value.shape[:2], patches.size, open_places.shape[-1])) * 1.0
-        )
-        return (spread > 0) & (value.error > 0)
+        return patches.covered((chosen < 0).reshape(*value.shape[:2], *patches.places)) & (value.error > 0)
 
     X = context.refine(X, unsure)
     found = found if X is first else _candidates(X, patches)
@@ -137,8 +132,18 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
 
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
-    columns = patches.columns(X.low, -inf), patches.columns(X.high, -inf), patches.columns(X.error)
-    return _largest(*(np.moveaxis(each, 2, 0) for each in columns))
+    """See `_largest`, of the elements under the kernel, without copies of them."""
+    least, most = (patches.views(each, -inf) for each in (below(X.low - X.error), above(X.high + X.error)))
+    low, high, sure = (
+        reduce(np.maximum, each) for each in (patches.views(X.low, -inf), patches.views(X.high, -inf), least)
+    )
+    chosen, number, error = np.full(low.shape, -1), np.zeros(low.shape, np.intp), np.zeros(low.shape)
+    for index, (top, own) in enumerate(zip(most, patches.views(X.error), strict=True)):
+        possible = top >= sure
+        number += possible
+        np.copyto(chosen, index, where=possible)
+        np.maximum(error, own, out=error, where=possible)
+    return low, high, np.where(number == 1, chosen, -1), error
 
 
 def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:

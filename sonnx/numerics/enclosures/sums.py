@@ -57,7 +57,7 @@ def finished(context: Context, made: Sum) -> Transfer:
     propagated = total([part.propagated for part in parts], shape)
     if len(parts) > 1:
         absolute, propagated = grown(absolute, len(parts)), grown(propagated, len(parts))
-    result = grown(magnitude(made.low, made.high) + propagated, 1)
+    result = grown(magnitude(made.low, made.high) + propagated, 1, over=True)
     factor, widest = max(part.factor for part in parts), max(part.operands for part in parts)
     whole = hypotheses.sum(
         context.element, made.terms, made.scalings, absolute, result, factor=factor, operands=widest, depth=made.depth
