@@ -24,14 +24,15 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import box_files, identity, pack_page, pack_parts
-from sonnx.evidence.box_files import BoxEvidence
+from sonnx.evidence import identity, pack_page, pack_parts
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, file_bytes, read
 from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.report import box_evidence
+from sonnx.report.box_evidence import BoxEvidence
 from sonnx.report.formats import CheckRun, render
 from sonnx.report.json import FORMAT as REPORT_FORMAT
 from sonnx.rewriter import fix_record
@@ -129,7 +130,7 @@ def pack(request: PackRequest) -> EvidencePack:
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
     named = pack_parts.theorems(record) if record is not None else set()
-    named |= pack_parts.theorems_about(box_files.TOPIC) if boxed is not None else set()
+    named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = pack_parts.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
@@ -154,7 +155,7 @@ def _boxed(request: PackRequest, report: Report, model: Model) -> BoxEvidence:
     """What the box of the request shows."""
     sized = bind_symbols(model, request.check.bind, request.check.input_shapes)
     path = None if isinstance(request.model, bytes) else request.model
-    return box_files.evidence(report, sized, path, request.box, request.box_folder, request.hypotheses)
+    return box_evidence.evidence(report, sized, path, request.box, request.box_folder, request.hypotheses)
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
@@ -232,7 +233,11 @@ def _audit(
         ],
         "box": boxed.about if boxed is not None else None,
         "known_problems": _problems(rules, used),
-        "limits": [*LIMITS, *([pack_parts.LIMIT] if record else []), *([box_files.LIMIT] if boxed is not None else [])],
+        "limits": [
+            *LIMITS,
+            *([pack_parts.LIMIT] if record else []),
+            *([box_evidence.LIMIT] if boxed is not None else []),
+        ],
     }
 
 
@@ -351,7 +356,7 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
     check = replace(check, tailoring=own)
     request = PackRequest(
         model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
-        folder / box_files.FOLDER, hypotheses,
+        folder / box_evidence.FOLDER, hypotheses,
     )  # fmt: skip
     return pack(request).files
 

@@ -20,6 +20,7 @@ from sonnx.report.json_parts import (
     TagPart,
     Text,
     dumps,
+    part,
     tag_parts,
     tool,
 )
@@ -235,24 +236,23 @@ def render(run: CheckRun) -> str:
 
 def report_part(report: Report, accept_assumptions: bool) -> ReportPart:
     """The report of one model."""
-    return ReportPart(
-        report.name,
-        report.sha256 or None,
-        EditionPart(report.edition, report.edition_title, report.consolidated),
-        report.verdict,
-        report.exit_code(accept_assumptions),  # type: ignore[arg-type]
-        report.partial or None,
-        dict(report.bound),
-        dict(report.input_shapes),
-        dict(report.open_inputs),
-        report.strict_versions,
-        None if report.tailoring is None else convert(report.tailoring, TailoringPart, from_attributes=True),
-        None if report.deviations is None else convert(report.deviations, DeviationsPart, from_attributes=True),
-        convert(report.coverage, CoveragePart, from_attributes=True),
-        tuple(map(_finding, report.findings)),
-        tuple(CountPart(each.rule, each.verdict, each.reason or None, each.number) for each in report.counts),
-        report.notes,
-        {slug: convert(rule, RulePart, from_attributes=True) for slug, rule in report.rules.items()},
+    return part(
+        ReportPart,
+        report,
+        model=report.name,
+        edition=EditionPart(report.edition, report.edition_title, report.consolidated),
+        exit=report.exit_code(accept_assumptions),
+        bound=dict(report.bound),
+        input_shapes=dict(report.input_shapes),
+        open_inputs=dict(report.open_inputs),
+        tailoring=None if report.tailoring is None else convert(report.tailoring, TailoringPart, from_attributes=True),
+        deviations=None
+        if report.deviations is None
+        else convert(report.deviations, DeviationsPart, from_attributes=True),
+        coverage=part(CoveragePart, report.coverage),
+        findings=tuple(map(_finding, report.findings)),
+        counts=tuple(part(CountPart, each) for each in report.counts),
+        rules={slug: part(RulePart, rule) for slug, rule in report.rules.items()},
     )
 
 

@@ -7,9 +7,11 @@ and `dumps` writes it.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import fields
 
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Verdict
@@ -81,6 +83,21 @@ class CountedFindings(Part, frozen=True):
 def tool() -> Tool:
     """This program."""
     return Tool("sonnx", tool_version())
+
+
+Kind = TypeVar("Kind", bound=Part)
+
+
+def part(kind: type[Kind], source: object, /, **known: Any) -> Kind:
+    """A part with the attributes of a source as its fields, but for those that are known."""
+    absent = _may_be_absent(kind)
+    found = {name: getattr(source, name) for name in kind.__struct_fields__ if name not in known}
+    return kind(**known, **{name: None if value == "" and name in absent else value for name, value in found.items()})
+
+
+@cache
+def _may_be_absent(kind: type[Part]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(kind) if type(None) in get_args(each.type))
 
 
 def edition_part(edition: Edition) -> EditionPart:

@@ -1,26 +1,19 @@
-"""The public result of proving a model: text, JSON (proof.schema.json), and a document."""
+"""The public result of proving a model, as a document and as JSON (proof.schema.json)."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import fields
-from itertools import takewhile
 
-from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
 from sonnx.report import model_proof_json
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
-from sonnx.report.formats import render_document
+from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing, rule_criterion
 from sonnx.report.rules import rules_of
 
-MANY = 10
-"""With more results the verdict stands at the end too."""
-SHORT_PREFIX = 8
-"""Shorter beginnings of names are not left out."""
 TOO_LONG = "for some values only; the condition is too long to print"
 
 WHOLE_MODEL = Where("model", "model")
@@ -28,69 +21,18 @@ EVERY_NODE = "every-node-asked"
 """The criterion that each node of the model has rules and was checked; not a rule of the profile."""
 
 
-class ProofReport(ModelProof):
+class ProofReport(ModelProof, Rendered):
     """The proof of a model for all values of its symbolic dimensions, with its renderings."""
 
     __slots__ = ()
-
-    @classmethod
-    def of(cls, proof: ModelProof) -> ProofReport:
-        """A proof with its renderings."""
-        return cls(*(getattr(proof, field.name) for field in fields(ModelProof)))
-
-    def to_text(self) -> str:
-        """Lines for a terminal: the verdict, what is refuted by node, what is undecided by reason, notes."""
-        return "\n".join(escape(line) for line in _lines(self)) + "\n"
 
     def to_json(self) -> str:
         """One JSON document (proof.schema.json)."""
         return model_proof_json.render(self)
 
-    def to_format(self, name: str) -> str:
-        """The proof in a format of `sonnx prove --format`: text, json, sarif, junit, github, markdown or html.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name == "text":
-            return self.to_text()
-        return self.to_json() if name == "json" else render_document(name, document_of(self))
-
-
-def _lines(proof: ModelProof) -> Iterator[str]:
-    yield f"{proof.name}: {headline(proof)}"
-    prefix = _common_prefix(proof)
-    for term, text in (*_conditions(proof), *advice(proof)):
-        yield f"  {term:<11} {text}"
-    if prefix:
-        yield f"  names       begin with {quote(prefix)}, which is left out below"
-    by_node: dict[str, list[Refuted]] = {}
-    for refuted in proof.refuted:
-        by_node.setdefault(_where(refuted.where, refuted.nodes, prefix), []).append(refuted)
-    for node, found in by_node.items():
-        yield from ("", node)
-        for refuted in found:
-            yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
-            yield from (f"        {term:<8}  {text}" for term, text in details(proof, refuted))
-    by_reason: dict[str, dict[str, list[Open]]] = {}
-    for undecided in proof.open:
-        by_reason.setdefault(undecided.reason, {}).setdefault(undecided.rule, []).append(undecided)
-    for reason, rules in by_reason.items():
-        yield from ("", f"undecided: {reason}")
-        width = max(map(len, rules))
-        for rule, places in rules.items():
-            number = plural(sum(each.nodes for each in places), "node")
-            first = (
-                f"first {_where(places[0].where, 1, prefix)}"
-                if number != "1 node"
-                else _where(places[0].where, 1, prefix)
-            )
-            yield f"  {rule:<{width}}  {number}, {first}"
-    if proof.notes:
-        yield ""
-    yield from (f"note: {note}" for note in proof.notes)
-    if len(proof.refuted) + len(proof.open) > MANY:
-        yield f"{proof.name}: {headline(proof)}"
+    def document(self) -> Document:
+        """The proof as a document."""
+        return document_of(self)
 
 
 def _conditions(proof: ModelProof) -> Iterator[tuple[str, str]]:
@@ -110,17 +52,6 @@ def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
         of = f"{lacking} of {plural(len(proof.open), 'undecided result')}"
         command = f"sonnx fix {shlex.quote(proof.name)}, then prove the file it writes"
         yield "mend first", f"{command}: {of} lack a declaration, and fix declares what can be computed"
-
-
-def _common_prefix(proof: ModelProof) -> str:
-    """What the names of all nodes in the report begin with, up to a slash; "" if that is short."""
-    places = [*(each.where for each in proof.refuted), *(each.where for each in proof.open)]
-    names = {where.name for where in places}
-    if len(names) < 2:
-        return ""
-    pairs = zip(min(names), max(names), strict=False)  # what these two share, all share
-    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).rpartition("/")[0]
-    return f"{common}/" if len(common) >= SHORT_PREFIX else ""
 
 
 def headline(proof: ModelProof) -> str:
@@ -158,15 +89,6 @@ def details(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
         yield "holds", f"where {refuted.constraint}" if refuted.constraint else TOO_LONG
         numbers = ",".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
         yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
-
-
-def _where(where: Where, nodes: int, prefix: str) -> str:
-    more = f" and {plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
-    name = quote(where.name.removeprefix(prefix))
-    return f"node {name} ({where.operator}, opset {where.version}), {where.place}{more}"
-
-
-# ------------------------------------------------------------------ as a document, for the other formats
 
 
 def document_of(proof: ModelProof) -> Document:

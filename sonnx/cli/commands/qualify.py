@@ -18,12 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def qualify_command(options: argparse.Namespace) -> int:
-    """Run every case and procedure, and write the kit; 0 if all results are as expected, else 1.
-
-    Raises:
-        UsageError: the folder exists.
-        OSError: the folder cannot be written.
-    """
+    """Run every case and procedure, and write the kit; 0 if all results are as expected, else 1."""
     from sonnx.cli import main
     from sonnx.evidence.qualification_kit import make, require_new, write
 
