@@ -6,16 +6,19 @@ Everything here is a function of a `Call` and of facts without names, so that eq
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from sys import maxsize
 from typing import Any
 
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
 from sonnx.checker.rules import (
+    ALL,
     ActiveRules,
     Demands,
     KnownResults,
     Listing,
+    Memory,
     RuleResult,
     SubjectResults,
     is_out_of_place,
@@ -35,6 +38,7 @@ from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.language.explainer import show
+from sonnx.language.known_numbers import KnownNumbers
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Rule, Tag
@@ -51,10 +55,11 @@ class FactsDomain:
     Results that need no facts of the tensors (profile, version, attributes, counts) are evaluated once per call.
     """
 
-    def __init__(self, rules: ActiveRules, most: int | None = None) -> None:
-        """Explains the first `most` results of a rule with one verdict, those that a report lists; all if None."""
-        self.rules, self._listing = rules, None if most is None else Listing(most)
+    def __init__(self, rules: ActiveRules, most: int = maxsize) -> None:
+        """Explains the first `most` results of a rule with one verdict, those that a report lists."""
+        self.rules, self._listing = rules, Listing(most)
         self._of_calls: dict[Call, list[RuleResult]] = {}
+        self._of_orders = Memory[tuple[SubjectResults, frozenset[str]]]()
         self._results = KnownResults()
 
     def declared(self, type_: Type) -> TensorFacts:
@@ -71,15 +76,52 @@ class FactsDomain:
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
+        made, after = call.signature, [NOTHING_STATED if each is None else each for each in outputs]
+        if made is None:
+            results = self._results.of(self._without_facts(call))
+        else:
+            demands = self.rules.demands(made)
+            key = demands.order((*inputs, *outputs))
+            known = None if key is None else self._of_orders.get((call, key))
+            if known is None or not all(map(_is_settled, outputs)):
+                names = environment(made, call.attributes, inputs, outputs)
+                complete_types(made, names)
+                if known is None:
+                    known = self._with_facts(call, made, demands, names)
+                    if key is not None and self._listing.is_unread(known[0]):
+                        self._of_orders[call, key] = known
+                after = output_facts(
+                    made, names, after, known[1], lambda output: evaluate(made.shapes[output.name], names)
+                )
+            results = known[0]
+        for result in results.reported:
+            self._listing.takes(result.rule, result.verdict)
+        return Transferred(after, results)
+
+    def _without_facts(self, call: Call) -> list[RuleResult]:
         found = self._of_calls.get(call)
         if found is None:
             found = self._of_calls[call] = without_facts(call, self.rules)
-        more, after = with_facts(call, inputs, outputs, self.rules, self._listing)
-        results = self._results.of([*found, *more])
-        if self._listing is not None:
-            for result in results.reported:
-                self._listing.takes(result.rule, result.verdict)
-        return Transferred(after, results)
+        return found
+
+    def _with_facts(
+        self, call: Call, made: Signature, demands: Demands, names: Mapping[str, Any]
+    ) -> tuple[SubjectResults, frozenset[str]]:
+        """The results of all rules about a call, and the names of the open ones."""
+        rules, listing, views = self.rules, self._listing, Views(names)
+        own = list(_own_results(made, demands, views, rules, listing))
+        absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
+        key = demands.of_groups(views), listing.full
+        groups = demands.groups.get(key)
+        if groups is None:
+            groups = demands.groups[key] = list(group_results(made, names, rules, listing))
+        open_rules = frozenset([result.rule.name for result in own if result.verdict in OPEN])
+        return self._results.of([*self._without_facts(call), *absent, *groups, *own]), open_rules
+
+
+def _is_settled(facts: TensorFacts | None) -> bool:
+    """Whether a declaration leaves nothing to compute."""
+    return facts is not None and type(facts.type) is str and type(facts.shape) is KnownNumbers
 
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
@@ -92,28 +134,6 @@ def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
         results += _parameter_results(call, call.signature, rules, None)
         results += _input_results(call, call.signature, rules)
     return results
-
-
-def with_facts(
-    call: Call, inputs: Facts, outputs: Facts, rules: ActiveRules, listing: Listing | None
-) -> tuple[list[RuleResult], list[TensorFacts]]:
-    """The results about the tensors of a call, and the facts of its outputs after it."""
-    declared = [NOTHING_STATED if each is None else each for each in outputs]
-    made = call.signature
-    if made is None:
-        return [], declared
-    names = environment(made, call.attributes, inputs, outputs)
-    complete_types(made, names)
-    views, demands = Views(names), rules.demands(made)
-    own = list(_own_results(made, demands, views, rules, listing))
-    open_rules = {result.rule.name for result in own if result.verdict in OPEN}
-    after = output_facts(made, names, declared, open_rules, lambda output: evaluate(made.shapes[output.name], names))
-    absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
-    key = demands.of_groups(views), 0 if listing is None else listing.full
-    groups = demands.groups.get(key)
-    if groups is None:
-        groups = demands.groups[key] = list(group_results(made, names, rules, listing))
-    return [*absent, *groups, *own], after
 
 
 def _graph_result(rule: Rule, call: Call, rules: ActiveRules) -> RuleResult:
@@ -166,7 +186,7 @@ def group_results(
     made: Signature,
     names: Mapping[str, Any],
     rules: ActiveRules,
-    listing: Listing | None = None,
+    listing: Listing = ALL,
     *,
     onnx_only: bool = False,
 ) -> Iterator[RuleResult]:
@@ -199,7 +219,7 @@ def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
 
 
 def _own_results(
-    made: Signature, demands: Demands, views: Views, rules: ActiveRules, listing: Listing | None
+    made: Signature, demands: Demands, views: Views, rules: ActiveRules, listing: Listing
 ) -> Iterator[RuleResult]:
     """The operator's own rules; one that relies on an open rule waits for the cause of that."""
     causes: dict[str, str] = {}
@@ -209,7 +229,7 @@ def _own_results(
             result = demands.relying(rule, cause)
         else:
             result = condition.result(views, listing)
-        is_read = listing is None or not listing.is_full(rule, result.verdict)
+        is_read = not listing.is_full(rule, result.verdict)
         if result.verdict is Verdict.ASSUMED and condition is not None and is_read:
             result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
         if result.verdict in OPEN:
