@@ -201,8 +201,7 @@ class _Check:
         """The results of the rules about values, for the value of a number."""
         results = self.of_numbers.get(number)
         if results is None:
-            facts = self.facts.values[number]
-            results = self.of_numbers[number] = self._of_facts(facts or NOTHING_STATED)
+            results = self.of_numbers[number] = self._evaluated(self.facts.values[number] or NOTHING_STATED)
         return results
 
     def _of_type(self, type_: Type) -> SubjectResults:
@@ -211,17 +210,19 @@ class _Check:
     def _of_facts(self, facts: TensorFacts) -> SubjectResults:
         results = self.of_values.get(facts)
         if results is None:
-            key = order((facts,)) if len(self.of_values) > FEW and self._values_by_order else None
-            results = None if key is None else self.of_orders.get(key)
-            if results is None:
-                names = {"value": facts, "element_types": self.rules.edition.element_types}
-                views = Views(names)
-                views["element_types", ()] = ()  # they are those of the edition
-                about_values, listing = self.rules.conditions_about("value"), self.builder.listing
-                results = self.known.of([condition.result(views, listing) for condition in about_values])
-                if key is not None and listing.is_unread(results):
-                    self.of_orders[key] = results
-            self.of_values[facts] = results
+            results = self.of_values[facts] = self._evaluated(facts)
+        return results
+
+    def _evaluated(self, facts: TensorFacts) -> SubjectResults:
+        key = order((facts,)) if len(self.of_numbers) > FEW and self._values_by_order else None
+        results = None if key is None else self.of_orders.get(key)
+        if results is None:
+            views = Views({"value": facts, "element_types": self.rules.edition.element_types})
+            views["element_types", ()] = ()  # they are those of the edition
+            about_values, listing = self.rules.conditions_about("value"), self.builder.listing
+            results = self.known.of([condition.result(views, listing) for condition in about_values])
+            if key is not None and listing.is_unread(results):
+                self.of_orders[key] = results
         return results
 
     @cached_property

@@ -301,22 +301,17 @@ def evaluate_rule(
     listing: Listing = ALL,
 ) -> RuleResult:
     """The result of a rule whose active condition is `demand`, on facts by name; not explained if `listing` is full."""
-    if rule.when is not None:
-        applies = evaluate(rule.when, names)
-        if applies is False:
-            return not_applying(rule)
-        if isinstance(applies, Unknown):
-            return _unknown(rule, rule.when, applies, names, listing)
-    value = evaluate(demand, names)
-    if isinstance(value, Unknown):
-        return _unknown(rule, demand, value, names, listing)
-    if value:
-        try:
-            empty = demand.over is not None and demand.over_nothing(Evaluator(), names)
-            return over_nothing(rule, demand) if empty else passing(rule)
-        except OutOfFuel as error:
-            return _unknown(rule, demand, Unknown(UnknownCause.NOT_STATED, str(error)), names, listing)
-    return _failed(rule, demand, names, listing)
+    try:
+        for condition in (rule.when, demand):
+            value = True if condition is None else condition.evaluate(Evaluator(), names)
+            if isinstance(value, Unknown):
+                return _unknown(rule, condition or demand, value, names, listing)
+            if not value:
+                return _failed(rule, demand, names, listing) if condition is demand else not_applying(rule)
+        empty = demand.over is not None and demand.over_nothing(Evaluator(), names)
+    except OutOfFuel as error:  # an explanation would run out of it as well
+        return RuleResult(rule, Verdict.UNDECIDED, str(error), demand.text)
+    return over_nothing(rule, demand) if empty else passing(rule)
 
 
 def is_out_of_place(rule: Rule, names: Mapping[str, Any]) -> bool:

@@ -52,7 +52,9 @@ def constant_facts(tensor: Tensor) -> TensorFacts:
 
 
 def _extents(shape: Sequence[Dimension]) -> Any:
-    return known_numbers(tuple([dimension(each, index) for index, each in enumerate(shape)]))
+    if set(map(type, shape)) <= {int} and min(shape, default=0) >= 0:  # type: ignore[type-var]  # they are numbers
+        return KnownNumbers(shape)
+    return tuple([dimension(each, index) for index, each in enumerate(shape)])
 
 
 def replaceable_facts(tensor: Tensor) -> TensorFacts:
