@@ -30,9 +30,7 @@ from sonnx.model.scopes import Scope, nested_scopes
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
-    from sonnx.checker.graph_rules import Decision
     from sonnx.checker.tailoring import Tailoring
-    from sonnx.profile.definitions import Rule
 
 Facts = Interpretation[TensorFacts, SubjectResults]
 """A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
@@ -111,8 +109,7 @@ class _Check:
         self.without_tensors: set[int] = set()  # identities of attributes
 
     def run(self, about: Subject) -> Report:
-        for rule in self.rules.graph_rules_about("model"):
-            self._decide(rule, Where("", "model"), self.model, self.rules.editions)
+        self._decide("model", Where("", "model"), self.model, self.rules.editions)
         for index, function in enumerate(self.model.functions):
             self._function(function, f"function[{index}]")
         for found in self.facts.scopes:
@@ -126,29 +123,30 @@ class _Check:
             self.builder.add_note(text)
         return self.builder.report(about, sum(len(found.visits) for found in self.facts.scopes), signatures)
 
-    def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
-        """Decide a rule of graph.toml: one pass for the subject, or one failure for each defect."""
-        found: Violation | None = None
-        for found in self.rules.decide(rule)(*subject):
-            place = "/".join(filter(None, (where.place, found.place))) or "model"
-            kind = "node" if found.operator else "value" if found.name else where.kind
-            name = found.name or ("" if found.operator else where.name)
-            self.builder.add_failure(rule, found.actual, Where(place, kind, name, found.operator), found.verdict)
-        if found is None:
-            self.builder.add_pass(rule)
+    def _decide(self, kind: str, where: Where, *subject: Any) -> None:
+        """Decide the rules of graph.toml about a subject: one pass of each rule, or one failure for each defect."""
+        builder = self.builder
+        for rule, decide in self.rules.decided_about(kind):
+            found: Violation | None = None
+            for found in decide(*subject):
+                if builder.lists_failure(rule, found.verdict):
+                    place = "/".join(filter(None, (where.place, found.place))) or "model"
+                    what = "node" if found.operator else "value" if found.name else where.kind
+                    name = found.name or ("" if found.operator else where.name)
+                    builder.list_failure(rule, found.actual, Where(place, what, name, found.operator), found.verdict)
+            if found is None:
+                builder.add_pass(rule)
 
     def _function(self, function: Function, place: str) -> None:
         where = Where(place, "function", function.name)
-        for rule in self.rules.graph_rules_about("function"):
-            self._decide(rule, where, function)
+        self._decide("function", where, function)
         for attribute in function.defaults:
             self._attribute(attribute, place)
 
     def _scope(self, found: ScopeResult[TensorFacts, SubjectResults]) -> None:
         scope = found.scope
         where = Where(scope.place, "graph", scope.graph.name)
-        for rule in self.rules.graph_rules_about("graph"):
-            self._decide(rule, where, scope)
+        self._decide("graph", where, scope)
         self._values(scope, found.declared)
         self._default_inputs(scope)
         quiet = Counter([visit.result for visit in found.visits if not visit.result.reported])
@@ -193,7 +191,8 @@ class _Check:
                     seen.add(name)
                     value_of(scope, self._undeclared, "node", index, name)
             for attribute in node.attributes:
-                self._attribute(attribute, scope.node_place(index))
+                if attribute.identity not in self.without_tensors:
+                    self._attribute(attribute, scope.node_place(index))
         if scope.function is not None:
             self._function_values(scope, len(seen) - 1)
 
@@ -235,10 +234,6 @@ class _Check:
         return self._of_type(NOT_STATED)
 
     @cached_property
-    def _of_tensors(self) -> list[tuple[Rule, Decision]]:
-        return [(rule, self.rules.decide(rule)) for rule in self.rules.graph_rules_about("tensor")]
-
-    @cached_property
     def of_sparse(self) -> SubjectResults:
         """The result for an attribute that holds a sparse tensor: it is not a value, so no other rule is about it."""
         results = self._of_type(SPARSE)
@@ -265,8 +260,6 @@ class _Check:
                 self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
-        if attribute.identity in self.without_tensors:
-            return
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
         tensors = [value for value in attribute.items if isinstance(value, Tensor)]
         if is_sparse(attribute):
@@ -277,12 +270,7 @@ class _Check:
             self._tensor(tensor, here.place)
 
     def _tensor(self, tensor: Tensor, place: str) -> None:
-        for rule, decide in self._of_tensors:
-            found = list(decide(tensor))
-            if found:
-                self._decide(rule, Where(place, "tensor", tensor.name), tensor)
-            else:
-                self.builder.add_pass(rule)
+        self._decide("tensor", Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"
             self.builder.add_note(f"external data are not read: their descriptions are checked, {asked}")

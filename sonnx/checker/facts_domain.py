@@ -5,6 +5,7 @@ Everything here is a function of a `Call` and of facts without names, so that eq
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import maxsize
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
+from sonnx.checker.graph_rules import Decision
 from sonnx.checker.rules import (
     ALL,
     ActiveRules,
@@ -33,7 +35,7 @@ from sonnx.graph.environment import (
     replaceable_facts,
 )
 from sonnx.graph.interpreter import Transferred
-from sonnx.graph.transfer import complete_types, members, output_facts
+from sonnx.graph.transfer import complete_types, member_names, members, output_facts
 from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
@@ -46,6 +48,7 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
+_MEMBER = re.compile(r"\bgroup\[(\d+)\]")
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
@@ -94,8 +97,7 @@ class FactsDomain:
                     made, names, after, known[1], lambda output: evaluate(made.shapes[output.name], names)
                 )
             results = known[0]
-        for result in results.reported:
-            self._listing.takes(result.rule, result.verdict)
+        self._listing.listed(results)
         return Transferred(after, results)
 
     def _without_facts(self, call: Call) -> list[RuleResult]:
@@ -126,7 +128,7 @@ def _is_settled(facts: TensorFacts | None) -> bool:
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
     """The results that need no facts of the tensors: profile, version, attributes, counts."""
-    results = [_graph_result(rule, call, rules) for rule in rules.graph_rules_about("node")]
+    results = [_graph_result(*each, call) for each in rules.decided_about("node")]
     if call.status == "planned":
         about_calls = (*rules.general_rules_about("parameter"), *rules.general_rules_about("input"))
         return results + [RuleResult(rule, Verdict.NOT_APPLICABLE, PLANNED) for rule, _ in about_calls]
@@ -136,11 +138,11 @@ def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
     return results
 
 
-def _graph_result(rule: Rule, call: Call, rules: ActiveRules) -> RuleResult:
+def _graph_result(rule: Rule, decide: Decision, call: Call) -> RuleResult:
     if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
         text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
         return RuleResult(rule, Verdict.NOT_CHECKED, text)
-    defects = [defect.actual for defect in rules.decide(rule)(call)]
+    defects = [defect.actual for defect in decide(call)]
     if not defects:
         return RuleResult(rule, Verdict.PASS)
     return RuleResult(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
@@ -193,9 +195,8 @@ def group_results(
     """The rules about tensors of one type, for each group of them."""
     for condition in rules.conditions_about("group"):
         for group in _groups(made, names, () if onnx_only else made.one_type):
-            tensors = members(group, names)
-            found = condition.result(Views({"group": tuple(tensors.values())}), listing)
-            result = _naming(found, list(tensors))
+            found = condition.result(Views({"group": members(group, names)}), listing)
+            result = _naming(found, group, names)
             tags = dict.fromkeys(tag for each in made.formals if each.name in group for tag in each.type_tags)
             by_onnx = group in made.groups.values()
             yield _with_tags(result if by_onnx else replace(result, breaks_onnx=False), tuple(tags))
@@ -208,14 +209,14 @@ def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str
     return [group for group in (*groups, *beyond) if len(members(group, names)) > 1]
 
 
-def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
+def _naming(result: RuleResult, group: tuple[str, ...], names: Mapping[str, Any]) -> RuleResult:
     """The result about `group[i]` in the names of the operator's formals."""
-    actual = result.actual
-    if not actual:
+    shown = dict.fromkeys(map(int, _MEMBER.findall(result.actual)))
+    if not shown:
         return result
-    for index in range(len(formals) - 1, -1, -1):
-        actual = actual.replace(f"group[{index}]", formals[index])
-    return replace(result, actual=actual, names=tuple(formal for formal in formals if formal in actual))
+    formals = member_names(group, names)
+    actual = _MEMBER.sub(lambda found: formals[int(found[1])], result.actual)
+    return replace(result, actual=actual, names=tuple([formals[index] for index in sorted(shown)]))
 
 
 def _own_results(

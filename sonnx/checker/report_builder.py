@@ -67,8 +67,8 @@ class ReportBuilder:
     ) -> None:
         """Add the results for one subject; of a node with its signature, findings name its operands."""
         self.uses[results] += 1
-        listed = [self.listing.takes(each.rule, each.verdict) for each in results.reported]
-        if not any(listed):
+        listed = self.listing.listed(results)
+        if not listed:
             return
         rows = self.rows.get(results)
         if rows is None:
@@ -82,12 +82,20 @@ class ReportBuilder:
         actual, requires, breaks_onnx, tags, cause = row.said
         self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
 
-    def add_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
-        """Add a failure of a rule that a function decides, or why it has no answer."""
+    def lists_failure(self, rule: Rule, verdict: Verdict = Verdict.FAIL) -> bool:
+        """Count a failure of a rule that a function decides, or why it has no answer; whether it is to be listed."""
         self._count(rule, verdict)
-        if self.listing.takes(rule, verdict):
-            breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-            self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where, {})
+        return self.listing.takes(rule, verdict)
+
+    def list_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
+        """List a failure that is counted."""
+        breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
+        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where, {})
+
+    def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
+        """Count a failure, and list it if it is to be."""
+        if self.lists_failure(rule):
+            self.list_failure(rule, actual, where)
 
     def add_pass(self, rule: Rule) -> None:
         """Add a pass of a rule that a function decides."""
@@ -118,9 +126,10 @@ class ReportBuilder:
         latest = max(candidates, key=texts.index, default="")
         return tuple(tag for tag in rule.tags if tag.text == latest)
 
-    def _unlisted(self) -> Iterator[str]:
+    def _unlisted(self, numbers: Mapping[tuple[str, Verdict, str], int]) -> Iterator[str]:
         """A note on each rule with more findings than are listed."""
-        for (slug, verdict), number in self.listing.numbers.items():
+        for slug, verdict in self.listing.numbers:
+            number = numbers[slug, verdict, ""]
             if number > self.listing.most:
                 more = f"--limit findings={number} lists all"
                 yield f"of {number} results {verdict} of {slug} the first {self.listing.most} are listed; {more}"
@@ -146,7 +155,7 @@ class ReportBuilder:
             findings=tuple(self.findings),
             counts=counts,
             coverage=_coverage(counts, len(known), nodes),
-            notes=(*self.notes, *self._unlisted()),
+            notes=(*self.notes, *self._unlisted(numbers)),
             rules=dict(sorted(rules.items())),
             bound=about.bound,
             input_shapes=about.input_shapes,

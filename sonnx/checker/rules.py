@@ -70,7 +70,7 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return frozenset({rule.slug for rule, _ in self.general} | {rule.slug for rule in self.graph})
 
     @cached_property
-    def _graph_by_subject(self) -> dict[str, tuple[Rule, ...]]:
+    def _decided_by_subject(self) -> dict[str, tuple[tuple[Rule, Decision], ...]]:
         return {}
 
     @cached_property
@@ -88,17 +88,15 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
             found = self._by_subject[subject] = tuple(starmap(self.condition, self.general_rules_about(subject)))
         return found
 
-    def graph_rules_about(self, subject: str) -> tuple[Rule, ...]:
-        """The active rules about a subject that a function decides."""
-        found = self._graph_by_subject.get(subject)
+    def decided_about(self, subject: str) -> tuple[tuple[Rule, Decision], ...]:
+        """The active rules about a subject that a function decides, each with the function."""
+        found = self._decided_by_subject.get(subject)
         if found is None:
-            found = self._graph_by_subject[subject] = tuple(rule for rule in self.graph if rule.subject == subject)
+            own = dict(self.tailoring.decided) if self.tailoring else {}
+            chosen = [rule for rule in self.graph if rule.subject == subject]
+            found = tuple([(rule, own.get(rule) or graph_rules.decide(rule)) for rule in chosen])
+            self._decided_by_subject[subject] = found
         return found
-
-    def decide(self, rule: Rule) -> Decision:
-        """The function that decides a rule."""
-        own = dict(self.tailoring.decided).get(rule) if self.tailoring else None
-        return own or graph_rules.decide(rule)
 
     @cached_property
     def _conditions(self) -> dict[tuple[str, str], Condition]:
@@ -132,6 +130,7 @@ class Listing:
         self.numbers: Counter[tuple[str, Verdict]] = Counter()
         self.full = 0
         """How many rules have a verdict of which no further result is listed."""
+        self._unread: set[SubjectResults] = set()
 
     def takes(self, rule: Rule, verdict: Verdict) -> bool:
         """Count a result; whether it is listed."""
@@ -139,6 +138,16 @@ class Listing:
         number = self.numbers[key] = self.numbers[key] + 1
         self.full += number == self.most
         return number <= self.most
+
+    def listed(self, results: SubjectResults) -> Sequence[bool]:
+        """Which of the reported results are listed, () for none; counts those of which any may be."""
+        if results in self._unread:
+            return ()
+        found = [self.takes(each.rule, each.verdict) for each in results.reported]
+        if any(found):
+            return found
+        self._unread.add(results)
+        return ()
 
     def is_full(self, rule: Rule, verdict: Verdict) -> bool:
         """Whether no further result is listed, so that nobody reads its explanation."""

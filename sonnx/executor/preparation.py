@@ -278,8 +278,8 @@ class RunDomain:
         attributes = tuple([(each.name, each.kind, each.reference, each.fields) for each in call.attributes])
         key = call.operator, call.operator_set, call.inputs, call.outputs, attributes
         if key not in self._valid:
-            for rule in self.rules.graph_rules_about("node"):
-                for violation in self.rules.decide(rule)(call) if rule.kind == "validity" else ():
+            for rule, decide in self.rules.decided_about("node"):
+                for violation in decide(call) if rule.kind == "validity" else ():
                     raise NotExecutable(f"{violation.actual} ({rule.slug})")
             self._valid.add(key)
 

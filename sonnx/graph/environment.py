@@ -52,8 +52,9 @@ def constant_facts(tensor: Tensor) -> TensorFacts:
 
 
 def _extents(shape: Sequence[Dimension]) -> Any:
-    if set(map(type, shape)) <= {int} and min(shape, default=0) >= 0:  # type: ignore[type-var]  # they are numbers
-        return KnownNumbers(shape)
+    numbers: Sequence[Any] = shape
+    if set(map(type, numbers)) <= {int} and min(numbers, default=0) >= 0:
+        return KnownNumbers(numbers)
     return tuple([dimension(each, index) for index, each in enumerate(shape)])
 
 
