@@ -73,12 +73,10 @@ class ReportBuilder:
         rows = self.rows.get(results)
         if rows is None:
             rows = self.rows[results] = [self._row(result) for result in results.reported]
-        values = {} if node is None or signature is None else _values(node, signature)
         for row in compress(rows, listed):
-            self._list(row, where, values)
+            self._list(row, where, () if node is None or signature is None else _operands(row.names, node, signature))
 
-    def _list(self, row: _Row, where: Where, values: Mapping[str, str]) -> None:
-        operands = _operands(row.names, values) if row.names and values else ()
+    def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
         self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
 
@@ -90,7 +88,7 @@ class ReportBuilder:
     def list_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
         """List a failure that is counted."""
         breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where, {})
+        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where)
 
     def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
         """Count a failure, and list it if it is to be."""
@@ -180,21 +178,19 @@ def _coverage(counts: tuple[Count, ...], known: int, nodes: int) -> Coverage:
     )
 
 
-def _operands(names: tuple[str, ...], values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _operands(names: tuple[str, ...], node: Node, signature: Signature) -> tuple[tuple[str, str], ...]:
     """The value of the model for each formal name."""
-    items = [f"{name}[{index}]" for name in names for index in range(MAX_SHOWN_INPUTS)]
-    return tuple((name, values[name]) for name in dict.fromkeys((*names, *items)) if name in values)
-
-
-def _values(node: Node, signature: Signature) -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for index, formal in enumerate(signature.inputs):
+    items = [f"{name}[{index}]" for name in names if "[" not in name for index in range(MAX_SHOWN_INPUTS)]
+    shown, found = dict.fromkeys((*names, *items)), dict[str, str]()
+    for index, formal in enumerate(signature.inputs if names else ()):
         if formal.variadic:
-            found |= {f"{formal.name}[{i}]": name for i, name in enumerate(node.inputs[index:])}
+            first = len(formal.name) + 1
+            places = {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
+            found |= {name: node.inputs[place] for name, place in places.items() if place < len(node.inputs)}
         elif index < len(node.inputs):
             found[formal.name] = node.inputs[index]
     found |= {formal.name: name for formal, name in zip(signature.outputs, node.outputs, strict=False)}
-    return found
+    return tuple((name, found[name]) for name in shown if name in found)
 
 
 def notes(model: Model, domains: set[str], signatures: Iterable[Signature], edition: Edition) -> Iterator[str]:

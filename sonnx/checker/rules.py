@@ -14,7 +14,6 @@ from sys import maxsize
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
@@ -128,8 +127,8 @@ class Listing:
     def __init__(self, most: int) -> None:
         self.most = most
         self.numbers: Counter[tuple[str, Verdict]] = Counter()
-        self.full = 0
-        """How many rules have a verdict of which no further result is listed."""
+        self.full = 0 if most else -1
+        """How many rules have a verdict of which no further result is listed; -1 where no result is."""
         self._unread: set[SubjectResults] = set()
 
     def takes(self, rule: Rule, verdict: Verdict) -> bool:
@@ -158,8 +157,8 @@ class Listing:
         return all(self.is_full(each.rule, each.verdict) for each in results.reported)
 
 
-ALL = Listing(maxsize)
-"""Lists every result."""
+ALL, NONE = Listing(maxsize), Listing(0)
+"""These list every result, and none."""
 
 
 class Memory(dict[object, T]):
@@ -174,7 +173,7 @@ class Memory(dict[object, T]):
 class Condition:
     """A rule under its active condition; facts that agree in all that it sees are evaluated once."""
 
-    __slots__ = ("_alike", "_key", "_results", "_verdicts", "demand", "parts", "rule")
+    __slots__ = ("_alike", "_key", "_results", "demand", "parts", "rule")
 
     def __init__(self, rule: Rule, demand: Expression) -> None:
         self.rule, self.demand = rule, demand
@@ -182,7 +181,6 @@ class Condition:
         """What it sees of each name."""
         self._key = key_of_parts(self.parts)
         self._results = Memory[RuleResult]()
-        self._verdicts = Memory[Verdict]()
         self._alike = dict[object, RuleResult]()  # results that nobody reads beyond verdict and cause
 
     def result(self, views: Views, listing: Listing = ALL) -> RuleResult:
@@ -200,14 +198,6 @@ class Condition:
         """Whether its verdict follows from the order of extents."""
         parts = (self.demand, self.rule.when, self.rule.onnx)
         return all(is_by_order(each, names) for each in parts if each is not None)
-
-    def verdict(self, views: Views) -> Verdict:
-        """The verdict of `result`, faster because nothing is explained; an all(...) over an empty list passes."""
-        key = self._key(views)
-        verdict = self._verdicts.get(key)
-        if verdict is None:
-            verdict = self._verdicts[key] = _verdict_of(self.rule, self.demand, views.names)
-        return verdict
 
 
 class Demands:
@@ -343,37 +333,21 @@ def over_nothing(rule: Rule, demand: Expression) -> RuleResult:
     return RuleResult(rule, Verdict.NOT_APPLICABLE, f"{demand.over[0] if demand.over else ''} is empty")
 
 
-def _verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
-    for condition, if_false in ((rule.when, Verdict.NOT_APPLICABLE), (demand, Verdict.FAIL)):
-        value = True if condition is None else evaluate(condition, names)
-        if isinstance(value, Unknown):
-            return _of_unknown(value)
-        if not value:
-            return if_false
-    return Verdict.PASS
-
-
 def _of_unknown(value: Unknown) -> Verdict:
     return Verdict.ASSUMED if value.cause is UnknownCause.RUN_TIME else Verdict.UNDECIDED
 
 
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
     breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and evaluate(rule.onnx, names) is False)
-    found = RuleResult(rule, Verdict.FAIL, f"{demand.text} does not hold", demand.text, breaks_onnx)
-    return _explained(found, demand, names, listing)
+    actual = "" if listing.is_full(rule, Verdict.FAIL) else explain(demand, names)
+    said = actual or f"{demand.text} does not hold"
+    return RuleResult(rule, Verdict.FAIL, said, demand.text, breaks_onnx, "", _names_in(actual, names))
 
 
 def _unknown(rule: Rule, demand: Expression, value: Unknown, names: Mapping[str, Any], listing: Listing) -> RuleResult:
-    found = RuleResult(rule, _of_unknown(value), value.reason, demand.text, False, value.because)
-    return _explained(found, demand, names, listing)
-
-
-def _explained(result: RuleResult, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
-    """The result with what the model states, where that is listed."""
-    if listing.is_full(result.rule, result.verdict):
-        return result
-    actual = explain(demand, names) or result.actual
-    return replace(result, actual=actual, names=_names_in(actual, names))
+    verdict = _of_unknown(value)
+    shown = () if listing.is_full(rule, verdict) else _names_in(value.reason, names)
+    return RuleResult(rule, verdict, value.reason, demand.text, False, value.because, shown)
 
 
 def _names_in(actual: str, names: Mapping[str, Any]) -> tuple[str, ...]:

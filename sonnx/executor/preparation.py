@@ -17,7 +17,7 @@ import numpy as np
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
-from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule
+from sonnx.checker.rules import NONE, ActiveRules, RuleResult, evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.node_errors import UNDEFINED_INPUT_ERRORS
 from sonnx.graph.call import Call
@@ -367,7 +367,7 @@ class RunDomain:
         for rule, demand, needed in self._demanded(made):
             if rule.slug in operator.error_conditions:
                 continue
-            verdict = self.rules.condition(rule, demand).verdict(views)
+            verdict = self.rules.condition(rule, demand).result(views, NONE).verdict
             if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and needed):
                 yield evaluate_rule(rule, demand, names)
             elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it
