@@ -260,12 +260,13 @@ class _Check:
                 self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
-        here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
-        tensors = [value for value in attribute.items if isinstance(value, Tensor)]
-        if is_sparse(attribute):
-            self.builder.add(self.of_sparse, here)
-        elif not tensors:
+        tensors, sparse = [value for value in attribute.items if isinstance(value, Tensor)], is_sparse(attribute)
+        if not tensors and not sparse:
             self.without_tensors.add(attribute.identity)
+            return
+        here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
+        if sparse:
+            self.builder.add(self.of_sparse, here)
         for tensor in tensors:
             self._tensor(tensor, here.place)
 
