@@ -203,8 +203,8 @@ class Builder(Struct, frozen=True):
         return found
 
     def _attribute(self, message: Message, kind: str) -> Attribute:
-        present = (descriptor.name for descriptor, _ in message.ListFields())
-        fields = tuple(name for name in present if name not in _NO_VALUE_FIELDS)
+        present = [descriptor.name for descriptor, _ in message.ListFields()]
+        fields = tuple([name for name in present if name not in _NO_VALUE_FIELDS])
         reference = decoded(message.ref_attr_name)
         name = VALUE_FIELD.get(kind, kind)
         absent = name not in fields and (reference or kind in NO_DEFAULT)
