@@ -22,11 +22,10 @@ SCHEDULER = """
 import sys
 from distributed import LocalCluster
 
-if __name__ == "__main__":
-    cluster = LocalCluster(n_workers=int(sys.argv[1]), threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
-    print(cluster.scheduler_address, *[worker.pid for worker in cluster.workers.values()], flush=True)
-    sys.stdin.read()
-    cluster.close()
+cluster = LocalCluster(n_workers=int(sys.argv[1]), threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
+print(cluster.scheduler_address, *[worker.pid for worker in cluster.workers.values()], flush=True)
+sys.stdin.read()
+cluster.close()
 """
 
 
@@ -45,7 +44,7 @@ class Cluster:
 @contextmanager
 def cluster_of(workers: int, *path: Path, **more: str) -> Iterator[Cluster]:
     process = subprocess.Popen(
-        [sys.executable, "-c", SCHEDULER, str(workers)],
+        [sys.executable, "-P", "-c", SCHEDULER, str(workers)],
         env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, path)), **more},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
