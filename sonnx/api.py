@@ -34,8 +34,12 @@ from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
+    from sonnx.evidence.qualification_kit import Kit
+    from sonnx.evidence.verification import CommandLine
     from sonnx.executor.runtimes import Runtime
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
@@ -540,6 +544,20 @@ def verify(pack: str | os.PathLike[str], model: str | os.PathLike[str] | None = 
     from sonnx.evidence.pack import differences
 
     return tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
+
+
+def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:
+    """Verify the tool in this environment by its command line, and write the qualification kit to a new folder.
+
+    Raises:
+        UsageError: the folder exists.
+    """
+    from sonnx.evidence.qualification_kit import make, require_new, write
+
+    require_new(folder)
+    kit = make(run, parser)
+    write(folder, kit)
+    return kit
 
 
 def hypotheses_names() -> Collection[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -31,11 +32,10 @@ from sonnx.model.reader import Unreadable, file_bytes, read
 from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
-from sonnx.report import box_evidence
+from sonnx.report import box_evidence, rewrites_json
 from sonnx.report.box_evidence import BoxEvidence
 from sonnx.report.formats import CheckRun, render
 from sonnx.report.json import FORMAT as REPORT_FORMAT
-from sonnx.rewriter import fix_record
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
@@ -112,7 +112,7 @@ def pack(request: PackRequest) -> EvidencePack:
     folder = None if isinstance(request.model, bytes) else Path(request.model).parent
     model = read(data, shown, request.check.limits, folder)
     digest = hashlib.sha256(data).hexdigest()
-    record = None if request.rewrites is None else fix_record.read(request.rewrites)
+    record = None if request.rewrites is None else rewrites_json.read(request.rewrites)
     if record is not None:
         pack_parts.require_about(record, request.name, digest)
     report = check_model(model, digest, request.check, request.name, drawn=True)
@@ -163,7 +163,7 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _configuration(request: PackRequest, report: Report, record: fix_record.Record | None) -> dict[str, bytes]:
+def _configuration(request: PackRequest, report: Report, record: rewrites_json.Record | None) -> dict[str, bytes]:
     """The files of the project as they were read, so that the pack can be rebuilt from itself and the model."""
     files: dict[str, bytes] = {}
     for kind, path, read_ in (
@@ -182,7 +182,7 @@ def _configuration(request: PackRequest, report: Report, record: fix_record.Reco
 def _audit(
     request: PackRequest,
     report: Report,
-    record: fix_record.Record | None,
+    record: rewrites_json.Record | None,
     boxed: BoxEvidence | None,
     code: int,
     used: Sequence[str],
@@ -242,7 +242,7 @@ def _audit(
 
 
 def _command(
-    request: PackRequest, report: Report, record: fix_record.Record | None, boxed: BoxEvidence | None
+    request: PackRequest, report: Report, record: rewrites_json.Record | None, boxed: BoxEvidence | None
 ) -> list[str]:
     """The command that builds the pack, with base names."""
     command = ["sonnx", "audit", request.name, "--edition", report.edition]
@@ -268,8 +268,7 @@ def _known(report: Report, used: Iterable[str]) -> list[Rule]:
 
 def _row(trace: Trace, report: Report) -> dict[str, Any]:
     """One line of the matrix: the source of the rule, its cases and theorems, and its results on this model."""
-    rule = trace.rule
-    answers = {count.verdict.value: 0 for count in report.counts if count.rule == rule.slug}
+    rule, answers = trace.rule, Counter[str]()
     for count in report.counts:
         if count.rule == rule.slug:
             answers[count.verdict.value] += count.number

@@ -223,7 +223,9 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
-    messages = [*map(escape_once, broken)] or list(_case_texts(row))
+    failed = [f"not compared in {row.failures[0]}"] if row.failures else []
+    found = [_distance_sentence(row.distance)] if row.distance is not None else []
+    messages = [escape_once(text) for text in broken or (*failed, *found)]
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:
@@ -243,13 +245,6 @@ def _case(row: Row, broken: Sequence[str]) -> CaseResult:
         where,
         cells=cells_of(row.distance),
     )
-
-
-def _case_texts(row: Row) -> Iterator[str]:
-    if row.failures:
-        yield f"not compared in {escape_once(row.failures[0])}"
-    if row.distance is not None:
-        yield _distance_sentence(row.distance)
 
 
 def _distance_sentence(distance: Distance) -> str:

@@ -16,6 +16,7 @@ from sonnx.report.json_parts import (
     JsonDocument,
     Number,
     Part,
+    Place,
     Slug,
     TagPart,
     Text,
@@ -101,17 +102,9 @@ class CoveragePart(Part, frozen=True):
     """Of these the nodes of operators whose rules are not written yet."""
 
 
-class PlacePart(Part, frozen=True):
+class PlacePart(Place, frozen=True):
     """The subject of a finding."""
 
-    place: Text
-    """The path in the file, such as graph/node[4] or graph/node[4]/then_branch/output[0]."""
-    kind: Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
-    """What stands there."""
-    name: str
-    """Its name as the file has it, empty where it has none."""
-    operator: str | None
-    """The operator of a node, null for anything else."""
     operator_set: int | None
     """The imported version of the node's operator set, null where there is none."""
 
@@ -263,7 +256,7 @@ def _finding(finding: Finding) -> FindingPart:
         tag_parts(finding.tags),
         finding.verdict,
         finding.breaks_onnx,
-        PlacePart(where.place, where.kind, where.name, where.operator or None, where.version),  # type: ignore[arg-type]
+        part(PlacePart, where, operator_set=where.version),
         finding.actual,
         finding.requires or None,
         finding.cause or None,

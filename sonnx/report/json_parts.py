@@ -69,6 +69,19 @@ class TagPart(Part, frozen=True):
     """Where the text says the rule comes from."""
 
 
+class Place(Part, frozen=True):
+    """A place in a model."""
+
+    place: Text
+    """The path in the file, such as graph/node[4] or graph/node[4]/then_branch/output[0]."""
+    kind: Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
+    """What stands there."""
+    name: str
+    """Its name as the file has it, empty where it has none."""
+    operator: str | None
+    """The operator of a node, null for anything else."""
+
+
 class CountedFindings(Part, frozen=True):
     """Findings of one rule with one verdict."""
 
@@ -102,12 +115,12 @@ def _may_be_absent(kind: type[Part]) -> frozenset[str]:
 
 def edition_part(edition: Edition) -> EditionPart:
     """An edition as a part."""
-    return EditionPart(edition.name, edition.title, edition.consolidated)
+    return part(EditionPart, edition)
 
 
 def tag_parts(tags: tuple[Tag, ...]) -> tuple[TagPart, ...]:
     """Labels as parts."""
-    return tuple([TagPart(each.text, each.label, each.origin) for each in tags])
+    return tuple([part(TagPart, each) for each in tags])
 
 
 def dumps(document: Struct) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.checker.verdicts import Where
@@ -35,16 +35,6 @@ class ProofReport(ModelProof, Rendered):
         return document_of(self)
 
 
-def _conditions(proof: ModelProof) -> Iterator[tuple[str, str]]:
-    """What the verdict holds for, what the model needs, what a second solver confirms, as terms with their texts."""
-    if proof.assumptions:
-        yield "for all", ", ".join(proof.assumptions)
-    if proof.refuted:
-        yield "needs", proof.constraint or TOO_LONG
-        yield from (("sufficient", text) for text in sufficiency(proof))
-    yield from (("confirmed", text) for text in confirmation(proof))
-
-
 def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
     """The command that may decide what waits for a declaration, as a term with its text."""
     lacking = sum(each.lacks_declaration for each in proof.open)
@@ -60,20 +50,6 @@ def headline(proof: ModelProof) -> str:
     symbols = f"for all values of {', '.join(proof.symbols)}" if proof.symbols else "without symbolic dimensions"
     calls = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'query', 'queries')} to the solver"
     return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {calls})"
-
-
-def sufficiency(proof: ModelProof) -> Iterator[str]:
-    """Whether the stated condition suffices, in one line; none if no condition is stated."""
-    if proof.sufficient is not None:
-        yield "yes: under it all conditions hold" if proof.sufficient else "not shown: it is only necessary"
-
-
-def confirmation(proof: ModelProof) -> Iterator[str]:
-    """What a second solver confirms, in one line; none if it was not asked."""
-    if len(proof.solvers) > 1:
-        confirmed = sum(each.confirmed for each in proof.questions)
-        asked = plural(len(proof.questions), "query", "queries")
-        yield f"{proof.solvers[1]} confirms {confirmed} of {asked} that decide a rule"
 
 
 def binding(refuted: Refuted) -> str:
@@ -95,7 +71,7 @@ def document_of(proof: ModelProof) -> Document:
     """The proof as a document: a case for each rule that holds everywhere, and for each place where one does not."""
     edition = catalogue.editions().editions[proof.edition]
     cases = (
-        *map(_refuted_case(proof), proof.refuted),
+        *(_refuted_case(proof, each) for each in proof.refuted),
         *map(_open_case, proof.open),
         *_count_cases(proof),
         _every_node_case(proof),
@@ -108,7 +84,7 @@ def document_of(proof: ModelProof) -> Document:
         code=proof.exit_code,
         criteria=_criteria(edition),
         sections=(Section(escape(proof.name), proof.name, cases),),
-        facts=tuple(_facts(proof, edition)),
+        facts=tuple((term, escape_once(text)) for term, text in _facts(proof, edition)),
         notes=(*map(escape_once, proof.notes), *_folded(proof)),
         hashes={proof.name: proof.sha256},
         advice=tuple((term, escape_once(text)) for term, text in advice(proof)),
@@ -123,22 +99,31 @@ def _criteria(edition: Edition) -> dict[str, Criterion]:
 
 
 def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
+    """What the verdict holds for, what the model needs, what a second solver confirms."""
     if proof.sha256:
         yield "SHA-256", proof.sha256
     yield "edition", f"{proof.edition}: {edition.title}"
-    yield from ((term, escape_once(text)) for term, text in _conditions(proof))
+    if proof.assumptions:
+        yield "for all", ", ".join(proof.assumptions)
+    if proof.refuted:
+        yield "needs", proof.constraint or TOO_LONG
+    if proof.refuted and proof.sufficient is not None:
+        yield (
+            "sufficient",
+            "yes: under it all conditions hold" if proof.sufficient else "not shown: it is only necessary",
+        )
+    if len(proof.solvers) > 1:
+        confirmed = sum(each.confirmed for each in proof.questions)
+        asked = plural(len(proof.questions), "query", "queries")
+        yield "confirmed", f"{proof.solvers[1]} confirms {confirmed} of {asked} that decide a rule"
 
 
-def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:
-    def case(refuted: Refuted) -> CaseResult:
-        return CaseResult(
-            refuted.rule, refuted.rule, "refuted", Standing.BAD,
-            escape_once(f"{binding(refuted)}: {refuted.actual}"),
-            (*((term, escape_once(text)) for term, text in details(proof, refuted)), *_more(refuted.nodes)),
-            refuted.where,
-        )  # fmt: skip
-
-    return case
+def _refuted_case(proof: ModelProof, refuted: Refuted) -> CaseResult:
+    told = ((term, escape_once(text)) for term, text in details(proof, refuted))
+    return CaseResult(
+        refuted.rule, refuted.rule, "refuted", Standing.BAD, escape_once(f"{binding(refuted)}: {refuted.actual}"),
+        (*told, *_more(refuted.nodes)), refuted.where,
+    )  # fmt: skip
 
 
 def _open_case(undecided: Open) -> CaseResult:

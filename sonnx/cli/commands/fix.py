@@ -11,13 +11,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path, write_whole
 from sonnx.base.progress import clock
-from sonnx.cli.arguments import (
-    add_limit_argument,
-    add_size_arguments,
-    amount,
-    names,
-    sizes_of,
-)
+from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, names, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
@@ -61,16 +55,10 @@ def fix_command(options: argparse.Namespace) -> int:
     _require_free(Path(options.model), targets, options.force)
     with clock(f"rewriting {options.model}"):
         result = fix(
-            options.model,
-            options.edition,
-            **sizes_of(options),
-            select=names(options.select),
-            fold_batch_normalization=options.fold_batch_normalization,
-            strict_versions=options.strict_versions,
-            samples=options.samples,
-            limits=parse_limits(options.limit),
-            name=options.model,
-        )
+            options.model, options.edition, **sizes_of(options), select=names(options.select),
+            fold_batch_normalization=options.fold_batch_normalization, strict_versions=options.strict_versions,
+            samples=options.samples, limits=parse_limits(options.limit), name=options.model,
+        )  # fmt: skip
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
     record = result.to_json(output)
     if output is not None:
