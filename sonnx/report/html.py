@@ -20,7 +20,7 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
-from sonnx.report.check_document import document_of
+from sonnx.report.check_document import STANDINGS, document_of
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import CheckRun
 from sonnx.report.graph_drawing import anchors, drawing
@@ -71,9 +71,7 @@ def slug(text: str) -> str:
 
 def colour(verdict: Verdict) -> str:
     """The style of a verdict: fail, open or pass."""
-    if verdict is Verdict.FAIL:
-        return "fail"
-    return "pass" if verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.DEVIATED) else "open"
+    return standing_colour(STANDINGS.get(verdict, Standing.GOOD))
 
 
 def standing_colour(standing: Standing) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
-from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
+from sonnx.report.document import PASSING, CaseResult, Document, Section, Standing
 from sonnx.report.formats import CheckRun
 from sonnx.report.phrases import (
     fix_command,
@@ -32,6 +34,8 @@ MORE_PLACES = 3
 TABLE_FROM = 3
 """Rules with findings from which a table stands before the findings."""
 LABEL_WIDTH = 18
+MAX_RESULTS = 100
+"""More different results of a section of a document are counted."""
 
 
 def render(run: CheckRun) -> str:
@@ -217,3 +221,74 @@ def total(run: CheckRun) -> str:
     order = (*Verdict, *(each.word for each in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
     return f"{len(words)} files: {', '.join(numbers)}\n"
+
+
+# ------------------------------------------------------------------ documents of the other commands
+
+
+def render_document(found: Document) -> str:
+    """The headline and what it depends on, tables of figures, and each different result that does not pass, once."""
+    lines = [f"{found.subject}: {found.headline}", *_terms((*found.facts, *found.advice), 2)]
+    lines += ["", *_columns(found.table)] if found.table else []
+    explained: set[str] = set()
+    for section in found.sections:
+        if section.heads:
+            rows = [(escape_once(case.name), case.verdict, *case.cells) for case in section.cases]
+            lines += [
+                "",
+                section.name,
+                *(f"  {line}" for line in _columns([("case", "result", *section.heads), *rows])),
+            ]
+        elif len(found.sections) > 1 and not found.table:
+            lines += ["", f"{section.name}: {section.numbers}"]
+        alike: dict[tuple[str, str], list[CaseResult]] = {}
+        for case in filter(partial(_is_listed, section), section.cases):
+            alike.setdefault((case.verdict, case.message), []).append(case)
+        for (verdict, message), cases in list(alike.items())[:MAX_RESULTS]:
+            lines += ["", f"{verdict}: {message}", *_cases(found, cases, explained)]
+        if len(alike) > MAX_RESULTS:
+            lines += ["", f"and {len(alike) - MAX_RESULTS} more results (--format json lists them)"]
+    lines += ["", *(f"note: {note}" for note in found.notes)] if found.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def _is_listed(section: Section, case: CaseResult) -> bool:
+    """Whether a case is more than a row of the table of its section, or a number."""
+    in_table = section.heads and (case.standing is Standing.NOTE or case.message in case.cells)
+    return case.shown or not (case.folded or in_table or case.standing in PASSING)
+
+
+def _cases(found: Document, cases: Sequence[CaseResult], explained: set[str]) -> Iterator[str]:
+    """Equal results: a line for each criterion with its first place, and what is known of the first one."""
+    by_criterion: dict[str, list[CaseResult]] = {}
+    for case in cases:
+        by_criterion.setdefault(case.criterion, []).append(case)
+    width = max(map(len, by_criterion))
+    for name, same in by_criterion.items():
+        first, declared = same[0], found.criteria[name]
+        more = f" and {plural(len(same) - 1, 'more place')}" if len(same) > 1 else ""
+        yield f"  {name:<{width}}  {'' if first.at == name else first.at}{more}".rstrip()
+        if len(by_criterion) == 1 or first.standing is not Standing.OPEN:
+            yield from _terms(first.details, 8)
+        if first.standing is not Standing.OPEN and name not in explained:
+            explained.add(name)
+            labels = ("labels", ", ".join(declared.tags))
+            yield from _terms((("because", declared.because), ("remedy", declared.remedy), labels), 8)
+
+
+def _terms(pairs: Iterable[tuple[str, str]], indent: int) -> Iterator[str]:
+    """Terms with their texts, where they have one."""
+    return (f"{' ' * indent}{term:<11} {text}" for term, text in pairs if text)
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table; the columns whose heads begin with # have numbers."""
+    heads = rows[0]
+    lines = [[cell.removeprefix("#") for cell in heads], *rows[1:]]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        cells = (
+            f"{cell:{'>' if head[0] == '#' else '<'}{width}}"
+            for cell, head, width in zip(line, heads, widths, strict=True)
+        )
+        yield "  ".join(cells).rstrip()

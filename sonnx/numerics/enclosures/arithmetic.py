@@ -90,11 +90,11 @@ def product_above(multiply: Callable[[Array, Array], Array], a: Single, b: Singl
     """At least the product of absolute values, from sums of so many products in float32.
 
     By the lemma of `grown` for float32: a term has at most 2 roundings of operands, one of the product and those of the
-    additions, each relative or of at most 2^-150, as no operand is above 1.
+    additions, each relative or of at most 2^-126, as no operand is above 1: also where subnormal numbers become 0.
     """
     scale = a.scale * b.scale
     made = multiply(a.array, b.array) * np.float64(scale * (1 + (2 * terms + 16) * SINGLE))
-    made += (terms + 1) * (scale * 2.0**-146 + TINY)
+    made += (terms + 1) * (scale * 2.0**-122 + TINY)
     return np.asarray(made)
 
 
