@@ -16,22 +16,21 @@ from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
-from sonnx.checker.rules import ActiveRules, KnownResults, SubjectResults, subject_results
+from sonnx.checker.rules import FEW, ActiveRules, KnownResults, Memory, SubjectResults, subject_results
 from sonnx.checker.verdicts import Verdict, Violation, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
-from sonnx.graph.views import Views
+from sonnx.graph.views import Views, order
 from sonnx.language.evaluator import TensorFacts
+from sonnx.language.order import PLAIN, RECORD
 from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
 from sonnx.model.scopes import Scope, nested_scopes
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
-    from sonnx.checker.graph_rules import Decision
     from sonnx.checker.tailoring import Tailoring
-    from sonnx.profile.definitions import Rule
 
 Facts = Interpretation[TensorFacts, SubjectResults]
 """A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
@@ -105,12 +104,12 @@ class _Check:
         self.domain = FactsDomain(rules)
         self.known = KnownResults()
         self.of_values: dict[TensorFacts, SubjectResults] = {}
+        self.of_orders = Memory[SubjectResults]()
         self.of_numbers: dict[int, SubjectResults] = {}
         self.without_tensors: set[int] = set()  # identities of attributes
 
     def run(self, about: Subject) -> Report:
-        for rule in self.rules.graph_rules_about("model"):
-            self._decide(rule, Where("", "model"), self.model, self.rules.editions)
+        self._decide("model", Where("", "model"), self.model, self.rules.editions)
         for index, function in enumerate(self.model.functions):
             self._function(function, f"function[{index}]")
         for found in self.facts.scopes:
@@ -124,29 +123,30 @@ class _Check:
             self.builder.add_note(text)
         return self.builder.report(about, sum(len(found.visits) for found in self.facts.scopes), signatures)
 
-    def _decide(self, rule: Any, where: Where, *subject: Any) -> None:
-        """Decide a rule of graph.toml: one pass for the subject, or one failure for each defect."""
-        found: Violation | None = None
-        for found in self.rules.decide(rule)(*subject):
-            place = "/".join(filter(None, (where.place, found.place))) or "model"
-            kind = "node" if found.operator else "value" if found.name else where.kind
-            name = found.name or ("" if found.operator else where.name)
-            self.builder.add_failure(rule, found.actual, Where(place, kind, name, found.operator), found.verdict)
-        if found is None:
-            self.builder.add_pass(rule)
+    def _decide(self, kind: str, where: Where, *subject: Any) -> None:
+        """Decide the rules of graph.toml about a subject: one pass of each rule, or one failure for each defect."""
+        builder = self.builder
+        for rule, decide in self.rules.decided_about(kind):
+            found: Violation | None = None
+            for found in decide(*subject):
+                if builder.lists_failure(rule, found.verdict):
+                    place = "/".join(filter(None, (where.place, found.place))) or "model"
+                    what = "node" if found.operator else "value" if found.name else where.kind
+                    name = found.name or ("" if found.operator else where.name)
+                    builder.list_failure(rule, found.actual, Where(place, what, name, found.operator), found.verdict)
+            if found is None:
+                builder.add_pass(rule)
 
     def _function(self, function: Function, place: str) -> None:
         where = Where(place, "function", function.name)
-        for rule in self.rules.graph_rules_about("function"):
-            self._decide(rule, where, function)
+        self._decide("function", where, function)
         for attribute in function.defaults:
             self._attribute(attribute, place)
 
     def _scope(self, found: ScopeResult[TensorFacts, SubjectResults]) -> None:
         scope = found.scope
         where = Where(scope.place, "graph", scope.graph.name)
-        for rule in self.rules.graph_rules_about("graph"):
-            self._decide(rule, where, scope)
+        self._decide("graph", where, scope)
         self._values(scope, found.declared)
         self._default_inputs(scope)
         quiet = Counter([visit.result for visit in found.visits if not visit.result.reported])
@@ -191,7 +191,8 @@ class _Check:
                     seen.add(name)
                     value_of(scope, self._undeclared, "node", index, name)
             for attribute in node.attributes:
-                self._attribute(attribute, scope.node_place(index))
+                if attribute.identity not in self.without_tensors:
+                    self._attribute(attribute, scope.node_place(index))
         if scope.function is not None:
             self._function_values(scope, len(seen) - 1)
 
@@ -199,8 +200,7 @@ class _Check:
         """The results of the rules about values, for the value of a number."""
         results = self.of_numbers.get(number)
         if results is None:
-            facts = self.facts.values[number]
-            results = self.of_numbers[number] = self._of_facts(facts or NOTHING_STATED)
+            results = self.of_numbers[number] = self._evaluated(self.facts.values[number] or NOTHING_STATED)
         return results
 
     def _of_type(self, type_: Type) -> SubjectResults:
@@ -209,21 +209,29 @@ class _Check:
     def _of_facts(self, facts: TensorFacts) -> SubjectResults:
         results = self.of_values.get(facts)
         if results is None:
-            names = {"value": facts, "element_types": self.rules.edition.element_types}
-            views = Views(names)
+            results = self.of_values[facts] = self._evaluated(facts)
+        return results
+
+    def _evaluated(self, facts: TensorFacts) -> SubjectResults:
+        key = order((facts,)) if len(self.of_numbers) > FEW and self._values_by_order else None
+        results = None if key is None else self.of_orders.get(key)
+        if results is None:
+            views = Views({"value": facts, "element_types": self.rules.edition.element_types})
             views["element_types", ()] = ()  # they are those of the edition
             about_values, listing = self.rules.conditions_about("value"), self.builder.listing
             results = self.known.of([condition.result(views, listing) for condition in about_values])
-            self.of_values[facts] = results
+            if key is not None and listing.is_unread(results):
+                self.of_orders[key] = results
         return results
+
+    @cached_property
+    def _values_by_order(self) -> bool:
+        names = {"value": RECORD, "element_types": PLAIN}
+        return all(each.is_by_order(names) for each in self.rules.conditions_about("value"))
 
     @cached_property
     def _undeclared(self) -> SubjectResults:
         return self._of_type(NOT_STATED)
-
-    @cached_property
-    def _of_tensors(self) -> list[tuple[Rule, Decision]]:
-        return [(rule, self.rules.decide(rule)) for rule in self.rules.graph_rules_about("tensor")]
 
     @cached_property
     def of_sparse(self) -> SubjectResults:
@@ -252,24 +260,18 @@ class _Check:
                 self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
-        if attribute.identity in self.without_tensors:
+        tensors, sparse = [value for value in attribute.items if isinstance(value, Tensor)], is_sparse(attribute)
+        if not tensors and not sparse:
+            self.without_tensors.add(attribute.identity)
             return
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
-        tensors = [value for value in attribute.items if isinstance(value, Tensor)]
-        if is_sparse(attribute):
+        if sparse:
             self.builder.add(self.of_sparse, here)
-        elif not tensors:
-            self.without_tensors.add(attribute.identity)
         for tensor in tensors:
             self._tensor(tensor, here.place)
 
     def _tensor(self, tensor: Tensor, place: str) -> None:
-        for rule, decide in self._of_tensors:
-            found = list(decide(tensor))
-            if found:
-                self._decide(rule, Where(place, "tensor", tensor.name), tensor)
-            else:
-                self.builder.add_pass(rule)
+        self._decide("tensor", Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"
             self.builder.add_note(f"external data are not read: their descriptions are checked, {asked}")

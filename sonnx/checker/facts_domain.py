@@ -5,17 +5,22 @@ Everything here is a function of a `Call` and of facts without names, so that eq
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from sys import maxsize
 from typing import Any
 
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
+from sonnx.checker.graph_rules import Decision
 from sonnx.checker.rules import (
+    ALL,
     ActiveRules,
     Demands,
     KnownResults,
     Listing,
+    Memory,
     RuleResult,
     SubjectResults,
     is_out_of_place,
@@ -30,11 +35,12 @@ from sonnx.graph.environment import (
     replaceable_facts,
 )
 from sonnx.graph.interpreter import Transferred
-from sonnx.graph.transfer import complete_types, members, output_facts
+from sonnx.graph.transfer import complete_types, member_names, members, output_facts
 from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.language.explainer import show
+from sonnx.language.known_numbers import KnownNumbers
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Rule, Tag
@@ -42,6 +48,7 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
+_MEMBER = re.compile(r"\bgroup\[(\d+)\]")
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
@@ -51,10 +58,11 @@ class FactsDomain:
     Results that need no facts of the tensors (profile, version, attributes, counts) are evaluated once per call.
     """
 
-    def __init__(self, rules: ActiveRules, most: int | None = None) -> None:
-        """Explains the first `most` results of a rule with one verdict, those that a report lists; all if None."""
-        self.rules, self._listing = rules, None if most is None else Listing(most)
+    def __init__(self, rules: ActiveRules, most: int = maxsize) -> None:
+        """Explains the first `most` results of a rule with one verdict, those that a report lists."""
+        self.rules, self._listing = rules, Listing(most)
         self._of_calls: dict[Call, list[RuleResult]] = {}
+        self._of_orders = Memory[tuple[SubjectResults, frozenset[str]]]()
         self._results = KnownResults()
 
     def declared(self, type_: Type) -> TensorFacts:
@@ -71,20 +79,56 @@ class FactsDomain:
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
+        made, after = call.signature, [NOTHING_STATED if each is None else each for each in outputs]
+        if made is None:
+            results = self._results.of(self._without_facts(call))
+        else:
+            demands = self.rules.demands(made)
+            key = demands.order((*inputs, *outputs))
+            known = None if key is None else self._of_orders.get((call, key))
+            if known is None or not all(map(_is_settled, outputs)):
+                names = environment(made, call.attributes, inputs, outputs)
+                complete_types(made, names)
+                if known is None:
+                    known = self._with_facts(call, made, demands, names)
+                    if key is not None and self._listing.is_unread(known[0]):
+                        self._of_orders[call, key] = known
+                after = output_facts(
+                    made, names, after, known[1], lambda output: evaluate(made.shapes[output.name], names)
+                )
+            results = known[0]
+        self._listing.listed(results)
+        return Transferred(after, results)
+
+    def _without_facts(self, call: Call) -> list[RuleResult]:
         found = self._of_calls.get(call)
         if found is None:
             found = self._of_calls[call] = without_facts(call, self.rules)
-        more, after = with_facts(call, inputs, outputs, self.rules, self._listing)
-        results = self._results.of([*found, *more])
-        if self._listing is not None:
-            for result in results.reported:
-                self._listing.takes(result.rule, result.verdict)
-        return Transferred(after, results)
+        return found
+
+    def _with_facts(
+        self, call: Call, made: Signature, demands: Demands, names: Mapping[str, Any]
+    ) -> tuple[SubjectResults, frozenset[str]]:
+        """The results of all rules about a call, and the names of the open ones."""
+        rules, listing, views = self.rules, self._listing, Views(names)
+        own = list(_own_results(made, demands, views, rules, listing))
+        absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
+        key = demands.of_groups(views), listing.full
+        groups = demands.groups.get(key)
+        if groups is None:
+            groups = demands.groups[key] = list(group_results(made, names, rules, listing))
+        open_rules = frozenset([result.rule.name for result in own if result.verdict in OPEN])
+        return self._results.of([*self._without_facts(call), *absent, *groups, *own]), open_rules
+
+
+def _is_settled(facts: TensorFacts | None) -> bool:
+    """Whether a declaration leaves nothing to compute."""
+    return facts is not None and type(facts.type) is str and type(facts.shape) is KnownNumbers
 
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
     """The results that need no facts of the tensors: profile, version, attributes, counts."""
-    results = [_graph_result(rule, call, rules) for rule in rules.graph_rules_about("node")]
+    results = [_graph_result(*each, call) for each in rules.decided_about("node")]
     if call.status == "planned":
         about_calls = (*rules.general_rules_about("parameter"), *rules.general_rules_about("input"))
         return results + [RuleResult(rule, Verdict.NOT_APPLICABLE, PLANNED) for rule, _ in about_calls]
@@ -94,33 +138,11 @@ def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
     return results
 
 
-def with_facts(
-    call: Call, inputs: Facts, outputs: Facts, rules: ActiveRules, listing: Listing | None
-) -> tuple[list[RuleResult], list[TensorFacts]]:
-    """The results about the tensors of a call, and the facts of its outputs after it."""
-    declared = [NOTHING_STATED if each is None else each for each in outputs]
-    made = call.signature
-    if made is None:
-        return [], declared
-    names = environment(made, call.attributes, inputs, outputs)
-    complete_types(made, names)
-    views, demands = Views(names), rules.demands(made)
-    own = list(_own_results(made, demands, views, rules, listing))
-    open_rules = {result.rule.name for result in own if result.verdict in OPEN}
-    after = output_facts(made, names, declared, open_rules, lambda output: evaluate(made.shapes[output.name], names))
-    absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
-    key = demands.of_groups(views), 0 if listing is None else listing.full
-    groups = demands.groups.get(key)
-    if groups is None:
-        groups = demands.groups[key] = list(group_results(made, names, rules, listing))
-    return [*absent, *groups, *own], after
-
-
-def _graph_result(rule: Rule, call: Call, rules: ActiveRules) -> RuleResult:
+def _graph_result(rule: Rule, decide: Decision, call: Call) -> RuleResult:
     if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
         text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
         return RuleResult(rule, Verdict.NOT_CHECKED, text)
-    defects = [defect.actual for defect in rules.decide(rule)(call)]
+    defects = [defect.actual for defect in decide(call)]
     if not defects:
         return RuleResult(rule, Verdict.PASS)
     return RuleResult(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
@@ -166,16 +188,15 @@ def group_results(
     made: Signature,
     names: Mapping[str, Any],
     rules: ActiveRules,
-    listing: Listing | None = None,
+    listing: Listing = ALL,
     *,
     onnx_only: bool = False,
 ) -> Iterator[RuleResult]:
     """The rules about tensors of one type, for each group of them."""
     for condition in rules.conditions_about("group"):
         for group in _groups(made, names, () if onnx_only else made.one_type):
-            tensors = members(group, names)
-            found = condition.result(Views({"group": tuple(tensors.values())}), listing)
-            result = _naming(found, list(tensors))
+            found = condition.result(Views({"group": members(group, names)}), listing)
+            result = _naming(found, group, names)
             tags = dict.fromkeys(tag for each in made.formals if each.name in group for tag in each.type_tags)
             by_onnx = group in made.groups.values()
             yield _with_tags(result if by_onnx else replace(result, breaks_onnx=False), tuple(tags))
@@ -188,18 +209,18 @@ def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str
     return [group for group in (*groups, *beyond) if len(members(group, names)) > 1]
 
 
-def _naming(result: RuleResult, formals: list[str]) -> RuleResult:
+def _naming(result: RuleResult, group: tuple[str, ...], names: Mapping[str, Any]) -> RuleResult:
     """The result about `group[i]` in the names of the operator's formals."""
-    actual = result.actual
-    if not actual:
+    shown = dict.fromkeys(map(int, _MEMBER.findall(result.actual)))
+    if not shown:
         return result
-    for index in range(len(formals) - 1, -1, -1):
-        actual = actual.replace(f"group[{index}]", formals[index])
-    return replace(result, actual=actual, names=tuple(formal for formal in formals if formal in actual))
+    formals = member_names(group, names)
+    actual = _MEMBER.sub(lambda found: formals[int(found[1])], result.actual)
+    return replace(result, actual=actual, names=tuple([formals[index] for index in sorted(shown)]))
 
 
 def _own_results(
-    made: Signature, demands: Demands, views: Views, rules: ActiveRules, listing: Listing | None
+    made: Signature, demands: Demands, views: Views, rules: ActiveRules, listing: Listing
 ) -> Iterator[RuleResult]:
     """The operator's own rules; one that relies on an open rule waits for the cause of that."""
     causes: dict[str, str] = {}
@@ -209,7 +230,7 @@ def _own_results(
             result = demands.relying(rule, cause)
         else:
             result = condition.result(views, listing)
-        is_read = listing is None or not listing.is_full(rule, result.verdict)
+        is_read = not listing.is_full(rule, result.verdict)
         if result.verdict is Verdict.ASSUMED and condition is not None and is_read:
             result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
         if result.verdict in OPEN:

@@ -67,27 +67,33 @@ class ReportBuilder:
     ) -> None:
         """Add the results for one subject; of a node with its signature, findings name its operands."""
         self.uses[results] += 1
-        listed = [self.listing.takes(each.rule, each.verdict) for each in results.reported]
-        if not any(listed):
+        listed = self.listing.listed(results)
+        if not listed:
             return
         rows = self.rows.get(results)
         if rows is None:
             rows = self.rows[results] = [self._row(result) for result in results.reported]
-        values = {} if node is None or signature is None else _values(node, signature)
         for row in compress(rows, listed):
-            self._list(row, where, values)
+            self._list(row, where, () if node is None or signature is None else _operands(row.names, node, signature))
 
-    def _list(self, row: _Row, where: Where, values: Mapping[str, str]) -> None:
-        operands = _operands(row.names, values) if row.names and values else ()
+    def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
         self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
 
-    def add_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
-        """Add a failure of a rule that a function decides, or why it has no answer."""
+    def lists_failure(self, rule: Rule, verdict: Verdict = Verdict.FAIL) -> bool:
+        """Count a failure of a rule that a function decides, or why it has no answer; whether it is to be listed."""
         self._count(rule, verdict)
-        if self.listing.takes(rule, verdict):
-            breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-            self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where, {})
+        return self.listing.takes(rule, verdict)
+
+    def list_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
+        """List a failure that is counted."""
+        breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
+        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where)
+
+    def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
+        """Count a failure, and list it if it is to be."""
+        if self.lists_failure(rule):
+            self.list_failure(rule, actual, where)
 
     def add_pass(self, rule: Rule) -> None:
         """Add a pass of a rule that a function decides."""
@@ -118,9 +124,10 @@ class ReportBuilder:
         latest = max(candidates, key=texts.index, default="")
         return tuple(tag for tag in rule.tags if tag.text == latest)
 
-    def _unlisted(self) -> Iterator[str]:
+    def _unlisted(self, numbers: Mapping[tuple[str, Verdict, str], int]) -> Iterator[str]:
         """A note on each rule with more findings than are listed."""
-        for (slug, verdict), number in self.listing.numbers.items():
+        for slug, verdict in self.listing.numbers:
+            number = numbers[slug, verdict, ""]
             if number > self.listing.most:
                 more = f"--limit findings={number} lists all"
                 yield f"of {number} results {verdict} of {slug} the first {self.listing.most} are listed; {more}"
@@ -146,7 +153,7 @@ class ReportBuilder:
             findings=tuple(self.findings),
             counts=counts,
             coverage=_coverage(counts, len(known), nodes),
-            notes=(*self.notes, *self._unlisted()),
+            notes=(*self.notes, *self._unlisted(numbers)),
             rules=dict(sorted(rules.items())),
             bound=about.bound,
             input_shapes=about.input_shapes,
@@ -171,21 +178,19 @@ def _coverage(counts: tuple[Count, ...], known: int, nodes: int) -> Coverage:
     )
 
 
-def _operands(names: tuple[str, ...], values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _operands(names: tuple[str, ...], node: Node, signature: Signature) -> tuple[tuple[str, str], ...]:
     """The value of the model for each formal name."""
-    items = [f"{name}[{index}]" for name in names for index in range(MAX_SHOWN_INPUTS)]
-    return tuple((name, values[name]) for name in dict.fromkeys((*names, *items)) if name in values)
-
-
-def _values(node: Node, signature: Signature) -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for index, formal in enumerate(signature.inputs):
+    items = [f"{name}[{index}]" for name in names if "[" not in name for index in range(MAX_SHOWN_INPUTS)]
+    shown, found = dict.fromkeys((*names, *items)), dict[str, str]()
+    for index, formal in enumerate(signature.inputs if names else ()):
         if formal.variadic:
-            found |= {f"{formal.name}[{i}]": name for i, name in enumerate(node.inputs[index:])}
+            first = len(formal.name) + 1
+            places = {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
+            found |= {name: node.inputs[place] for name, place in places.items() if place < len(node.inputs)}
         elif index < len(node.inputs):
             found[formal.name] = node.inputs[index]
     found |= {formal.name: name for formal, name in zip(signature.outputs, node.outputs, strict=False)}
-    return found
+    return tuple((name, found[name]) for name in shown if name in found)
 
 
 def notes(model: Model, domains: set[str], signatures: Iterable[Signature], edition: Edition) -> Iterator[str]:

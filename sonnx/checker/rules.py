@@ -10,23 +10,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
+from sys import maxsize
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
-from sonnx.graph.views import Views, key_of_parts
+from sonnx.graph.views import Views, key_of_parts, order, uses
 from sonnx.language.domain import Expression, given_key, input_key
-from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explain
+from sonnx.language.order import RECORD, Use, is_by_order
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Edition, Editions, Rule
+from sonnx.profile.definitions import Edition, Editions, Rule, T, at
 from sonnx.profile.signature import Signature, active_condition
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return frozenset({rule.slug for rule, _ in self.general} | {rule.slug for rule in self.graph})
 
     @cached_property
-    def _graph_by_subject(self) -> dict[str, tuple[Rule, ...]]:
+    def _decided_by_subject(self) -> dict[str, tuple[tuple[Rule, Decision], ...]]:
         return {}
 
     @cached_property
@@ -86,17 +87,15 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
             found = self._by_subject[subject] = tuple(starmap(self.condition, self.general_rules_about(subject)))
         return found
 
-    def graph_rules_about(self, subject: str) -> tuple[Rule, ...]:
-        """The active rules about a subject that a function decides."""
-        found = self._graph_by_subject.get(subject)
+    def decided_about(self, subject: str) -> tuple[tuple[Rule, Decision], ...]:
+        """The active rules about a subject that a function decides, each with the function."""
+        found = self._decided_by_subject.get(subject)
         if found is None:
-            found = self._graph_by_subject[subject] = tuple(rule for rule in self.graph if rule.subject == subject)
+            own = dict(self.tailoring.decided) if self.tailoring else {}
+            chosen = [rule for rule in self.graph if rule.subject == subject]
+            found = tuple([(rule, own.get(rule) or graph_rules.decide(rule)) for rule in chosen])
+            self._decided_by_subject[subject] = found
         return found
-
-    def decide(self, rule: Rule) -> Decision:
-        """The function that decides a rule."""
-        own = dict(self.tailoring.decided).get(rule) if self.tailoring else None
-        return own or graph_rules.decide(rule)
 
     @cached_property
     def _conditions(self) -> dict[tuple[str, str], Condition]:
@@ -122,42 +121,83 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return found
 
 
+class Listing:
+    """The number of results of each rule with each verdict; those beyond `most` are counted and not listed."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.numbers: Counter[tuple[str, Verdict]] = Counter()
+        self.full = 0 if most else -1
+        """How many rules have a verdict of which no further result is listed; -1 where no result is."""
+        self._unread: set[SubjectResults] = set()
+
+    def takes(self, rule: Rule, verdict: Verdict) -> bool:
+        """Count a result; whether it is listed."""
+        key = rule.slug, verdict
+        number = self.numbers[key] = self.numbers[key] + 1
+        self.full += number == self.most
+        return number <= self.most
+
+    def listed(self, results: SubjectResults) -> Sequence[bool]:
+        """Which of the reported results are listed, () for none; counts those of which any may be."""
+        if results in self._unread:
+            return ()
+        found = [self.takes(each.rule, each.verdict) for each in results.reported]
+        if any(found):
+            return found
+        self._unread.add(results)
+        return ()
+
+    def is_full(self, rule: Rule, verdict: Verdict) -> bool:
+        """Whether no further result is listed, so that nobody reads its explanation."""
+        return self.numbers[rule.slug, verdict] >= self.most
+
+    def is_unread(self, results: SubjectResults) -> bool:
+        """Whether nobody reads more of the results than their verdicts."""
+        return all(self.is_full(each.rule, each.verdict) for each in results.reported)
+
+
+ALL, NONE = Listing(maxsize), Listing(0)
+"""These list every result, and none."""
+
+
+class Memory(dict[object, T]):
+    """Results by what they follow from: `MOST_REMEMBERED`, so that memory stays small where all differ."""
+
+    def __setitem__(self, key: object, result: T) -> None:
+        if len(self) == MOST_REMEMBERED:
+            self.clear()
+        super().__setitem__(key, result)
+
+
 class Condition:
     """A rule under its active condition; facts that agree in all that it sees are evaluated once."""
 
-    __slots__ = ("_alike", "_key", "_results", "_verdicts", "demand", "parts", "rule")
+    __slots__ = ("_alike", "_key", "_results", "demand", "parts", "rule")
 
     def __init__(self, rule: Rule, demand: Expression) -> None:
         self.rule, self.demand = rule, demand
         self.parts = tuple(view(tuple([each for each in (demand, rule.when, rule.onnx) if each is not None])).items())
         """What it sees of each name."""
         self._key = key_of_parts(self.parts)
-        self._results = dict[object, RuleResult]()
-        self._verdicts = dict[object, Verdict]()
+        self._results = Memory[RuleResult]()
         self._alike = dict[object, RuleResult]()  # results that nobody reads beyond verdict and cause
 
-    def result(self, views: Views, listing: Listing | None = None) -> RuleResult:
+    def result(self, views: Views, listing: Listing = ALL) -> RuleResult:
         """As `evaluate_rule`."""
-        key = self._key(views), 0 if listing is None else listing.full
+        key = self._key(views), listing.full
         result = self._results.get(key)
         if result is None:
             result = evaluate_rule(self.rule, self.demand, views.names, listing)
-            if result.verdict is Verdict.PASS or (listing is not None and listing.is_full(self.rule, result.verdict)):
+            if result.verdict is Verdict.PASS or listing.is_full(self.rule, result.verdict):
                 result = self._alike.setdefault((result.verdict, result.breaks_onnx, result.cause), result)
-            if len(self._results) == MOST_REMEMBERED:
-                self._results.clear()
             self._results[key] = result
         return result
 
-    def verdict(self, views: Views) -> Verdict:
-        """The verdict of `result`, faster because nothing is explained; an all(...) over an empty list passes."""
-        key = self._key(views)
-        verdict = self._verdicts.get(key)
-        if verdict is None:
-            if len(self._verdicts) == MOST_REMEMBERED:
-                self._verdicts.clear()
-            verdict = self._verdicts[key] = _verdict_of(self.rule, self.demand, views.names)
-        return verdict
+    def is_by_order(self, names: Mapping[str, Use]) -> bool:
+        """Whether its verdict follows from the order of extents."""
+        parts = (self.demand, self.rule.when, self.rule.onnx)
+        return all(is_by_order(each, names) for each in parts if each is not None)
 
 
 class Demands:
@@ -173,9 +213,29 @@ class Demands:
         given = [(given_key(each.name), ()) for each in made.formals]
         self.of_groups = key_of_parts((*((name, tuple(sorted(fields))) for name in tensors), *given))
         """What the rules about groups see of a call."""
-        self.groups = dict[object, list[RuleResult]]()
+        self.groups = Memory[list[RuleResult]]()
         """The results of these rules so far."""
         self._relying = dict[tuple[Rule, str], RuleResult]()
+        self._made, self._about_groups, self._asked = made, rules.conditions_about("group"), 0
+
+    @cached_property
+    def _is_by_order(self) -> bool:
+        made, names = self._made, {**uses(self._made), "group": RECORD}
+        chosen = (at(each.element, made.version) for each in made.outputs)
+        return (
+            all(each.is_by_order(names) for _, each in self.rules if each is not None)
+            and all(each.is_by_order(names) for each in self._about_groups)
+            and all(is_by_order(each, names) for each in chosen if each is not None)
+            and not any(each.constant for each in made.outputs)
+        )
+
+    def order(self, facts: Sequence[TensorFacts | None]) -> object:
+        """What the verdicts on a call with these facts follow from; None where that is not the order of its extents.
+
+        The first calls with a signature are not worth the question.
+        """
+        self._asked += 1
+        return order(facts) if self._asked > FEW and self._is_by_order else None
 
     def relying(self, rule: Rule, cause: str) -> RuleResult:
         """The result of a rule that cannot be evaluated because another one failed."""
@@ -217,29 +277,10 @@ class KnownResults(dict[tuple[RuleResult, ...], SubjectResults]):
         return found
 
 
-class Listing:
-    """The number of results of each rule with each verdict; those beyond `most` are counted and not listed."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.numbers: Counter[tuple[str, Verdict]] = Counter()
-        self.full = 0
-        """How many rules have a verdict of which no further result is listed."""
-
-    def takes(self, rule: Rule, verdict: Verdict) -> bool:
-        """Count a result; whether it is listed."""
-        key = rule.slug, verdict
-        number = self.numbers[key] = self.numbers[key] + 1
-        self.full += number == self.most
-        return number <= self.most
-
-    def is_full(self, rule: Rule, verdict: Verdict) -> bool:
-        """Whether no further result is listed, so that nobody reads its explanation."""
-        return self.numbers[rule.slug, verdict] >= self.most
-
-
+FEW = 32
+"""Calls with a signature before it is asked whether its rules see the order of extents only."""
 MOST_REMEMBERED = 1024
-"""Results that are remembered of one rule; then they are forgotten, so that memory stays small where all differ."""
+"""Results that a `Memory` keeps before it forgets them all."""
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _NAME = re.compile(r"\b[A-Za-z_]\w*(?:\[\d+\])?")
 
@@ -256,25 +297,20 @@ def evaluate_rule(
     rule: Rule,
     demand: Expression,
     names: Mapping[str, Any],
-    listing: Listing | None = None,
+    listing: Listing = ALL,
 ) -> RuleResult:
     """The result of a rule whose active condition is `demand`, on facts by name; not explained if `listing` is full."""
-    if rule.when is not None:
-        applies = evaluate(rule.when, names)
-        if applies is False:
-            return not_applying(rule)
-        if isinstance(applies, Unknown):
-            return _unknown(rule, rule.when, applies, names, listing)
-    value = evaluate(demand, names)
-    if isinstance(value, Unknown):
-        return _unknown(rule, demand, value, names, listing)
-    if value:
-        try:
-            empty = demand.over is not None and demand.over_nothing(Evaluator(), names)
-            return over_nothing(rule, demand) if empty else passing(rule)
-        except OutOfFuel as error:
-            return _unknown(rule, demand, Unknown(UnknownCause.NOT_STATED, str(error)), names, listing)
-    return _failed(rule, demand, names, listing)
+    try:
+        for condition in (rule.when, demand):
+            value = True if condition is None else condition.evaluate(Evaluator(), names)
+            if isinstance(value, Unknown):
+                return _unknown(rule, condition or demand, value, names, listing)
+            if not value:
+                return _failed(rule, demand, names, listing) if condition is demand else not_applying(rule)
+        empty = demand.over is not None and demand.over_nothing(Evaluator(), names)
+    except OutOfFuel as error:  # an explanation would run out of it as well
+        return RuleResult(rule, Verdict.UNDECIDED, str(error), demand.text)
+    return over_nothing(rule, demand) if empty else passing(rule)
 
 
 def is_out_of_place(rule: Rule, names: Mapping[str, Any]) -> bool:
@@ -297,39 +333,21 @@ def over_nothing(rule: Rule, demand: Expression) -> RuleResult:
     return RuleResult(rule, Verdict.NOT_APPLICABLE, f"{demand.over[0] if demand.over else ''} is empty")
 
 
-def _verdict_of(rule: Rule, demand: Expression, names: Mapping[str, Any]) -> Verdict:
-    for condition, if_false in ((rule.when, Verdict.NOT_APPLICABLE), (demand, Verdict.FAIL)):
-        value = True if condition is None else evaluate(condition, names)
-        if isinstance(value, Unknown):
-            return _of_unknown(value)
-        if not value:
-            return if_false
-    return Verdict.PASS
-
-
 def _of_unknown(value: Unknown) -> Verdict:
     return Verdict.ASSUMED if value.cause is UnknownCause.RUN_TIME else Verdict.UNDECIDED
 
 
-def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing | None) -> RuleResult:
+def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
     breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and evaluate(rule.onnx, names) is False)
-    found = RuleResult(rule, Verdict.FAIL, f"{demand.text} does not hold", demand.text, breaks_onnx)
-    return _explained(found, demand, names, listing)
+    actual = "" if listing.is_full(rule, Verdict.FAIL) else explain(demand, names)
+    said = actual or f"{demand.text} does not hold"
+    return RuleResult(rule, Verdict.FAIL, said, demand.text, breaks_onnx, "", _names_in(actual, names))
 
 
-def _unknown(
-    rule: Rule, demand: Expression, value: Unknown, names: Mapping[str, Any], listing: Listing | None
-) -> RuleResult:
-    found = RuleResult(rule, _of_unknown(value), value.reason, demand.text, False, value.because)
-    return _explained(found, demand, names, listing)
-
-
-def _explained(result: RuleResult, demand: Expression, names: Mapping[str, Any], listing: Listing | None) -> RuleResult:
-    """The result with what the model states, where that is listed."""
-    if listing is not None and listing.is_full(result.rule, result.verdict):
-        return result
-    actual = explain(demand, names) or result.actual
-    return replace(result, actual=actual, names=_names_in(actual, names))
+def _unknown(rule: Rule, demand: Expression, value: Unknown, names: Mapping[str, Any], listing: Listing) -> RuleResult:
+    verdict = _of_unknown(value)
+    shown = () if listing.is_full(rule, verdict) else _names_in(value.reason, names)
+    return RuleResult(rule, verdict, value.reason, demand.text, False, value.because, shown)
 
 
 def _names_in(actual: str, names: Mapping[str, Any]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
-from sonnx.checker.rules import ActiveRules, RuleResult, evaluate_rule
+from sonnx.checker.rules import NONE, ActiveRules, RuleResult, evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.node_errors import UNDEFINED_INPUT_ERRORS
 from sonnx.graph.call import Call
@@ -278,8 +278,8 @@ class RunDomain:
         attributes = tuple([(each.name, each.kind, each.reference, each.fields) for each in call.attributes])
         key = call.operator, call.operator_set, call.inputs, call.outputs, attributes
         if key not in self._valid:
-            for rule in self.rules.graph_rules_about("node"):
-                for violation in self.rules.decide(rule)(call) if rule.kind == "validity" else ():
+            for rule, decide in self.rules.decided_about("node"):
+                for violation in decide(call) if rule.kind == "validity" else ():
                     raise NotExecutable(f"{violation.actual} ({rule.slug})")
             self._valid.add(key)
 
@@ -367,7 +367,7 @@ class RunDomain:
         for rule, demand, needed in self._demanded(made):
             if rule.slug in operator.error_conditions:
                 continue
-            verdict = self.rules.condition(rule, demand).verdict(views)
+            verdict = self.rules.condition(rule, demand).result(views, NONE).verdict
             if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and needed):
                 yield evaluate_rule(rule, demand, names)
             elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it

@@ -52,7 +52,10 @@ def constant_facts(tensor: Tensor) -> TensorFacts:
 
 
 def _extents(shape: Sequence[Dimension]) -> Any:
-    return known_numbers(tuple([dimension(each, index) for index, each in enumerate(shape)]))
+    numbers: Sequence[Any] = shape
+    if set(map(type, numbers)) <= {int} and min(numbers, default=0) >= 0:
+        return KnownNumbers(numbers)
+    return tuple([dimension(each, index) for index, each in enumerate(shape)])
 
 
 def replaceable_facts(tensor: Tensor) -> TensorFacts:
@@ -265,10 +268,12 @@ def _read_value(tensor: TensorFacts, kind: str) -> Any:
     )
 
 
+_SPARSE_FIELDS = frozenset({"sparse_tensor", "sparse_tensors"})
+
+
 def is_sparse(attribute: Attribute) -> bool:
     """Whether the attribute holds a sparse tensor, or the type of one."""
-    fields = ("sparse_tensor", "sparse_tensors")
-    return any(field in fields for field in attribute.fields) or any(
+    return not _SPARSE_FIELDS.isdisjoint(attribute.fields) or any(
         isinstance(value, SparseTensor) or (isinstance(value, Type) and value.holds_sparse) for value in attribute.items
     )
 

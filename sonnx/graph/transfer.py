@@ -7,6 +7,7 @@ ones wait for others, and how declared and computed types and shapes go together
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from sonnx.graph.environment import NOTHING_STATED
@@ -34,7 +35,11 @@ def complete_types(made: Signature, names: dict[str, Any]) -> None:
             continue
         element = _element(made, output, names)
         if not isinstance(element, Unknown):
-            listed = tuple([each._replace(type=element) if isinstance(each.type, Unknown) else each for each in listed])
+            different = {id(each): each for each in listed}  # of many outputs most have one declaration
+            typed = {
+                key: each._replace(type=element) for key, each in different.items() if isinstance(each.type, Unknown)
+            }
+            listed = tuple([typed.get(id(each), each) for each in listed])
             names[output.name] = listed[0] if isinstance(facts, TensorFacts) else listed
 
 
@@ -47,7 +52,7 @@ def _element(made: Signature, output: Output, names: Mapping[str, Any]) -> str |
         return evaluate(chosen, names)  # type: ignore[no-any-return]
     if output.type not in made.groups:
         return output.type or NOTHING_STATED.type
-    known = [each.type for each in members(made.groups[output.type], names).values()]
+    known = [each.type for each in members(made.groups[output.type], names)]
     single = made.single.get(output.type, NOTHING_STATED.type)
     return next((each for each in known if not isinstance(each, Unknown)), single)
 
@@ -108,7 +113,9 @@ def _each(
     fitting = isinstance(shapes, tuple) and len(shapes) == len(declared)
     computed = shapes if fitting else [NOTHING_STATED.shape] * len(declared)
     return [
-        stated._replace(type=facts.type, shape=filled(stated.shape, shape, is_open))
+        stated
+        if stated.type is facts.type and not fitting
+        else stated._replace(type=facts.type, shape=filled(stated.shape, shape, is_open))
         for stated, facts, shape in zip(declared, typed, computed, strict=True)
     ]
 
@@ -132,13 +139,16 @@ def present(group: Iterable[str], names: Mapping[str, Any]) -> Iterator[tuple[st
             yield formal, name
 
 
-def members(group: Iterable[str], names: Mapping[str, Any]) -> dict[str, TensorFacts]:
-    """The tensors of a group of formals that a call has, by the formal of each: X, or X[0], X[1] of a repeated one."""
-    found: dict[str, TensorFacts] = {}
+def members(group: Iterable[str], names: Mapping[str, Any]) -> tuple[TensorFacts, ...]:
+    """The tensors of a group of formals that a call has."""
+    values = [names[name] for _, name in present(group, names)]
+    return tuple(chain.from_iterable((each,) if isinstance(each, TensorFacts) else each for each in values))
+
+
+def member_names(group: Iterable[str], names: Mapping[str, Any]) -> list[str]:
+    """The formal of each of these tensors: X, or X[0], X[1] of a repeated one."""
+    found = list[str]()
     for formal, name in present(group, names):
         value = names[name]
-        if isinstance(value, TensorFacts):
-            found[formal] = value
-        else:
-            found |= {f"{formal}[{index}]": item for index, item in enumerate(value)}
+        found += (formal,) if isinstance(value, TensorFacts) else [f"{formal}[{index}]" for index in range(len(value))]
     return found

@@ -392,10 +392,7 @@ def different(sequence: tuple[Any, ...]) -> Sequence[int]:
     """The indices of the items, of one object that stands in a longer list several times the first."""
     if len(sequence) < _FEW or type(sequence) is KnownNumbers:
         return range(len(sequence))
-    first = dict[int, int]()
-    for index, item in enumerate(sequence):
-        first.setdefault(id(item), index)
-    return list(first.values())
+    return sorted(dict(zip(map(id, reversed(sequence)), range(len(sequence) - 1, -1, -1), strict=True)).values())
 
 
 def _call(body: Callable[[Any], Any], item: Any) -> Thunk:

@@ -166,13 +166,29 @@ class Explainer:
     ) -> Explained:
         if isinstance(sequence.value, Unknown):
             return sequence
-        edges = body.edges() if isinstance(body, Body) and self.evaluator.has_classes(sequence.value) else None
-        if name == "all" and edges is not None:
-            chosen = self.evaluator.representatives(sequence.value, [edge.value for edge in edges])
-        else:
-            chosen = different(sequence.value) if name == "all" else range(len(sequence.value))
+        assert isinstance(body, Body)  # noqa: S101  the parser makes no other
+        edges = body.edges() if self.evaluator.has_classes(sequence.value) else None
+        chosen: Sequence[int] = range(len(sequence.value))
+        if name == "all":
+            chosen = different(sequence.value)
+            if edges is not None:
+                chosen = self.evaluator.representatives(sequence.value, [edge.value for edge in edges])
+            chosen = self._decisive(body, sequence.value, chosen)
         parts = (self._visit(body, sequence, index) for index in chosen)  # a list of them would take long
         return self.conjunction(parts) if name == "all" else self.disjunction(parts)
+
+    def _decisive(self, body: Body, items: Sequence[Any], chosen: Sequence[int]) -> list[int]:
+        """The first item for which a condition is false, else the first for which it is unknown, if there is one."""
+        facts = {name: each.value for name, each in body.environment.items()}
+        plain, unknown = Body(body.run, self.evaluator, facts, body.variable), list[int]()
+        for index in chosen:
+            self.evaluator.spend(1)
+            value = plain(items[index])
+            if value is False:
+                return [index]
+            if isinstance(value, Unknown) and not unknown:
+                unknown.append(index)
+        return unknown
 
     def _visit(self, body: Callable[[Explained], Explained], sequence: Explained, index: int) -> Thunk:
         def visit() -> Explained:

@@ -40,6 +40,9 @@ NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
 _LARGE = frozenset({"graph", "graphs", "tensors", "sparse_tensor", "sparse_tensors"})
 """Kinds of attributes that are seldom equal, or whose parts are counted."""
 
+PART_BYTES = 3 << 9
+"""Bytes of memory that a node or value takes at most while it is read, its attributes excepted."""
+
 MAX_SHARED_BYTES = 1 << 10
 """Bytes of the largest attribute with a tensor that is looked for among the others: long ones are seldom equal."""
 
@@ -138,10 +141,13 @@ class Builder(Struct, frozen=True):
 
         Raises:
             Exceeded: the number is larger than its limit.
+            MemoryError: there is no memory for so many.
         """
-        self.sizes.numbers[name] += sum(map(len, parts))
+        number = sum(map(len, parts))
+        self.sizes.numbers[name] += number
         enforce(self.limits, name, self.sizes.numbers[name])
         enforce_density(self.limits, self.sizes.numbers.total(), self.size)
+        bytearray(number * PART_BYTES)  # without this memory protobuf ends the process where Python raises
 
     def function(self, message: Message) -> Function:
         """A model-local function."""
@@ -203,8 +209,8 @@ class Builder(Struct, frozen=True):
         return found
 
     def _attribute(self, message: Message, kind: str) -> Attribute:
-        present = (descriptor.name for descriptor, _ in message.ListFields())
-        fields = tuple(name for name in present if name not in _NO_VALUE_FIELDS)
+        present = [descriptor.name for descriptor, _ in message.ListFields()]
+        fields = tuple([name for name in present if name not in _NO_VALUE_FIELDS])
         reference = decoded(message.ref_attr_name)
         name = VALUE_FIELD.get(kind, kind)
         absent = name not in fields and (reference or kind in NO_DEFAULT)

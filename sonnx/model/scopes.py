@@ -89,10 +89,12 @@ class Scope(Struct, frozen=True, dict=True):
 
     def visible(self, name: str, position: int) -> bool:
         """Whether a node at a position may use the name, from this graph or one around it."""
-        at = self.defined_at.get(name)
-        if at is not None and at < position:
-            return True
-        return self.outer is not None and self.outer.visible(name, self.position)
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.defined_at.get(name, position) < position:
+                return True
+            position, scope = scope.position, scope.outer
+        return False
 
     def node_place(self, index: int) -> str:
         """The path of a node."""

@@ -6,10 +6,11 @@ Messages are read through their attributes only; only `reader.py` and `writer.py
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import Struct, field
 
-from sonnx.model.ir import NOT_STATED, Dimension, Shape, Type, Value
+from sonnx.model.ir import NOT_STATED, Dimension, Type, Value
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.wire_format import Message
 
@@ -25,6 +26,7 @@ _TYPE_KIND = {
 _INNER_TYPE = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
 
+_DENOTATION = attrgetter("denotation")
 _NAME_TAG = 1 << 3 | 2
 """The tag of ValueInfoProto.name, which comes first: protobuf writes fields in the order of their numbers."""
 
@@ -54,21 +56,6 @@ def dimension(message: Message) -> Dimension:
     if which == "dim_value":
         return int(message.dim_value)
     return decoded(message.dim_param) or None if which else None
-
-
-def _shape(message: Message, limits: Limits) -> Shape | None:
-    if not message.HasField("shape"):
-        return None
-    enforce(limits, "dimensions", len(message.shape.dim))
-    return tuple(one.dim_value or dimension(one) for one in message.shape.dim[:])  # 0 may be an absent number
-
-
-def _denotations(message: Message) -> tuple[str, ...]:
-    """What the dimensions are said to mean, () where nothing is said of any."""
-    if not message.HasField("shape"):
-        return ()
-    written = tuple(decoded(one.denotation) for one in message.shape.dim[:])
-    return written if any(written) else ()
 
 
 class Types(Struct, frozen=True):
@@ -114,8 +101,13 @@ class Types(Struct, frozen=True):
             return NOT_STATED
         kind, inner = _TYPE_KIND.get(which, which), getattr(message, which)
         if which in ("tensor_type", "sparse_tensor_type"):
-            element = element_name(self.elements, inner.elem_type)
-            sparse, denotations = which == "sparse_tensor_type", _denotations(inner)
-            return Type(kind, element, _shape(inner, self.limits), sparse, denotations)
+            element, sparse = element_name(self.elements, inner.elem_type), which == "sparse_tensor_type"
+            if not inner.HasField("shape"):
+                return Type(kind, element, None, sparse)
+            listed = inner.shape.dim[:]
+            enforce(self.limits, "dimensions", len(listed))
+            shape = tuple([one.dim_value or dimension(one) for one in listed])  # 0 may be an absent number
+            denotations = list(map(_DENOTATION, listed))
+            return Type(kind, element, shape, sparse, tuple(map(decoded, denotations)) if any(denotations) else ())
         within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
         return Type(kind, holds_sparse=within.holds_sparse)

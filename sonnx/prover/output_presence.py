@@ -27,9 +27,8 @@ def accepted_outputs(
     """The rules in force that refuse some combination of outputs, each with the combinations it accepts."""
     known = list(product(*([False, True] if each.optional else [True] for each in signature.outputs)))
     found: list[tuple[str, tuple[Presence, ...]]] = []
-    for rule in rules.graph_rules_about("node"):
+    for rule, decide in rules.decided_about("node"):
         if rule.slug in ABOUT_OUTPUTS:
-            decide = rules.decide(rule)
             accepted = tuple(each for each in known if not any(decide(_call(described, signature, rules, each))))
             found += [(rule.slug, accepted)] * (len(accepted) < len(known))
     return tuple(found)

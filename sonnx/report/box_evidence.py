@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import reduce
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
@@ -16,7 +19,7 @@ from sonnx.bounds.bound import box_of, only_array
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.discharge import Discharge, discharge
 from sonnx.bounds.result import Tensor
-from sonnx.checker.report import Report
+from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, open_model
 from sonnx.model.ir import Model
 from sonnx.model.symbols import bind_symbols
@@ -25,6 +28,8 @@ from sonnx.numerics.formats import Array
 
 FOLDER = "configuration/box"
 """The folder of a pack that has its files."""
+COUNTEREXAMPLES = "counterexamples"
+"""The folder that has the inputs of the box that break an assumption, of which each is a file as numpy reads it."""
 TOPIC = "bounds."
 """Begins the theorems that bounds rest on."""
 LIMIT = (
@@ -90,16 +95,40 @@ def evidence(
         "inputs": list(named),
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         "hypotheses": assumed.as_json(),
-        "shown": [
-            {"place": each.where.place, "rule": each.rule, "condition": each.requires} for each in found.shown
+        "shown": [_condition(each) for each in found.shown],
+        "counterexamples": [
+            {**_condition(each), "why": escape(broken.why),
+             "input": {escape(name): _file_of(number, at) for at, name in enumerate(broken.input)}}
+            for number, (each, broken) in enumerate(found.failing)
+        ],
+        "undecided": [
+            {**_condition(each), "share": _rounded(open_.share, ROUND_CEILING), "part": open_.part}
+            for each, open_ in found.undecided
         ],
         **_figures(found),
     }  # fmt: skip
+    for number, (_, broken) in enumerate(found.failing):
+        files |= {_file_of(number, at): _npy(array) for at, array in enumerate(broken.input.values())}
     return BoxEvidence(found.report, files, named, about)
 
 
 def _with_base_name(text: str, file: str) -> str:
     return text.replace(file, Path(file).name)
+
+
+def _condition(finding: Finding) -> dict[str, Any]:
+    return {"place": finding.where.place, "rule": finding.rule, "condition": finding.requires}
+
+
+def _file_of(number: int, at: int) -> str:
+    """The file of a pack that has an input of a counterexample."""
+    return f"{COUNTEREXAMPLES}/{number}-{at}.npy"
+
+
+def _npy(array: Array) -> bytes:
+    made = BytesIO()
+    np.save(made, array, allow_pickle=False)
+    return made.getvalue()
 
 
 def _figures(found: Discharge) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def check_models(
         OSError: the journal cannot be read or written.
     """
     bounds = place.bounds(TIMEOUT_SECONDS, MEMORY_MEGABYTES)
-    work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf"), bounds=bounds)
+    work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf", "msgspec"), bounds=bounds)
     data = request_data(request, None if tailoring is None else str(tailoring), hashed, drawn)
     tasks = [_task(model, data) for model in models]
     journal = Journal(resume, work, data, _identity, _is_report) if resume else None

@@ -68,9 +68,9 @@ def known_attribute(call: Call) -> Iterator[Violation]:
     if call.signature is None:
         return
     names = {parameter.name for parameter in call.signature.attributes}
+    has = f"it has {', '.join(sorted(names))}" if names else "it has none"
     for attribute in call.attributes:
         if attribute.name not in names:
-            has = f"it has {', '.join(sorted(names))}" if names else "it has none"
             yield Violation(f"the attribute {quote(attribute.name)} is unknown to version {call.version}; {has}")
 
 
