@@ -45,7 +45,7 @@ class BoundsReport(Bounds, Rendered):
         asked = [*_goal_cases(self), *_decision_cases(self)]
         conditions = [
             CaseResult(
-                "condition", f"{each.name} at {each.node}", *_standing(each.holds, "holds", "not shown"), each.detail
+                "condition", f"{each.name} at {each.node}", *_standing(each.holds, "met", "not shown"), each.detail
             )
             for each in sorted(self.conditions, key=lambda each: each.holds)
         ]
@@ -124,7 +124,7 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
         ends = f"in [{low.min():.6g}, {high.max():.6g}]" if low.size else "no elements"
         yield "input", f"{name} {list(low.shape)}: {ends}"
     for node, share in bounds.shares[:MAX_SHARES]:
-        yield "share of the error", f"{share:.1%} {node}"
+        yield "share", f"{share:.1%} of the error of the worst output element: {node}"
 
 
 def _notes(bounds: Bounds) -> Iterator[str]:
