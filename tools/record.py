@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{options.output} is not written: {lacking} theorems have no result", file=sys.stderr)
         return 3
     if options.check:
-        return _compared(TheoremReport(results, interrupted=False), recorded)
+        return _compared(TheoremReport(results), recorded)
     record.write(options.output, results, [each.id for each in known], cache)
     return int(not all(each.expected for each in results))
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "markdown", "html", "deviations")
 """The formats of `sonnx check`."""
 DOCUMENT_FORMATS = ("text", "sarif", "junit", "github", "markdown", "html")
-"""The formats that render a document, for every other command; JSON is specific to a command."""
-OWN_FORMATS = ("json",)
+"""The formats that render a document; JSON is specific to a command."""
+RESULT_FORMATS = ("text", "json", *DOCUMENT_FORMATS[1:])
+"""The formats of every other command."""
 
 OF_A_CHECK = ("text", "html")
 """The formats of DOCUMENT_FORMATS that show more of a check than its document has."""
@@ -55,7 +56,8 @@ class CheckRun(Struct, frozen=True):
 
 def render(name: str, run: CheckRun) -> str:
     """The reports of one run in a format of FORMATS."""
-    _require(name, FORMATS)
+    if name not in FORMATS:
+        raise _unknown(name, FORMATS)
     if name in DOCUMENT_FORMATS and name not in OF_A_CHECK:
         from sonnx.report.check_document import document_of
 
@@ -66,11 +68,11 @@ def render(name: str, run: CheckRun) -> str:
 
 def render_document(name: str, document: Document) -> str:
     """A document in a format of DOCUMENT_FORMATS."""
-    _require(name, DOCUMENT_FORMATS, OWN_FORMATS)
+    if name not in DOCUMENT_FORMATS:
+        raise _unknown(name, RESULT_FORMATS)
     text: str = import_module(f"{__package__}.{name}").render_document(document)
     return text
 
 
-def _require(name: str, known: Collection[str], others: Collection[str] = ()) -> None:
-    if name not in known:
-        raise UsageError(f"unknown format {name!r}; there are {', '.join((*others, *known))}")
+def _unknown(name: str, known: Collection[str]) -> UsageError:
+    return UsageError(f"unknown format {name!r}; there are {', '.join(known)}")

@@ -30,7 +30,6 @@ class TheoremReport(Rendered):
     """The results of a run over theorems, in order, with their renderings."""
 
     results: tuple[TheoremResult, ...]
-    interrupted: bool = False
 
     @property
     def exit_code(self) -> int:

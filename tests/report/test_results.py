@@ -29,7 +29,7 @@ from sonnx.prover import driver
 from sonnx.prover.model_walk import prove_model
 from sonnx.report.comparison import ComparisonReport
 from sonnx.report.document import Document
-from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, render_document
+from sonnx.report.formats import DOCUMENT_FORMATS, RESULT_FORMATS, render_document
 from sonnx.report.model_proof import ProofReport
 from sonnx.report.rules import rules_of
 from sonnx.report.theorems import TheoremReport
@@ -285,7 +285,7 @@ def test_an_open_answer_does_not_look_green(theorems: Document) -> None:
 # ------------------------------------------------------------------ the command line
 
 
-@pytest.mark.parametrize("name", [*OWN_FORMATS, *DOCUMENT_FORMATS])
+@pytest.mark.parametrize("name", RESULT_FORMATS)
 def test_the_format_of_a_proof_never_changes_the_exit_code_and_repeats(name: str, capsys: Any, tmp_path: Path) -> None:
     assert run(["prove", SYMBOLIC, "--assume", "N==M", "--format", name]) == 0
     capsys.readouterr()
@@ -311,7 +311,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "m.onnx"
 
 
-@pytest.mark.parametrize("name", [*OWN_FORMATS, *DOCUMENT_FORMATS])
+@pytest.mark.parametrize("name", RESULT_FORMATS)
 def test_the_format_of_a_comparison_never_changes_the_exit_code(name: str, model: str, capsys: Any) -> None:
     arguments = ["compare", model, "--test-data", "data", "--outputs", "data", "--format", name]
     assert run(arguments) == 0
@@ -336,7 +336,7 @@ def test_a_report_that_cannot_be_written_is_one_sentence_about_its_file(command:
     assert sorted(map(str, Path().rglob("*"))) == before
 
 
-@pytest.mark.parametrize("name", [*OWN_FORMATS, *DOCUMENT_FORMATS])
+@pytest.mark.parametrize("name", RESULT_FORMATS)
 def test_a_model_that_does_not_conform_has_the_report_of_the_check(name: str, model: str, capsys: Any) -> None:
     wrong = onnx.load(model)
     wrong.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 3

@@ -17,7 +17,7 @@ from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import amount, sizes_of
 from sonnx.cli.budget import add_value_arguments, not_conforming, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
+from sonnx.report.formats import RESULT_FORMATS
 
 HELP = "bound the ranges of values and the errors of implementations"
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=amount("processes"), default=1, metavar="N", help="processes that halve the box (default 1)")
     add("--cluster", metavar="ADDRESS", help="halve it on the Dask cluster with this scheduler")
     add("--resume", type=Path, metavar="FILE", help="keep the parts of the box in FILE, and go on from those it has")
-    add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS, "npz"), default="text",
+    add("--format", choices=(*RESULT_FORMATS, "npz"), default="text",
         help="the format of the report (npz: all bounds)")  # fmt: skip
     add("--output", type=Path, metavar="FILE", help="write the report to a file")
     add_value_arguments(parser, "bound")

@@ -15,7 +15,7 @@ from sonnx.cli.arguments import amount, sizes_of
 from sonnx.cli.budget import add_value_arguments, not_conforming, within_budget
 from sonnx.cli.commands.run import INPUT_HELP
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
+from sonnx.report.formats import HASHED, RESULT_FORMATS
 
 HELP = "compare a runtime with the exact values"
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--bound", nargs="?", const="onnxruntime-cpu", metavar="HYPOTHESES",
         help="exit 1 if a value is outside the bound under hypotheses (default onnxruntime-cpu)")  # fmt: skip
     add("--no-special-mismatch", action="store_true", help="exit 1 if NaN, an infinity or a zero's sign differs")
-    add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
+    add("--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
     add("--output", type=Path, metavar="FILE", help="write the report to a file")
     add_value_arguments(parser, "compare")
     parser.set_defaults(command=compare_command)

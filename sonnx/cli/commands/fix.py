@@ -14,7 +14,7 @@ from sonnx.base.progress import clock
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, names, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
+from sonnx.report.formats import RESULT_FORMATS
 
 HELP = "rewrite a model into the profile without changing a value"
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
-    add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of what is printed")
+    add("--format", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
     add_limit_argument(parser)
     add_budget_arguments(parser)
     parser.set_defaults(command=fix_command)

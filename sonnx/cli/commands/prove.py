@@ -17,7 +17,7 @@ from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, am
 from sonnx.cli.budget import add_memory_argument, budget
 from sonnx.model.limits import parse_limits
 from sonnx.model.symbols import parse_input_shapes
-from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
+from sonnx.report.formats import HASHED, RESULT_FORMATS
 
 if TYPE_CHECKING:  # these load z3
     from sonnx.workers.certificates import CertifiedQuestion
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--emit-smt2", type=Path, metavar="DIR", help="write every query in SMT-LIB to this folder")
     add("--proofs", type=Path, metavar="DIR",
         help="write each query with its proof by cvc5 in the format CPC to this new folder")  # fmt: skip
-    add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
+    add("--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
     add("--output", type=Path, metavar="FILE", help="write the report to a file")
     add("--timeout", type=amount("seconds"), metavar="SECONDS", help="time limit for the model, or for each theorem")
     add("--jobs", type=amount("processes", least=0), metavar="N",
@@ -125,9 +125,9 @@ def _prove_theorems(options: argparse.Namespace) -> int:
     cache = None if options.no_cache else options.cache or theorems.usual_folder()
     with StatusLine() as line:
         results, interrupted = theorems.prove_theorems(found, options.solver, cache, _place(options), line)
-    report = TheoremReport(results, interrupted)
+    report = TheoremReport(results)
     deliver(report.to_format(options.format), options.output)
-    if report.interrupted:
+    if interrupted:
         raise KeyboardInterrupt
     return report.exit_code
 
