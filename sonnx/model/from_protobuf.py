@@ -40,7 +40,7 @@ NO_DEFAULT = {"tensor", "graph", "sparse_tensor", "type_proto"}
 _LARGE = frozenset({"graph", "graphs", "tensors", "sparse_tensor", "sparse_tensors"})
 """Kinds of attributes that are seldom equal, or whose parts are counted."""
 
-PART_BYTES = 1 << 10
+PART_BYTES = 3 << 9
 """Bytes of memory that a node or value takes at most while it is read, its attributes excepted."""
 
 MAX_SHARED_BYTES = 1 << 10

@@ -8,7 +8,7 @@ File names and the names in a `Where` are not escaped; the formats escape them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -120,6 +120,15 @@ class Section(Struct, frozen=True):
         """The number of cases with each verdict."""
         return _numbers(self.cases)
 
+    @property
+    def findings(self) -> list[list[CaseResult]]:
+        """The cases that do not pass and are not folded, by criterion and verdict; the worst first."""
+        groups: dict[tuple[str, str], list[CaseResult]] = {}
+        for case in self.cases:
+            if case.standing not in PASSING and not case.folded:
+                groups.setdefault((case.criterion, case.verdict), []).append(case)
+        return sorted(groups.values(), key=_weight)
+
 
 class Picture(Struct, frozen=True):
     """A drawing of a result as SVG, for pages."""
@@ -176,22 +185,10 @@ class Document(Struct, frozen=True):
         return _numbers(self.cases)
 
     @property
-    def findings(self) -> Iterator[tuple[Section, list[CaseResult]]]:
-        """The cases that do not pass and are not folded, by section, criterion and verdict; the worst first."""
-        groups: dict[tuple[int, str, str], tuple[Section, list[CaseResult]]] = {}
-        for number, section in enumerate(self.sections):
-            for case in section.cases:
-                if case.standing not in PASSING and not case.folded:
-                    groups.setdefault((number, case.criterion, case.verdict), (section, []))[1].append(case)
-        yield from sorted(groups.values(), key=lambda group: _weight(group[1]))
-
-    @property
-    def findings_by_section(self) -> list[tuple[Section, list[list[CaseResult]]]]:
-        """Each section with its groups of cases that do not pass, the worst first."""
-        groups: dict[int, list[list[CaseResult]]] = {id(section): [] for section in self.sections}
-        for section, cases in self.findings:
-            groups[id(section)].append(cases)
-        return [(section, groups[id(section)]) for section in self.sections]
+    def findings(self) -> list[tuple[Section, list[CaseResult]]]:
+        """The findings of all sections, each with its section; the worst first."""
+        every = [(section, cases) for section in self.sections for cases in section.findings]
+        return sorted(every, key=lambda each: _weight(each[1]))
 
 
 class Rendered:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from math import ceil
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from sonnx.base.budget import memory_limit
 from sonnx.base.errors import UsageError
@@ -32,7 +32,7 @@ def main() -> None:
     """Answer requests until the input ends; arguments: module, participle, seconds and megabytes for each task."""
     name, done, timeout, memory = sys.argv[1:]
     work = Work(name, done, bounds=Bounds(float(timeout) or None, int(memory) or None))
-    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # prints of a task go to standard error, not between the answers
     module = import_module(name)
     module.prepare()
@@ -40,18 +40,29 @@ def main() -> None:
         _serve(module, work, answers)
 
 
-def _serve(module: Any, work: Work, answers: TextIO) -> None:
+def _serve(module: Any, work: Work, answers: BinaryIO) -> None:
     """Answer each request."""
-    answer: Answer = {}  # the first line says that the child is ready
-    while "last" not in answer:
-        print(json.dumps(answer), file=answers, flush=True)
+    text = f" within {work.bounds.memory} megabytes of memory (--memory)"
+    without_memory = _line(work.failure(NoVerdict.STOPPED, text) | {"last": True})  # made while there is some
+    line, last = _line({}), False  # the first line says that the child is ready
+    while not last:
+        answers.write(line)
+        answers.flush()
         _end_after(IDLE_SECONDS)
         request = sys.stdin.buffer.readline()
         if not request.endswith(b"\n"):
             return
         _end_after(work.bounds.timeout and work.bounds.timeout + GRACE_SECONDS)
-        answer = _answer(module.answer, json.loads(request), work)
-    print(json.dumps(answer), file=answers, flush=True)
+        try:
+            line, last = _answer(module.answer, json.loads(request), work)
+        except MemoryError:
+            line, last = without_memory, True
+    answers.write(line)
+    answers.flush()
+
+
+def _line(answer: Answer) -> bytes:
+    return json.dumps(answer).encode("ascii") + b"\n"
 
 
 def _end_after(seconds: float | None) -> None:
@@ -60,19 +71,18 @@ def _end_after(seconds: float | None) -> None:
         signal.alarm(ceil(seconds or 0))
 
 
-def _answer(worker: Worker, request: Mapping[str, Any], work: Work) -> Answer:
-    """The answer to a request; `last` if the process must not run another task."""
+def _answer(worker: Worker, request: Mapping[str, Any], work: Work) -> tuple[bytes, bool]:
+    """The line that answers a request, and whether the process must not run another task."""
     try:
-        return worker(request)
+        return _line(worker(request)), False
     except UsageError as error:
-        return {"misuse": str(error)}
+        return _line({"misuse": str(error)}), False
     except MemoryError:
-        text = f" within {work.bounds.memory} megabytes of memory (--memory)"
-        return work.failure(NoVerdict.STOPPED, text) | {"last": True}
+        raise
     except Exception as error:  # noqa: BLE001  one task must not end the run; the parent reports the failure
         if "SONNX_TRACEBACK" in os.environ:
             import traceback
 
             traceback.print_exc()
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return work.failure(NoVerdict.FAILED, f": the tool failed ({text})") | {"last": True}
+        return _line(work.failure(NoVerdict.FAILED, f": the tool failed ({text})") | {"last": True}), True

@@ -10,7 +10,7 @@ from pathlib import Path
 from sonnx.api import DEFAULT_HYPOTHESES, WHOLE_MODEL, fix
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
-from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
+from sonnx.base.files import deliver, fixed_path, require_empty, say_written, write_folder, write_whole
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
@@ -94,11 +94,9 @@ def check_command(options: argparse.Namespace) -> int:
         from sonnx.report.html import render_folder  # few runs write pages
 
         write_folder(options.pages, {name: text.encode("ascii") for name, text in render_folder(run).items()})
+        say_written(options.pages)
     else:
         deliver(_rendered(options, run), options.output)
-    written = options.pages or options.output
-    if written is not None:
-        print(f"wrote {escape(str(written))}", file=sys.stderr)
     if results.interrupted:
         raise KeyboardInterrupt
     return code

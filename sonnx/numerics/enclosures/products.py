@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sonnx.numerics.application import optional, required
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     MOST_SINGLE,
@@ -186,8 +187,7 @@ def _reshaping(shape: Sequence[int], to: Sequence[int]) -> Pull:
 
 def matmul(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A B, of matrices, vectors and stacks of matrices."""
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     a_shape = (1, *A.shape) if len(A.shape) == 1 else A.shape
     b_shape = (*B.shape, 1) if len(B.shape) == 1 else B.shape
     batch = np.broadcast_shapes(a_shape[:-2], b_shape[:-2])
@@ -216,9 +216,7 @@ def _matmul_shape(a: Sequence[int], b: Sequence[int], batch: Sequence[int]) -> t
 
 def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = alpha A' B' + beta C, where A' is A or its transpose."""
-    A, B = inputs[:2]
-    C = inputs[2] if len(inputs) > 2 else None
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    (A, B), [C] = required(inputs, 2), optional(inputs, 2)
     trans_a, trans_b = bool(context.parameter("transA", 0)), bool(context.parameter("transB", 0))
     alpha, beta = (float(np.float32(context.parameter(name, 1.0))) for name in ("alpha", "beta"))
     if (alpha, beta) != (1.0, 1.0):
@@ -246,9 +244,7 @@ def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y[b, c, place] = sum of X under the kernel times W[c] + B[c]."""
-    X, W = inputs[:2]
-    B = inputs[2] if len(inputs) > 2 else None
-    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    (X, W), [B] = required(inputs, 2), optional(inputs, 2)
     axes = len(X.shape) - 2
     slid = windows(
         X.shape[2:],
@@ -318,8 +314,7 @@ def transposed_convolution(
 
 def multiply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A B, element by element."""
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     if A.is_point != B.is_point:
         varying, factor = (B, A) if A.is_point else (A, B)
         return [scaled(context, varying, factor.low, factor.high, roundings=1)]
@@ -356,8 +351,7 @@ def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
 
 def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A / B, where 0 is outside the range of B and of its computed values."""
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     B = context.refine(B, lambda value: (value.low <= value.error) & (value.high >= -value.error))
     if context.is_integer:
         return [_whole_quotient(context, A, B)]

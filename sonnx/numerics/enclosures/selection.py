@@ -15,6 +15,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import plural
+from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grown, magnitude
 from sonnx.numerics.enclosures.averages import reduced_axes
 from sonnx.numerics.enclosures.patches import Patches
@@ -84,8 +85,7 @@ def max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
     """Y = the largest element under the kernel; padding is never the largest."""
     if context.outputs > 1:
         raise NotExecutable("MaxPool has a bound for one output only")
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = len(X.shape) - 2
     if context.parameter("auto_pad", "NOTSET") != "NOTSET" or context.parameter("ceil_mode", 0):
         raise NotExecutable("MaxPool has a bound for explicit pads and ceil_mode 0 only")
@@ -103,8 +103,7 @@ def max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
 
 def global_max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = the largest element of each channel."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = len(X.shape) - 2
     return [_pooled(context, X, Patches(windows(X.shape[2:], X.shape[2:], [1] * axes, [1] * axes, [0] * 2 * axes)))]
 
@@ -152,8 +151,7 @@ def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     An element whose condition is known is that of its branch.  Of another one the range is that of both branches; where
     an implementation may decide otherwise, the computed value is off by at most the distance of the branches.
     """
-    condition, X, Y = inputs
-    assert condition is not None and X is not None and Y is not None  # noqa: S101  the count of inputs is checked before
+    condition, X, Y = required(inputs, 3)
     shape = np.broadcast_shapes(condition.shape, X.shape, Y.shape)
     sure, never = condition.low > 0, condition.high <= 0
     wavering = np.broadcast_to(condition.error > 0, shape)
@@ -192,8 +190,7 @@ def comparison(decides: Decide) -> TransferFunction:
     """
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-        A, B = inputs
-        assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+        A, B = required(inputs, 2)
         sure, never = decides(A, B, nothing(A.shape), nothing(B.shape))
         off_a, off_b = context.off(A), context.off(B)
         steady_sure, steady_never = decides(A, B, off_a, off_b)
@@ -231,8 +228,7 @@ def equal(A: Value, B: Value, off_a: Array, off_b: Array) -> tuple[Array, Array]
 
 def negation(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Not: 1 - X of truth values."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     return [Transfer(1 - X.high, 1 - X.low, nothing(X.shape), (X,), (lambda rows: -rows,), 0, X.error, element="bool")]
 
 
@@ -241,8 +237,7 @@ def negation(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
 
 def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The largest element along axes."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = reduced_axes(context)
     kept = [axis for axis in range(len(X.shape)) if axis not in axes]
     shape, count = tuple(X.shape[axis] for axis in kept), prod(X.shape[axis] for axis in axes)
@@ -287,8 +282,7 @@ def argmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     range does so after it is widened by the errors.  Where the elements have no error the two are the same, except
     among zeros, whose signs real numbers do not have.
     """
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axis = int(context.parameter("axis", 0)) % max(1, len(X.shape))
     count = X.shape[axis]
     if not count:
@@ -330,8 +324,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     of its value, and an absolute error of the function counts once, and once for each term of the sum, which is at
     least 1 - t.
     """
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     context.require_floats()
     rank = len(X.shape)
     axis = int(context.parameter("axis", -1 if context.application.version >= 13 else 1))
