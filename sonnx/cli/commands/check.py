@@ -180,17 +180,17 @@ def _fix(options: argparse.Namespace) -> int:
 def _rendered(options: argparse.Namespace, run: CheckRun) -> str:
     if options.format != "text":
         return render(options.format, run)
-    from sonnx.report import text
+    from sonnx.report import check_text
     from sonnx.report.terminal import Style, terminal_style
 
     style = Style(docs=options.docs) if options.output is not None else terminal_style(options.color, options.docs)
     if options.statistics:
-        return text.statistics(run.reports, style)
+        return check_text.statistics(run.reports, style)
     if options.quiet:
-        return "".join(f"{text.brief(report, style)}\n" for report in run.reports)
+        return "".join(f"{check_text.brief(report, style)}\n" for report in run.reports)
     if options.full:
-        return text.render_full(run, style)
-    return text.render_in(style, run)
+        return check_text.render_full(run, style)
+    return check_text.render_in(style, run)
 
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
