@@ -17,14 +17,14 @@ for an elementwise operator: the upper one where an entry of the row is positive
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
 from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
-from sonnx.numerics.enclosures.values import Chosen, Lines, Value, spread
+from sonnx.numerics.enclosures.values import Chosen, Lines, Transfer, Value, spread
 from sonnx.numerics.formats import Array
 
 BLOCK_ELEMENTS = 1 << 23
@@ -84,18 +84,26 @@ def errors(target: Value, rows: Array) -> Array:
     return grown(bound, steps + 2)
 
 
-def contributions(target: Value, row: Array) -> dict[str, float]:
-    """What the noise of each node adds to the bound of one row; an account, not a bound."""
-    pending, made = Pending(), dict[str, float]()
-    pending.add(target, row)
+def _visited(target: Value, rows: Array, *, every: bool = False) -> Iterator[tuple[Value, Array, Transfer | None]]:
+    """The values that a tensor is made of, those with errors or all, with the rows over them and their transfers."""
+    pending = Pending()
+    pending.add(target, rows)
     while (found := pending.pop()) is not None:
         value, g = found
-        if value.transfer is not None:
-            made[value.node] = made.get(value.node, 0.0) + float(_against(g, value.transfer.noise)[0])
-            for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
-                if each.has_error:
-                    pending.add(each, pull(g))
-    return made
+        made = value.transfer
+        yield value, g, made
+        for each, pull in zip(made.inputs, made.pulls, strict=True) if made is not None else ():
+            if every or each.has_error:
+                pending.add(each, pull(g))
+
+
+def contributions(target: Value, row: Array) -> dict[str, float]:
+    """What the noise of each node adds to the bound of one row; an account, not a bound."""
+    parts = dict[str, float]()
+    for value, g, made in _visited(target, row):
+        if made is not None:
+            parts[value.node] = parts.get(value.node, 0.0) + float(_against(g, made.noise)[0])
+    return parts
 
 
 def deviations(target: Value, rows: Array) -> Array:
@@ -103,47 +111,22 @@ def deviations(target: Value, rows: Array) -> Array:
 
     The n roundings of a sum deviate by at most their bound over the root of n; a residual error counts whole.
     """
-    variance, pending = np.zeros(len(rows)), Pending()
-    pending.add(target, rows)
-    while (found := pending.pop()) is not None:
-        value, g = found
-        if value.transfer is None:
-            continue
-        made = value.transfer
-        own = spread(made.introduced / max(made.terms, 1) ** 0.5 + made.residual, value.shape)
-        variance = variance + (g.reshape(len(g), -1) ** 2) @ (own.reshape(-1) ** 2)
-        for each, pull in zip(made.inputs, made.pulls, strict=True):
-            if each.has_error:
-                pending.add(each, pull(g))
+    variance = np.zeros(len(rows))
+    for value, g, made in _visited(target, rows):
+        if made is not None:
+            own = spread(made.introduced / max(made.terms, 1) ** 0.5 + made.residual, value.shape)
+            variance = variance + (g.reshape(len(g), -1) ** 2) @ (own.reshape(-1) ** 2)
     return np.sqrt(variance)
 
 
 def signs(target: Value, row: Array) -> dict[str, Array]:
     """For each value the introduced errors with the signs that add up most in the row: what attains the bound."""
-    pending, made = Pending(), dict[str, Array]()
-    pending.add(target, row)
-    while (found := pending.pop()) is not None:
-        value, g = found
-        if value.transfer is not None:
-            made[value.name] = np.sign(g[0]) * value.introduced
-            for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
-                if each.has_error:
-                    pending.add(each, pull(g))
-    return made
+    return {v.name: np.sign(g[0]) * v.introduced for v, g, made in _visited(target, row) if made is not None}
 
 
 def sensitivity(target: Value, row: Array) -> dict[str, Array]:
     """The row over each model input, by the maps C_k: an estimate, for choosing what to halve."""
-    pending, made = Pending(), dict[str, Array]()
-    pending.add(target, row)
-    while (found := pending.pop()) is not None:
-        value, g = found
-        if value.transfer is None:
-            made[value.name] = g[0]
-            continue
-        for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
-            pending.add(each, pull(g))
-    return made
+    return {value.name: g[0] for value, g, made in _visited(target, row, every=True) if made is None}
 
 
 def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) -> Array:

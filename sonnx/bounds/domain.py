@@ -385,10 +385,8 @@ def blocks(marked: Array, value: Value) -> list[Array]:
 def _finite_constant(name: str, array: Array) -> Value:
     if array.dtype == TEXT or array.dtype.kind == "c":
         raise NotBounded(f"the constant {quote(name)} is of type {NAMES[array.dtype]}, which has no bounds")
-    if format_of(array.dtype) is not None or is_small_float(array.dtype):
-        wide = array.astype(np.float64)
-        if not np.isfinite(wide).all():
-            return replace(
-                constant(name, np.zeros_like(array)), unbounded=f"the constant {quote(name)} is infinite or NaN"
-            )
-    return constant(name, array)
+    made = constant(name, array)
+    float_like = format_of(array.dtype) is not None or is_small_float(array.dtype)
+    if float_like and not np.isfinite([made.low.min(initial=0.0), made.low.max(initial=0.0)]).all():
+        return replace(constant(name, np.zeros_like(array)), unbounded=f"the constant {quote(name)} is infinite or NaN")
+    return made

@@ -58,15 +58,6 @@ class Choice(NamedTuple):
         return Choice(*(each[places] for each in self))
 
 
-class Lined(NamedTuple):
-    """Elements between lines, flat: of the elements of one operator the slopes and offsets."""
-
-    lower_slope: Array
-    lower_offset: Array
-    upper_slope: Array
-    upper_offset: Array
-
-
 class Layer(NamedTuple):
     """Some elements of a value, flat: of an input, or of an operator between lines; then its arguments are
     constant + Σ matrix · (a layer before, by its number).  `at` are the places of kinks in a `Choice`.
@@ -74,7 +65,7 @@ class Layer(NamedTuple):
 
     value: Value
     elements: Array
-    lines: Lined | None = None
+    lines: Lines | None = None
     constant: Array | float = 0.0
     maps: Mapping[int, Array] = MappingProxyType({})
     at: slice = slice(0, 0)
@@ -129,10 +120,10 @@ class Network:
             if lines.left is not None:
                 left.append(np.full(number, lines.left))
                 lower.append(lines.lower_slope.reshape(-1)[elements])
-            own = Lined(*(
-                each.reshape(-1)[elements]
-                for each in (lines.lower_slope, lines.lower_offset, lines.upper_slope, lines.upper_offset)
-            ))  # fmt: skip
+            own = Lines(
+                lines.lower_slope.reshape(-1)[elements], lines.lower_offset.reshape(-1)[elements],
+                lines.upper_slope.reshape(-1)[elements], lines.upper_offset.reshape(-1)[elements], lines.left,
+            )  # fmt: skip
             made[value.serial] = Layer(value, elements, own, *parts[:2], slice(kinks, kinks + number))
             kinks, waiting = kinks + number, waiting + parts[2]
         layers = {serial: made[serial] for serial in sorted(made)}
