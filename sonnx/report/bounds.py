@@ -39,8 +39,34 @@ class BoundsReport(Bounds, Rendered):
     """The bounds of a model on a box, with their renderings, of the outputs or of every node."""
 
     def document(self, *, every_node: bool = False) -> Document:
-        """The bounds as a document: values, what was asked, the conditions, and a picture."""
-        return document_of(self, every_node)
+        """The bounds as a document: the outputs or all values, what was asked, the conditions, and a picture."""
+        file = self.model
+        values = [_value_case(each) for each in self.listed(every_node)]
+        asked = [*_goal_cases(self), *_decision_cases(self)]
+        conditions = [
+            CaseResult(
+                "condition", f"{each.name} at {each.node}", *_standing(each.holds, "met", "not shown"), each.detail
+            )
+            for each in sorted(self.conditions, key=lambda each: each.holds)
+        ]
+        sections = (
+            Section("values" if every_node else "outputs", file, tuple(values), heads=HEADS),
+            *([Section("asked", file, tuple(asked), heads=("answer",))] if asked else []),
+            Section("conditions", file, tuple(conditions)),
+        )
+        code = self.exit_code(every_node=every_node)
+        return Document(
+            command="bound",
+            title="ranges and errors under stated hypotheses",
+            subject=escape(file),
+            headline="everything asked is shown" if code == 0 else "not everything asked is shown",
+            code=code,
+            criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
+            sections=sections,
+            facts=tuple((term, escape_once(text)) for term, text in _facts(self)),
+            notes=(LIMIT, *map(escape_once, _notes(self))),
+            pictures=tuple(_pictures(self.tensors)),
+        )
 
     def to_json(self, *, every_node: bool = True) -> str:
         """One JSON document (bounds.schema.json)."""
@@ -51,37 +77,6 @@ class BoundsReport(Bounds, Rendered):
         if name == "json":
             return self.to_json(every_node=every_node)
         return render_document(name, self.document(every_node=every_node))
-
-
-def document_of(bounds: Bounds, every_node: bool) -> Document:
-    """The bounds as a document: the outputs or all values, what was asked, the conditions, and a picture."""
-    file = bounds.model
-    values = [_value_case(each) for each in bounds.listed(every_node)]
-    asked = [*_goal_cases(bounds), *_decision_cases(bounds)]
-    conditions = [
-        CaseResult(
-            "condition", f"{each.name} at {each.node}", *_standing(each.holds, "holds", "not shown"), each.detail
-        )
-        for each in sorted(bounds.conditions, key=lambda each: each.holds)
-    ]
-    sections = (
-        Section("values" if every_node else "outputs", file, tuple(values), heads=HEADS),
-        *([Section("asked", file, tuple(asked), heads=("answer",))] if asked else []),
-        Section("conditions", file, tuple(conditions)),
-    )
-    code = bounds.exit_code(every_node=every_node)
-    return Document(
-        command="bound",
-        title="ranges and errors under stated hypotheses",
-        subject=escape(file),
-        headline="everything asked is shown" if code == 0 else "not everything asked is shown",
-        code=code,
-        criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
-        sections=sections,
-        facts=tuple((term, escape_once(text)) for term, text in _facts(bounds)),
-        notes=(LIMIT, *map(escape_once, _notes(bounds))),
-        pictures=tuple(_pictures(bounds.tensors)),
-    )
 
 
 def _asked(criterion: str, name: str, good: bool, yes: str, no: str, text: str) -> CaseResult:
@@ -129,7 +124,7 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
         ends = f"in [{low.min():.6g}, {high.max():.6g}]" if low.size else "no elements"
         yield "input", f"{name} {list(low.shape)}: {ends}"
     for node, share in bounds.shares[:MAX_SHARES]:
-        yield "share of the error", f"{share:.1%} {node}"
+        yield "share", f"{share:.1%} of the error of the worst output element: {node}"
 
 
 def _notes(bounds: Bounds) -> Iterator[str]:

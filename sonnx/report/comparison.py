@@ -38,8 +38,33 @@ class ComparisonReport(Comparison, Rendered):
         return comparison_json.render(self, [each.sentence for each in self.broken_bounds])
 
     def document(self) -> Document:
-        """The comparison as a document."""
-        return document_of(self, self.broken_bounds, self.exit_code, self.file)
+        """The comparison as a document: a section for each way to compare, and one for runs with problems."""
+        name = escape(self.model)
+
+        def broken(row: Row | None) -> list[str]:
+            return [each.sentence for each in self.broken_bounds if each.row is row]
+
+        sections = [
+            Section(f"{name}: {way}", self.file, tuple(_case(row, broken(row)) for row in rows), heads=HEADS)
+            for way in WAYS
+            if (rows := [row for row in self.rows if row.way == way])
+        ]
+        whole = tuple(_run_cases(self, broken(None)))
+        criteria = {way: Criterion(statement, "comparison") for way, statement in (*WAYS.values(), (RUNS, RUN))}
+        return Document(
+            command="compare",
+            title="a runtime against the exact values",
+            subject=name,
+            headline=summary(self),
+            code=self.exit_code,
+            criteria=criteria,
+            sections=(*sections, *([Section(f"{name}: runs", self.file, whole)] if whole else [])),
+            facts=tuple(_facts(self)),
+            notes=(standing(self), LEGEND),
+            advice=tuple(("judgement", text) for text in judgement(self)),
+            hashes={self.file: self.sha256},
+            pictures=tuple(_pictures(self)),
+        )
 
 
 def standing(found: Comparison) -> str:
@@ -179,36 +204,6 @@ WAYS = {
 """The criterion of each way to compare: its name and statement."""
 RUNS = "exact-values"
 RUN = "The model has exact values for the inputs of a run, and values of the runtime can be compared with them."
-
-
-def document_of(found: Comparison, broken: Sequence[BoundViolation], code: int, file: str) -> Document:
-    """The comparison as a document: a section for each way to compare, and one for runs with problems."""
-    name = escape(found.model)
-    sections = [
-        Section(f"{name}: {way}", file, tuple(_case(row, _broken_of(broken, row)) for row in rows), heads=HEADS)
-        for way in WAYS
-        if (rows := [row for row in found.rows if row.way == way])
-    ]
-    whole = tuple(_run_cases(found, _broken_of(broken, None)))
-    criteria = {way: Criterion(statement, "comparison") for way, statement in (*WAYS.values(), (RUNS, RUN))}
-    return Document(
-        command="compare",
-        title="a runtime against the exact values",
-        subject=name,
-        headline=summary(found),
-        code=code,
-        criteria=criteria,
-        sections=(*sections, *([Section(f"{name}: runs", file, whole)] if whole else [])),
-        facts=tuple(_facts(found)),
-        notes=(standing(found), LEGEND),
-        advice=tuple(("judgement", text) for text in judgement(found)),
-        hashes={file: found.sha256},
-        pictures=tuple(_pictures(found)),
-    )
-
-
-def _broken_of(broken: Sequence[BoundViolation], row: Row | None) -> list[str]:
-    return [each.sentence for each in broken if each.row is row]
 
 
 def _facts(found: Comparison) -> Iterator[tuple[str, str]]:

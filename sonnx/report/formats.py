@@ -60,7 +60,7 @@ def render(name: str, run: CheckRun) -> str:
         from sonnx.report.check_document import document_of
 
         return render_document(name, document_of(run, declared=name == "sarif"))  # so an alert ends with its finding
-    text: str = import_module(f"{__package__}.{name}").render(run)
+    text: str = import_module(f"{__package__}.{'check_text' if name == 'text' else name}").render(run)
     return text
 
 

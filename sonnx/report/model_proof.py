@@ -31,8 +31,27 @@ class ProofReport(ModelProof, Rendered):
         return model_proof_json.render(self)
 
     def document(self) -> Document:
-        """The proof as a document."""
-        return document_of(self)
+        """The proof as a document: a case for each rule that holds everywhere, and each place where one does not."""
+        edition = catalogue.editions().editions[self.edition]
+        cases = (
+            *(_refuted_case(self, each) for each in self.refuted),
+            *map(_open_case, self.open),
+            *_count_cases(self),
+            _every_node_case(self),
+        )
+        return Document(
+            command="prove",
+            title="the rules of a model for all values of its symbols",
+            subject=escape(self.name),
+            headline=escape_once(headline(self)),
+            code=self.exit_code,
+            criteria=_criteria(edition),
+            sections=(Section(escape(self.name), self.name, cases),),
+            facts=tuple((term, escape_once(text)) for term, text in _facts(self, edition)),
+            notes=(*map(escape_once, self.notes), *_folded(self)),
+            hashes={self.name: self.sha256},
+            advice=tuple((term, escape_once(text)) for term, text in advice(self)),
+        )
 
 
 def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
@@ -65,30 +84,6 @@ def details(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
         yield "holds", f"where {refuted.constraint}" if refuted.constraint else TOO_LONG
         numbers = ",".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
         yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
-
-
-def document_of(proof: ModelProof) -> Document:
-    """The proof as a document: a case for each rule that holds everywhere, and for each place where one does not."""
-    edition = catalogue.editions().editions[proof.edition]
-    cases = (
-        *(_refuted_case(proof, each) for each in proof.refuted),
-        *map(_open_case, proof.open),
-        *_count_cases(proof),
-        _every_node_case(proof),
-    )
-    return Document(
-        command="prove",
-        title="the rules of a model for all values of its symbols",
-        subject=escape(proof.name),
-        headline=escape_once(headline(proof)),
-        code=proof.exit_code,
-        criteria=_criteria(edition),
-        sections=(Section(escape(proof.name), proof.name, cases),),
-        facts=tuple((term, escape_once(text)) for term, text in _facts(proof, edition)),
-        notes=(*map(escape_once, proof.notes), *_folded(proof)),
-        hashes={proof.name: proof.sha256},
-        advice=tuple((term, escape_once(text)) for term, text in advice(proof)),
-    )
 
 
 def _criteria(edition: Edition) -> dict[str, Criterion]:

@@ -49,8 +49,34 @@ class TheoremReport(Rendered):
         return theorems_json.render(self.results)
 
     def document(self) -> Document:
-        """The results as a document."""
-        return document_of(self.results, self.exit_code)
+        """The results as a document: a section for each page of theorems, a case for each theorem."""
+        pages: dict[str, list[TheoremResult]] = {}
+        for outcome in self.results:
+            pages.setdefault(page_of(outcome.theorem), []).append(outcome)
+        topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in self.results)
+        wrong = sum(not outcome.expected for outcome in self.results)
+        counts = ", ".join(
+            f"{count} {KIND_NAMES[kind] if count != 1 else kind}" for kind, count in kinds_of(self.results).items()
+        )
+        surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
+        witnesses = [outcome.theorem.id for outcome in self.results if outcome.expected and outcome.status == "found"]
+        listed = {"refuted", "found"} if len(witnesses) <= MAX_LISTED else {"refuted"}
+        more = f"of {len(witnesses)} witnesses: sonnx prove --select {', '.join(witnesses[:1])}"
+        return Document(
+            command="prove",
+            title="theorems about the profile",
+            subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
+            headline=f"{counts}; {surprises}",
+            code=self.exit_code,
+            criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in self.results},
+            sections=tuple(_section(page, members, listed) for page, members in pages.items()),
+            advice=() if "found" in listed else (("details", more),),
+            table=tuple(_table(self.results)),
+            notes=(
+                *(f"{kind}: {KINDS[kind]}" for kind in kinds_of(self.results)),
+                *map(escape_once, trusted(self.results)),
+            ),
+        )
 
 
 def listing(found: Iterable[Theorem]) -> str:
@@ -117,34 +143,6 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
 
 
 # ------------------------------------------------------------------ as a document, for the other formats
-
-
-def document_of(outcomes: Sequence[TheoremResult], code: int) -> Document:
-    """The results as a document: a section for each page of theorems, a case for each theorem."""
-    pages: dict[str, list[TheoremResult]] = {}
-    for outcome in outcomes:
-        pages.setdefault(page_of(outcome.theorem), []).append(outcome)
-    topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
-    wrong = sum(not outcome.expected for outcome in outcomes)
-    counts = ", ".join(
-        f"{count} {KIND_NAMES[kind] if count != 1 else kind}" for kind, count in kinds_of(outcomes).items()
-    )
-    surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
-    witnesses = [outcome.theorem.id for outcome in outcomes if outcome.expected and outcome.status == "found"]
-    listed = {"refuted", "found"} if len(witnesses) <= MAX_LISTED else {"refuted"}
-    more = f"of {len(witnesses)} witnesses: sonnx prove --select {', '.join(witnesses[:1])}"
-    return Document(
-        command="prove",
-        title="theorems about the profile",
-        subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
-        headline=f"{counts}; {surprises}",
-        code=code,
-        criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in outcomes},
-        sections=tuple(_section(page, members, listed) for page, members in pages.items()),
-        advice=() if "found" in listed else (("details", more),),
-        table=tuple(_table(outcomes)),
-        notes=(*(f"{kind}: {KINDS[kind]}" for kind in kinds_of(outcomes)), *map(escape_once, trusted(outcomes))),
-    )
 
 
 def _section(page: str, members: Sequence[TheoremResult], listed: Collection[str]) -> Section:

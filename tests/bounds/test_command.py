@@ -60,7 +60,7 @@ def test_text_says_the_hypotheses_and_what_they_exclude(model: str, capsys: Any)
     text = capsys.readouterr().out
     assert "hypotheses  ieee-any: Any implementation" in text
     assert "excluded    Winograd" in text
-    assert "conditions: 2 holds" in text
+    assert "conditions: 2 met" in text
     assert "\n  y " in text
     assert "\n  s " not in text
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 from sonnx.api import DEFAULT_HYPOTHESES as DEFAULT
 from sonnx.api import bound, hypotheses_names
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape
-from sonnx.base.files import deliver
+from sonnx.base.files import deliver, say_written
 from sonnx.base.progress import StatusLine, clock
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import amount, sizes_of
@@ -82,10 +80,9 @@ def bound_command(options: argparse.Namespace) -> int:
     code = found.exit_code(every_node=options.every_node)
     if options.format == "npz":
         found.write_arrays(options.output)
+        say_written(options.output)
     else:
         deliver(found.to_format(options.format, every_node=options.every_node), options.output)
-    if options.output is not None:
-        print(f"wrote {escape(str(options.output))}", file=sys.stderr)
     return code
 
 

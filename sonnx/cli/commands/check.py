@@ -10,7 +10,7 @@ from pathlib import Path
 from sonnx.api import DEFAULT_HYPOTHESES, WHOLE_MODEL, fix
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
-from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
+from sonnx.base.files import deliver, fixed_path, require_empty, say_written, write_folder, write_whole
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
@@ -94,11 +94,9 @@ def check_command(options: argparse.Namespace) -> int:
         from sonnx.report.html import render_folder  # few runs write pages
 
         write_folder(options.pages, {name: text.encode("ascii") for name, text in render_folder(run).items()})
+        say_written(options.pages)
     else:
         deliver(_rendered(options, run), options.output)
-    written = options.pages or options.output
-    if written is not None:
-        print(f"wrote {escape(str(written))}", file=sys.stderr)
     if results.interrupted:
         raise KeyboardInterrupt
     return code
@@ -182,17 +180,17 @@ def _fix(options: argparse.Namespace) -> int:
 def _rendered(options: argparse.Namespace, run: CheckRun) -> str:
     if options.format != "text":
         return render(options.format, run)
-    from sonnx.report import text
+    from sonnx.report import check_text
     from sonnx.report.terminal import Style, terminal_style
 
     style = Style(docs=options.docs) if options.output is not None else terminal_style(options.color, options.docs)
     if options.statistics:
-        return text.statistics(run.reports, style)
+        return check_text.statistics(run.reports, style)
     if options.quiet:
-        return "".join(f"{text.brief(report, style)}\n" for report in run.reports)
+        return "".join(f"{check_text.brief(report, style)}\n" for report in run.reports)
     if options.full:
-        return text.render_full(run, style)
-    return text.render_in(style, run)
+        return check_text.render_full(run, style)
+    return check_text.render_in(style, run)
 
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
