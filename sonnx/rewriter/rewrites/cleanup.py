@@ -111,7 +111,7 @@ def unused_values(context: RewriteContext) -> ModelChange | None:
     """The model without graph inputs and initializers that nothing uses, and declarations of values nothing makes."""
     graph = context.model.graph
     used = _used(graph)
-    known = {each.name for each in (*graph.inputs, *graph.initializers)}
+    known = {each.name for each in graph.inputs} | {each.name for each in graph.initializers}
     made = known.union(*[node.outputs for node in graph.nodes], used, [each.name for each in graph.sparse_initializers])
     gone = (known - used) | ({each.name for each in graph.value_info} - made)
     return changed_graph(
