@@ -33,7 +33,7 @@ test: $(VENV)/installed
 pytest: $(VENV)/installed
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-# The tests with all cases of the long lists, of which `make test` takes a part; half an hour on two cores.
+# The tests with all cases of the long lists, of which `make test` takes a part; ten minutes on two cores.
 deep:
 	SONNX_DEEP=1 $(MAKE) pytest
 

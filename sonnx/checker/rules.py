@@ -98,7 +98,7 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return found
 
     @cached_property
-    def _conditions(self) -> dict[tuple[str, str], Condition]:
+    def _conditions(self) -> dict[tuple[Rule, str], Condition]:
         return {}
 
     @cached_property
@@ -114,7 +114,7 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
 
     def condition(self, rule: Rule, demand: Expression) -> Condition:
         """The rule under its active condition, with its results so far."""
-        key = rule.slug, demand.text
+        key = rule, demand.text  # functions have versions of their own, and a rule of each may demand the same
         found = self._conditions.get(key)
         if found is None:
             found = self._conditions[key] = Condition(rule, demand)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import onnx.parser
 import pytest
 from msgspec.structs import astuple
 
@@ -18,6 +19,7 @@ from sonnx.language.evaluator import TensorFacts
 from sonnx.language.known_numbers import known_numbers
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
+from sonnx.profile.definitions import Rule
 from tests.support.cases import examples, spread
 from tests.support.families import FAMILIES
 
@@ -36,7 +38,7 @@ def check_all() -> None:
 
 def test_results_that_are_remembered_are_those_of_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     """One memory for all these models, so that many more facts meet in it than in one model."""
-    shared, original, compared = dict[tuple[str, str], Condition](), Condition.result, list[bool]()
+    shared, original, compared = dict[tuple[Rule, str], Condition](), Condition.result, list[bool]()
 
     def result(self: Condition, views: Views, listing: Listing = rules.ALL) -> RuleResult:
         found = original(self, views, rules.ALL)
@@ -50,6 +52,19 @@ def test_results_that_are_remembered_are_those_of_an_evaluation(monkeypatch: pyt
     check_all()
     assert sum(compared) > 500
     assert len(compared) > 2 * sum(len(each._results) for each in shared.values())
+
+
+def test_a_function_of_another_version_has_rules_of_its_own() -> None:
+    """The profile demands the same types of Acos in both versions, ONNX has bfloat16 in the newer one only."""
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 22, "own" : 1]>
+g (bfloat16[2] x) => (bfloat16[2] y, bfloat16[2] z) { y = own.f(x) z = Acos(x) }
+<domain: "own", opset_import: ["" : 7]> f (a) => (b) { b = Acos(a) }""")
+    declared = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.BFLOAT16, [2]) for name in "ab"]
+    model.functions[0].value_info.extend(declared)
+    found = [each for each in sonnx.check(model.SerializeToString()).findings if each.rule == "Acos.T-allowed"]
+    assert {each.where.place: each.breaks_onnx for each in found} == {
+        "graph/node[1]": False, "function[0]/node[0]": True,
+    }  # fmt: skip
 
 
 def test_calls_whose_extents_have_one_order_have_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,14 +18,13 @@ import pytest
 from sonnx.base import progress
 from sonnx.cli.main import CommandParser, parser, run
 from tests.support.cases import each_case
+from tests.support.model_texts import TEXTS
 
-FINE = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[2] y) { y = Max(a) }'
+FINE, RUN_TIME = TEXTS["fine"], TEXTS["run_time"]
 WRONG = FINE.replace("float[2] y", "float[3] y")
 SYMBOL = FINE.replace("[2]", "[N]")
 TWO_SYMBOLS = """<ir_version: 10, opset_import: ["" : 13]>
 g (float[N] a, float[M] b) => (float[N] y) { y = Max(a, b) }"""
-RUN_TIME = """<ir_version: 10, opset_import: ["" : 18]> g (float[2, 3] a, int64[1] axes) => (float[2, 1] y)
-{ y = ReduceMax <keepdims = 1, noop_with_empty_axes = 0> (a, axes) }"""
 
 
 @pytest.fixture

@@ -54,6 +54,15 @@ def test_every_page_is_linked() -> None:
             assert f"({path.relative_to(index.parent).as_posix()})" in index.read_text("utf-8"), path.name
 
 
+def test_the_versions_of_python_are_those_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    stated = [each.rpartition(" ")[2] for each in project["classifiers"] if re.search(r"Python :: 3\.\d", each)]
+    assert project["requires-python"] == f">={stated[0]}"
+    assert f"With Python {stated[0]} to {stated[-1]} and make" in TEXTS["README.md"]
+    [tried] = re.findall(r"^PYTHONS \?= (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert tried.split() == [f"python{each}" for each in stated]
+
+
 # ------------------------------------------------------------------ commands, slugs, modules
 
 

@@ -28,7 +28,7 @@ from sonnx.model.limits import BY_NAME, LIMITS
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import toml_files
 from tests.support.cases import each_case
-from tests.support.invariants import field, one_sentence
+from tests.support.invariants import field, nested, one_sentence
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -46,11 +46,7 @@ def structure(size: int) -> bytes:
 
 
 def depth(levels: int) -> bytes:
-    graph = field(2, b"g")
-    for _ in range(levels - 1):
-        attribute = field(1, b"then_branch") + field(6, graph) + b"\xa0\x01\x05"
-        graph = field(1, field(4, b"If") + field(5, attribute)) + field(2, b"g")
-    return b"\x08\x0a" + field(7, graph)
+    return nested(levels - 1)
 
 
 def name(length: int) -> bytes:

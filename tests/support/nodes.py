@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
-from onnx import TensorProto, helper
 
 from sonnx.executor.executor import active_rules
 from sonnx.executor.plan import interpreted
 from sonnx.executor.preparation import PreparedNode, RunDomain
 from sonnx.model.reader import read
-from sonnx.numerics.formats import NAMES, Array
+from sonnx.numerics.formats import Array
+from tests.support.models import run_node
 from tests.support.oracle import KINDS, from_bits, special_patterns
 
 VERSION = 22
@@ -28,16 +28,9 @@ def prepared(
     **attributes: Any,
 ) -> PreparedNode:
     """The node ready to run."""
-    names = [f"x{i}" for i in range(len(inputs))]
-    node = helper.make_node(operator, names, [f"y{i}" for i in range(outputs)], **attributes)
-    info = [
-        helper.make_tensor_value_info(name, getattr(TensorProto, NAMES[x.dtype].upper()), x.shape)
-        for name, x in zip(names, inputs, strict=True)
-    ]
-    made = helper.make_graph([node], "g", info, [helper.make_tensor_value_info("y0", TensorProto.FLOAT, None)])
-    model = read(helper.make_model(made, opset_imports=[helper.make_opsetid("", version)]).SerializeToString())
+    source, _ = run_node(operator, inputs, None, operator_set=version, outputs=outputs, **attributes)
     domain = RunDomain(active_rules(None), conforming=False, definitions_only=definitions_only)
-    [visit], _ = interpreted(model, domain, dict(zip(names, inputs, strict=True)))
+    [visit], _ = interpreted(read(source), domain, {f"i{place}": each for place, each in enumerate(inputs)})
     ready = visit.result
     if isinstance(ready, Exception):
         raise ready

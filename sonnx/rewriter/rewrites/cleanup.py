@@ -108,20 +108,22 @@ def _used(graph: Graph) -> set[str]:
 
 @rewrite("unused-values", Trigger.RULE_SELECTED)
 def unused_values(context: RewriteContext) -> ModelChange | None:
-    """The model without graph inputs and initializers that nothing uses."""
+    """The model without graph inputs and initializers that nothing uses, and declarations of values nothing makes."""
     graph = context.model.graph
     used = _used(graph)
-    gone = ({each.name for each in graph.inputs} | {each.name for each in graph.initializers}) - used
+    known = {each.name for each in graph.inputs} | {each.name for each in graph.initializers}
+    made = known.union(*[node.outputs for node in graph.nodes], used, [each.name for each in graph.sparse_initializers])
+    gone = (known - used) | ({each.name for each in graph.value_info} - made)
     return changed_graph(
         context,
-        list(_removals(graph, used)),
+        list(_removals(graph, used, gone - known)),
         inputs=tuple(value for value in graph.inputs if value.name in used),
         initializers=tuple(tensor for tensor in graph.initializers if tensor.name in used),
         value_info=tuple(value for value in graph.value_info if value.name not in gone),
     )
 
 
-def _removals(graph: Graph, used: set[str]) -> Iterator[Edit]:
+def _removals(graph: Graph, used: set[str], gone: set[str]) -> Iterator[Edit]:
     constant = {tensor.name for tensor in graph.initializers}
     for index, value in enumerate(graph.inputs):
         if value.name not in used:
@@ -132,3 +134,7 @@ def _removals(graph: Graph, used: set[str]) -> Iterator[Edit]:
         if tensor.name not in used:
             where = Where(f"graph/initializer[{index}]", "tensor", tensor.name)
             yield Edit(where, f"initializer {descriptions.tensor(tensor)}", "removed")
+    for index, value in enumerate(graph.value_info):
+        if value.name in gone:
+            where = Where(f"graph/value_info[{index}]", "value", value.name)
+            yield Edit(where, f"declaration {value.type} of a value that nothing makes", "removed")

@@ -34,9 +34,9 @@ def explicit_declarations(context: RewriteContext) -> ModelChange:
         each if each.name in several else Value(each.name, declarations.type_of(each.name)) for each in graph.outputs
     )
     fixed = {each.name for each in (*graph.inputs, *graph.outputs)} | several
-    kept = {*fixed, *(each.name for each in graph.initializers)}
     inner = [name for node in graph.nodes for name in node.outputs if name and name not in fixed]
-    info = tuple(each for each in graph.value_info if each.name in kept)
+    made = set(inner)
+    info = tuple(each for each in graph.value_info if each.name not in made)
     info += tuple(Value(name, declarations.type_of(name)) for name in inner if declarations.type_of(name) != NOT_STATED)
     edits = list(declarations.edits(graph, [each.name for each in outputs], inner))
     return ModelChange(replace(context.model, graph=replace(graph, outputs=outputs, value_info=info)), edits)
