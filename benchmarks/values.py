@@ -30,8 +30,8 @@ from sonnx.executor.plan import build_plan
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.numerics.maximum import fast_maximum, fold
 from sonnx.operators import argmax, reducemax
-from sonnx.operators import max as kernel_max
 from sonnx.profile.catalogue import editions
 
 FLOATS = ("float", "double", "float16", "bfloat16")
@@ -100,8 +100,8 @@ def max_case(
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     ours, theirs = (np.empty(shape, ELEMENTS[element]) for _ in range(2))
     actions: dict[str, Action] = {
-        "ours": lambda: kernel_max.fast_maximum(arrays, ours),
-        "numpy": lambda: kernel_max.fold(arrays, theirs),
+        "ours": lambda: fast_maximum(arrays, ours),
+        "numpy": lambda: fold(arrays, theirs),
     }
     return Case(title, element, detail, target, actions | dict(runtimes(model("Max", arrays, element, shape), arrays)))
 
@@ -182,7 +182,7 @@ def overhead(count: int = 1000) -> tuple[float, float]:
         execute(ready)
         marks.append(time.thread_time())
         for _ in range(count):
-            kernel_max.fast_maximum([given["v0"], given["b"]], out)
+            fast_maximum([given["v0"], given["b"]], out)
         marks.append(time.thread_time())
         for times, start, end in zip((prepare, run, kernel), marks[:-1], marks[1:], strict=True):
             times.append((end - start) / count * 1e6)

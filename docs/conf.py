@@ -26,6 +26,7 @@ html_theme = "furo"
 html_title = "sonnx"
 html_copy_source = html_show_copyright = html_show_sphinx = False
 myst_heading_anchors = 4
+highlight_language = "none"  # a block without a language is a transcript
 
 html_static_path = ["static"]
 html_css_files = ["site.css"]
@@ -46,11 +47,13 @@ CONTENTS = {
         "ways-in",
         "versioning",
     ],
-    "Believe": [
+    "Trust": [
         "trust",
         "theorems/index",
+        "certificates",
         "traceability",
         "values",
+        "bounds-claims",
         "threat-model",
         "robustness",
         "qualification",

@@ -131,6 +131,16 @@ def lines(least: int = 0) -> Obligations:
     yield Obligation("above", (*inside, *ends, *monotone), s * x + o >= rectifier(x, a))
 
 
+def sides(sign: int = 1) -> Obligations:
+    """Slopes between those of a convex rectifier do below; where x has one sign, w |x| makes no bound smaller."""
+    x, a, t, b, w = z3.Reals("x a t b w")
+    known = (a <= t, t <= 1, keeps_order(z3.RealVal(1), t, size(x)), keeps_order(t, a, size(x)))
+    yield Obligation("below: slopes between", known, rectifier(x, a) >= t * x)
+    weighed = (w >= 0, keeps_order(w, z3.RealVal(0), size(x)))
+    yield Obligation("right of the kink", (x >= 0, *weighed), b <= b + sign * w * x)
+    yield Obligation("left of the kink", (x <= 0, *weighed), b <= b - sign * w * x)
+
+
 def maxima(times: int = 1) -> Obligations:
     """|max(a, b) - max(c, d)| is at most the larger of |a - c| and |b - d|."""
     a, b, c, d, e = z3.Reals("a b c d e")
@@ -208,6 +218,8 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
     ("kink", "At a kink a rectifier has a slope between its two.",
      "|f(x + d) - f(x) - (1 + a)/2 d| ≤ (1 - a)/2 |d|", kink, {"half of it": 1}),
     ("lines", "A rectifier lies between its lines.", "x, a x ≤ f(x) ≤ s x + o on [l, h]", lines, {"lower": -1}),
+    ("sides", "A rectifier lies over lines of slopes between its two; on one side a weight times |x| can be added.",
+     "t x ≤ f(x); b ≤ b + w |x|", sides, {"other sign": -1}),
     ("maximum", "A maximum moves by at most the largest move of a candidate.",
      "|max(a, b) - max(c, d)| ≤ max(|a - c|, |b - d|)", maxima, {"one candidate moves more": 0}),
     ("quotient", "The error of a quotient from those of its operands.", "(r - q)(b + f) = e - q f", quotients,

@@ -127,7 +127,6 @@ ZEROS_KEPT = Definitions(equal_zeros_key=mutated(order.equal_zeros_key, "place =
 ONE_UP = Definitions(key=mutated(order.key, "return infinity + 1", "return infinity + 2"))
 SAME_ZEROS = Definitions(greater=mutated(greater, "z3.Or(*by_class", "z3.Or(z3.And(of_x[3], of_y[3]), *by_class"))
 CLASSES_CUT = Definitions(greater=mutated(greater, "of_y[i + 1 :]", "of_y[i + 1 : i + 3]"))
-NUMBERS_BELOW_ZERO = Definitions(greater=mutated(greater, "x > y)", "x < y)"))
 WIDE = Definitions(
     classes=mutated(classes, "z3.And(negative, size > 0, size < f.infinity)", "z3.And(negative, size > 0)")
 )

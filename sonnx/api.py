@@ -1,7 +1,20 @@
 """The public functions: a model in, a typed result out; no printing, no state.
 
-A model is a path, the bytes of a file, or an `onnx.ModelProto`.  Results have `to_text()` and `to_json()`.
-Numpy, solvers and the onnx package are loaded by the functions that need them; `check` needs none of them.
+Results have `to_text()` and `to_json()`.  Numpy, solvers and the onnx package are loaded by the functions that need
+them; `check` needs none of them.  What several functions take:
+
+    source: the model: a path, the bytes of a file, or an `onnx.ModelProto`.
+    edition: a name of restrictions/editions.toml; the default edition if None.
+    bind: numbers for symbolic dimensions; the result holds for these numbers.
+    input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
+    strict_versions: accept only the operator version that a text specifies.
+    unchecked: take a model that does not conform to the edition, too.
+    hashed: read the whole file once, use these bytes and state their SHA-256.
+    limits: size limits of a model, see `sonnx.model.limits`.
+    name: what the result calls the model; by default the base name of the file.
+
+Where the source is not a readable ONNX model they raise `Unreadable`, for an edition, rule or symbol that does not
+exist `UsageError`, and where values are asked of a model that does not conform `NotConforming`, with its report.
 """
 
 from __future__ import annotations
@@ -21,11 +34,13 @@ from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
-    from sonnx.checker.report import Report
+    from argparse import ArgumentParser
+
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
+    from sonnx.evidence.qualification_kit import Kit
+    from sonnx.evidence.verification import CommandLine
     from sonnx.executor.runtimes import Runtime
-    from sonnx.model.ir import Model
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
     from sonnx.report.bounds import BoundsReport
@@ -81,23 +96,16 @@ def check(
 ) -> CheckReport:
     """Check a model against an edition of the profile.
 
-    Args:
-        source: the model; of bytes and messages, the files of external data are not looked for.
-        edition: a name of restrictions/editions.toml; the default edition if None.
-        bind: numbers for symbolic dimensions; the verdict holds for these numbers.
-        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
+    Arguments beside those that `sonnx.api` explains:
+        source: of bytes and messages, the files of external data are not looked for.
         select: check only rules with these slugs or tags; the report is then partial.
         ignore: leave out rules with these slugs or tags; the report is then partial.
-        strict_versions: accept only the operator version that a text specifies.
         tailoring: a file that makes the edition stricter for one project (docs/tailoring.md).
         deviations: a file of justified failures of this model (docs/deviations.md).
         date: the day on which deviations must not have expired; required with deviations.
         hashed: read the whole file once, check these bytes and state their SHA-256; implied by deviations.
-        limits: size limits of a model, see `sonnx.model.limits`.
-        name: what the report calls the model; by default the base name of the file.
 
     Raises:
-        Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
             one another.
     """
@@ -151,20 +159,13 @@ def prove(
 ) -> ProofReport:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
 
-    Args:
-        source: the model.
-        edition: a name of restrictions/editions.toml; the default edition if None.
+    Arguments beside those that `sonnx.api` explains:
         assume: conditions on the symbols in the rule language; one text may have several, separated by commas:
             "N>=1, N<=64". A symbol without a lower bound is at least 1.
-        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
-        limits: size limits of a model, see `sonnx.model.limits`.
-        name: what the proof calls the model; by default the base name of the file.
-        hashed: read the whole file once, prove these bytes and state their SHA-256.
         solver: "z3", or "all": a second solver is asked every question that decides a rule.
         questions: keep these questions in the report.
 
     Raises:
-        Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, a solver that is not installed, or an assumption that does not parse, names no
             symbol of the model, or cannot hold.
     """
@@ -183,6 +184,39 @@ def prove(
         questions=questions,
     )
     return ProofReport.of(proof)
+
+
+def prepare(
+    source: Source,
+    edition: str | None = None,
+    *,
+    unchecked: bool = False,
+    all_values: bool = False,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    name: str | None = None,
+) -> PreparedModel:
+    """A model that is checked once and run many times, by `run(inputs)`, with the values and errors of `sonnx.run`.
+
+    The arguments are those of `sonnx.run`. Inputs of other shapes than before are planned when they are first given.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    from sonnx.executor.executor import ModelRunner
+    from sonnx.model.reader import read
+    from sonnx.model.symbols import bind_symbols
+    from sonnx.report.run import PreparedModel
+
+    found = encoded(source)
+    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
+    path = None if isinstance(found, bytes) else found
+    try:
+        runner = ModelRunner(model, path, edition, unchecked=unchecked, all_values=all_values)
+    except NotConforming as stop:
+        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+    return PreparedModel(_name(found, name), runner)
 
 
 def run(
@@ -204,12 +238,10 @@ def run(
 ) -> RunReport:
     """Compute the exact outputs of a model; the result maps the names of the outputs to arrays.
 
-    Args:
-        source: the model.
+    Arguments beside those that `sonnx.api` explains:
         inputs: an array of exactly the declared type and shape for every graph input that is not a constant; ml_dtypes
             defines bfloat16 and the types of at most eight bits, strings are `str` in an array of objects or an array
             of numpy's strings.
-        edition: a name of restrictions/editions.toml; the default edition if None.
         input_files: inputs from files: `NAME=FILE` (.npy, .npz, .pb), or `FILE.npz` for every input it names.
         test_data: a folder with input_*.pb and output_*.pb; the outputs are compared with these files.
         bits: compare every bit of NaNs; otherwise all NaNs are equal.
@@ -217,16 +249,10 @@ def run(
         all_values: return the outputs of every node, not only those of the graph.
         seed: generate the inputs that are not given, numbers of [-1, 1) for floating-point types; equal seeds give
             equal inputs.
-        bind: numbers for symbolic dimensions.
-        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
-        limits: size limits of a model, see `sonnx.model.limits`.
-        name: what the result calls the model; by default the base name of the file.
         progress: called before each node.
 
     Raises:
-        Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition.
-        NotConforming: the model does not conform; it carries the report.
         BadInput: an input is missing, unknown, or of another type or shape.
         ErrorCondition: a rule that the values depend on does not hold; it names the rule.
         NotExecutable: the executor does not support a part of the model.
@@ -237,70 +263,24 @@ def run(
     from sonnx.executor.executor import required_inputs
     from sonnx.executor.input_files import inputs_from_files, outputs_from_files
     from sonnx.executor.probes import probe
-    from sonnx.model.reader import read
-    from sonnx.model.symbols import bind_symbols
     from sonnx.report.run import ComparedOutput
 
-    found = encoded(source)
-    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
+    prepared = prepare(
+        source, edition, unchecked=unchecked, all_values=all_values, bind=bind, input_shapes=input_shapes,
+        limits=limits, name=name,
+    )  # fmt: skip
+    model = prepared.runner.model
     given = {**inputs_from_files(model, input_files, test_data), **(inputs or {})}
     if seed is not None:
         given = {**probe([each for each in required_inputs(model) if each.name not in given], seed, 0), **given}
     expected = outputs_from_files(model, test_data) if test_data is not None else {}
     watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
-    result = _prepared(model, found, edition, unchecked, all_values, name).run(given, watch)
+    result = prepared.run(given, watch)
     compared = (
         ComparedOutput(output, values.size, first_difference(result[output], values, bits=bits))
         for output, values in expected.items()
     )
     return dataclasses.replace(result, compared=tuple(compared))
-
-
-def prepare(
-    source: Source,
-    edition: str | None = None,
-    *,
-    unchecked: bool = False,
-    all_values: bool = False,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> PreparedModel:
-    """A model that is checked once and run many times, by `run(inputs)`, with the values and errors of `sonnx.run`.
-
-    The arguments are those of `sonnx.run`. Inputs of other shapes than before are planned when they are first given.
-
-    Raises:
-        Unreadable: the source is not a readable ONNX model.
-        UsageError: an unknown edition.
-        NotConforming: the model does not conform; it carries the report.
-    """
-    from sonnx.model.reader import read
-    from sonnx.model.symbols import bind_symbols
-
-    found = encoded(source)
-    model = bind_symbols(read(found, limits=limits), bind or {}, input_shapes or {})
-    return _prepared(model, found, edition, unchecked, all_values, name)
-
-
-def _prepared(
-    model: Model,
-    found: str | os.PathLike[str] | bytes,
-    edition: str | None,
-    unchecked: bool,
-    all_values: bool,
-    name: str | None,
-) -> PreparedModel:
-    from sonnx.executor.executor import ModelRunner
-    from sonnx.report.run import PreparedModel
-
-    path = None if isinstance(found, bytes) else found
-    try:
-        runner = ModelRunner(model, path, edition, unchecked=unchecked, all_values=all_values)
-    except NotConforming as stop:
-        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
-    return PreparedModel(_name(found, name), runner)
 
 
 def compare(
@@ -328,33 +308,23 @@ def compare(
 ) -> ComparisonReport:
     """Measure how far a runtime is from the exact values of a model.
 
-    Args:
-        source: the model.
+    Arguments beside those that `sonnx.api` explains:
         runtime: a name of `sonnx.executor.runtimes.RUNTIMES`, or anything that is a `Runtime`.
-        edition: a name of restrictions/editions.toml; the default edition if None.
         inputs: the inputs of each run; generated if neither these nor files are given.
         input_files: the inputs of one run from files, as in `run`.
         test_data: a folder with input_*.pb for one run.
         outputs: a folder with output_*.pb that another runtime computed for the inputs, instead of running one.
         runs: how many runs are generated (4 by default).
         seed: the seed of generated inputs; equal seeds give equal inputs.
-        bind: numbers for symbolic dimensions.
-        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
-        unchecked: compare a model that does not conform to the edition.
         every_node: also compare the values of every node, on equal inputs and accumulated.
         max_ulp: a value further away than this many ulp breaks a bound.
         no_special_mismatch: a difference in NaN, an infinity or the sign of a zero breaks a bound.
         bound: the hypotheses under which every value must lie within its bound, a predefined name or a file.
-        limits: size limits of a model, see `sonnx.model.limits`.
-        name: the model file as reports name it; by default the base name.
-        hashed: read the whole file once and state its SHA-256.
         progress: called before each step.
 
     Raises:
-        Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, symbol or runtime, one that is not installed, or arguments that exclude one
             another.
-        NotConforming: the model does not conform; it carries the report.
         Stop: the executor does not support a part of the model, or an input cannot be used.
     """
     import dataclasses  # as in `run`
@@ -411,7 +381,7 @@ def compare(
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
     if compared.runs and compared.runs == len(compared.without_bounds):
         broken.insert(0, BoundViolation(f"no run has bounds for all values: {compared.without_bounds[0]}"))
-    return ComparisonReport.of(compared, broken, file)
+    return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=file)
 
 
 def bound(
@@ -435,30 +405,22 @@ def bound(
 ) -> BoundsReport:
     """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
 
-    Args:
-        source: the model.
+    Arguments beside those that `sonnx.api` explains:
         box: for each input an array (a point) or a pair of arrays (the lower and upper ends of intervals); or texts
             `NAME=[LOW,HIGH]` or `NAME=FILE.npy`.
         hypotheses: about implementations: a predefined name, a TOML file, or an object.
-        edition: a name of restrictions/editions.toml; the default edition if None.
-        unchecked: bound a model that does not conform to the edition.
         differences: pairs (i, j) of elements of the first output whose order must be the same everywhere.
         argmax: the largest element of the first output must be the same everywhere.
         max_error: what the error of the first output must not exceed.
-        bind: numbers for symbolic dimensions.
-        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
         split: seconds for which the box is halved until every part shows what is asked.
         progress: called with a short text while the box is halved.
         jobs: processes that halve the box.
         cluster: the address of a Dask scheduler whose workers halve the box.
         resume: a file that keeps the parts of the box; where it exists, the parts it has are taken.
-        limits: size limits of a model, see `sonnx.model.limits`.
 
     Raises:
-        Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, hypotheses that contradict each other, or arguments that do not fit the model.
         BadInput: the box does not fit the inputs of the model.
-        NotConforming: the model does not conform; it carries the report.
         NotBounded: a node has no transfer function.
     """
     from sonnx.bounds.bound import bound as bound_source
@@ -483,28 +445,6 @@ def bound(
     return BoundsReport.of(found)
 
 
-def discharged(report: Report, path: str, box: Collection[str], request: CheckRequest) -> Report:
-    """The report on a model file where an assumption that a box of inputs shows passes.
-
-    Args:
-        report: of the check.
-        path: of the model.
-        box: the ranges of its inputs, as texts of `sonnx bound --input`.
-        request: of the check.
-
-    Raises:
-        BadInput: the box does not fit the inputs of the model.
-    """
-    from sonnx.bounds.bound import box_of
-    from sonnx.bounds.discharge import discharge
-    from sonnx.model.symbols import bind_symbols
-    from sonnx.numerics.enclosures.hypotheses import hypotheses_named
-
-    model = bind_symbols(open_model(path, False, request.limits)[0], request.bind, request.input_shapes)
-    hypotheses = hypotheses_named(DEFAULT_HYPOTHESES)
-    return discharge(report, model, Path(path), box_of(model, box), box, hypotheses).report
-
-
 def fix(
     source: Source,
     edition: str | None = None,
@@ -520,21 +460,13 @@ def fix(
 ) -> FixResult:
     """Rewrite a model into the profile without changing a value; check and validate the result.
 
-    Args:
-        source: the model.
-        edition: a name of restrictions/editions.toml; the default edition if None.
-        bind: numbers for symbolic dimensions.
-        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
+    Arguments beside those that `sonnx.api` explains:
         select: make only rewrites for rules with these slugs or tags, or of these operators.
         fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
             are rounded.
-        strict_versions: accept only the operator version that a text specifies.
         samples: how many sets of inputs both models are run on.
-        limits: size limits of a model, see `sonnx.model.limits`.
-        name: what the reports call the model; by default the base name of the file.
 
     Raises:
-        Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that cannot be written.
     """
     from sonnx.rewriter.fix import fix as rewrite
@@ -567,12 +499,7 @@ def audit(
 
     Equal arguments and files give equal files; `EvidencePack.write` writes them to a folder.
 
-    Args:
-        source: the model.
-        edition: a name of restrictions/editions.toml; the default edition if None.
-        bind: numbers for symbolic dimensions.
-        input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
-        strict_versions: accept only the operator version that a text specifies.
+    Arguments beside those that `sonnx.api` explains:
         accept_assumptions: assumptions on run-time values do not count as open.
         tailoring: a file that makes the edition stricter.
         deviations: a file of justified failures.
@@ -580,11 +507,8 @@ def audit(
         rewrites: the record that `fix` wrote of the model.
         proofs: a folder of certificates that `sonnx prove --proofs` wrote.
         box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
-        limits: size limits of a model, see `sonnx.model.limits`.
-        name: the name of the model in the pack; by default the base name of the file.
 
     Raises:
-        Unreadable: the source is not a readable ONNX model.
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
             read.
     """
@@ -620,6 +544,20 @@ def verify(pack: str | os.PathLike[str], model: str | os.PathLike[str] | None = 
     from sonnx.evidence.pack import differences
 
     return tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
+
+
+def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:
+    """Verify the tool in this environment by its command line, and write the qualification kit to a new folder.
+
+    Raises:
+        UsageError: the folder exists.
+    """
+    from sonnx.evidence.qualification_kit import make, require_new, write
+
+    require_new(folder)
+    kit = make(run, parser)
+    write(folder, kit)
+    return kit
 
 
 def hypotheses_names() -> Collection[str]:

@@ -81,7 +81,7 @@ def _recording(found: dict[tuple[str, str], list[Evaluation]], case: Case, editi
     original = rules.Condition.result
     conforming = case.expected[edition].get("conforms", frozenset())
 
-    def record(condition: rules.Condition, views: Views, listing: rules.Listing | None = None) -> rules.RuleResult:
+    def record(condition: rules.Condition, views: Views, listing: rules.Listing = rules.ALL) -> rules.RuleResult:
         slug = condition.rule.slug
         evaluation = Evaluation(f"{case.id} [{edition}]", condition.rule, dict(views.names), slug in conforming)
         found[slug, condition.demand.text].append(evaluation)

@@ -39,10 +39,10 @@ from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_proof_json import ProofDocument
+from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RulesDocument
 from sonnx.report.run import RunDocument
 from sonnx.report.theorems_json import TheoremsDocument
-from sonnx.rewriter.fix_record import RecordFile
 
 ROOT = Path(__file__).parent.parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

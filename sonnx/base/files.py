@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -103,7 +104,7 @@ def fixed_path(model: Path) -> Path:
 
 
 def deliver(document: str, path: Path | None) -> None:
-    """Write a document to a file atomically, or to standard output where `path` is None.
+    """Write a document to a file atomically and say so, or to standard output where `path` is None.
 
     Raises:
         OSError: the file cannot be written.
@@ -112,6 +113,12 @@ def deliver(document: str, path: Path | None) -> None:
         sys.stdout.write(document)
     else:
         write_whole(path, document)
+        say_written(path)
+
+
+def say_written(path: Path) -> None:
+    """Say on standard error what an option had written."""
+    sys.stderr.write(f"wrote {escape(str(path))}\n")
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -17,19 +17,23 @@ for an elementwise operator: the upper one where an entry of the row is positive
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
 from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
-from sonnx.numerics.enclosures.values import Lines, Value, spread
+from sonnx.numerics.enclosures.values import Chosen, Lines, Value, spread
 from sonnx.numerics.formats import Array
 
 BLOCK_ELEMENTS = 1 << 23
 """Elements of the widest rows that are followed at once."""
 
+NOTHING: Mapping[int, Chosen] = MappingProxyType({})
 
-class _Pending:
+
+class Pending:
     """Rows over values that were met and not followed yet; the latest value comes first."""
 
     def __init__(self) -> None:
@@ -60,7 +64,7 @@ def _against(rows: Array, values: Array) -> Array:
 
 def errors(target: Value, rows: Array) -> Array:
     """Bounds of |row d| for the errors d of a value, one for each row of shape (m, *value)."""
-    bound, pending, steps = np.zeros(len(rows)), _Pending(), 0
+    bound, pending, steps = np.zeros(len(rows)), Pending(), 0
     pending.add(target, rows)
     while (found := pending.pop()) is not None:
         value, g = found
@@ -82,7 +86,7 @@ def errors(target: Value, rows: Array) -> Array:
 
 def contributions(target: Value, row: Array) -> dict[str, float]:
     """What the noise of each node adds to the bound of one row; an account, not a bound."""
-    pending, made = _Pending(), dict[str, float]()
+    pending, made = Pending(), dict[str, float]()
     pending.add(target, row)
     while (found := pending.pop()) is not None:
         value, g = found
@@ -99,7 +103,7 @@ def deviations(target: Value, rows: Array) -> Array:
 
     The n roundings of a sum deviate by at most their bound over the root of n; a residual error counts whole.
     """
-    variance, pending = np.zeros(len(rows)), _Pending()
+    variance, pending = np.zeros(len(rows)), Pending()
     pending.add(target, rows)
     while (found := pending.pop()) is not None:
         value, g = found
@@ -116,7 +120,7 @@ def deviations(target: Value, rows: Array) -> Array:
 
 def signs(target: Value, row: Array) -> dict[str, Array]:
     """For each value the introduced errors with the signs that add up most in the row: what attains the bound."""
-    pending, made = _Pending(), dict[str, Array]()
+    pending, made = Pending(), dict[str, Array]()
     pending.add(target, row)
     while (found := pending.pop()) is not None:
         value, g = found
@@ -130,7 +134,7 @@ def signs(target: Value, row: Array) -> dict[str, Array]:
 
 def sensitivity(target: Value, row: Array) -> dict[str, Array]:
     """The row over each model input, by the maps C_k: an estimate, for choosing what to halve."""
-    pending, made = _Pending(), dict[str, Array]()
+    pending, made = Pending(), dict[str, Array]()
     pending.add(target, row)
     while (found := pending.pop()) is not None:
         value, g = found
@@ -142,15 +146,11 @@ def sensitivity(target: Value, row: Array) -> dict[str, Array]:
     return made
 
 
-def ranges(target: Value, rows: Array) -> tuple[Array, Array]:
-    """The range of row · x for the ideal values x of a tensor, one for each row of shape (m, *value)."""
-    high = _upper(target, np.concatenate([rows, -rows]))
-    return -high[len(rows) :], high[: len(rows)]
-
-
-def _upper(target: Value, rows: Array) -> Array:
-    """Upper bounds of row · x: constants are added up with a bound of what the additions round."""
-    total, size, slack, pending, steps = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows)), _Pending(), 0
+def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) -> Array:
+    """Upper bounds of row · x for the ideal values x of a tensor: constants are added up with a bound of what the
+    additions round.  With lines and sides chosen for rows, bounds for the x on these sides.
+    """
+    total, size, slack, pending, steps = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows)), Pending(), 0
 
     def ends(g: Array, low: Array, high: Array) -> None:
         nonlocal total, size, steps
@@ -168,9 +168,13 @@ def _upper(target: Value, rows: Array) -> Array:
             ends(g, value.low, value.high)
             continue
         if isinstance(how, Lines):
-            x, lines = made.inputs[0], how
+            x, lines, choice = made.inputs[0], how, chosen.get(value.serial)
             up, down = np.maximum(g, 0), np.minimum(g, 0)
-            h = up * lines.upper_slope + down * lines.lower_slope
+            if choice is None:
+                h = up * lines.upper_slope + down * lines.lower_slope
+            else:
+                h, up, weight = choice.followed(lines, up, down)
+                slack = slack + _against(weight, 4 * UNIT * x.magnitude)
             flat_up, flat_down = up.reshape(len(g), -1), down.reshape(len(g), -1)
             total = total + (flat_up @ lines.upper_offset.reshape(-1) + flat_down @ lines.lower_offset.reshape(-1))
             offsets = np.maximum(np.abs(lines.upper_offset), np.abs(lines.lower_offset)).reshape(-1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.bounds import adjoint
+from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
@@ -49,6 +49,7 @@ class Analyser:
         edition: the edition whose texts define the operators.
         tighten: use the adjoint pass.
         relax: use the relaxation.
+        rounds: see `BoundsDomain`.
     """
 
     def __init__(
@@ -60,9 +61,10 @@ class Analyser:
         *,
         tighten: bool = True,
         relax: bool = True,
+        rounds: int = kinks.ROUNDS,
     ) -> None:
         self.model, self.hypotheses, self.folder = model, hypotheses, folder
-        self.tighten, self.relax = tighten, relax
+        self.tighten, self.relax, self.rounds = tighten, relax, rounds
         self.active = active_rules(edition)
         self.calls = Calls(model, self.active.edition, beyond_edition=True)
         self.memory = Memory()
@@ -93,7 +95,7 @@ class Analyser:
         """
         domain = kind(
             self.hypotheses, self.folder, self.memory, tighten=self.tighten,
-            relax=self.relax, at_point=all(each.is_point for each in box.values()),
+            relax=self.relax, at_point=all(each.is_point for each in box.values()), rounds=self.rounds,
         )  # fmt: skip
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
         given = {name: _input(name, elements[name], each) for name, each in box.items()}
@@ -144,7 +146,7 @@ def tightened(run: Run, name: str) -> Value:
         domain.coarse.append(name)
     with np.errstate(all="ignore"):
         if domain.relax and bool((value.low < value.high).any()):
-            value = domain.tightened_range(value, every)
+            value = domain.tightened_range(value, every, domain.rounds)
         return domain.tightened_error(value, every) if domain.tighten else value
 
 
@@ -206,7 +208,9 @@ def tensor_of(value: Value, is_output: bool) -> Tensor:
 # ------------------------------------------------------------------ decisions and shares
 
 
-def decide(output: Value, differences: Sequence[tuple[int, int]], *, argmax: bool) -> list[Decision]:
+def decide(
+    output: Value, differences: Sequence[tuple[int, int]], *, argmax: bool, rounds: int = kinks.ROUNDS
+) -> list[Decision]:
     """Whether differences of elements, and the place of the largest element, are the same in every implementation.
 
     Raises:
@@ -223,10 +227,10 @@ def decide(output: Value, differences: Sequence[tuple[int, int]], *, argmax: boo
     made = []
     if differences:
         first, second = np.array(differences).T
-        found = _closer(output, first, second, _apart(output, first, second))
+        found = _closer(output, first, second, _apart(output, first, second), rounds)
         made = [_decision(f"{i} - {j}", *each) for i, j, *each in zip(first, second, *found, strict=True)]
     if argmax:
-        made.append(_largest(output))
+        made.append(_largest(output, rounds))
     return made
 
 
@@ -234,7 +238,7 @@ def _decision(what: str, low: float, high: float, error: float) -> Decision:
     return Decision(what, float(low), float(high), float(error), bool(low - error > 0 or high + error < 0))
 
 
-def _largest(output: Value) -> Decision:
+def _largest(output: Value, rounds: int) -> Decision:
     """Whether one element is the largest everywhere: the least sure pair, and those that the bounds of the elements do
     not decide, are bounded as differences, until one is not shown.
     """
@@ -246,7 +250,7 @@ def _largest(output: Value) -> Decision:
     waiting = np.argsort(low - error)[: max(1, int((low <= error).sum()))]
     for part in np.split(waiting, [1, 16]):
         pairs = np.full(len(part), best), others[part]
-        low[part], high[part], error[part] = _closer(output, *pairs, (low[part], high[part], error[part]))
+        low[part], high[part], error[part] = _closer(output, *pairs, (low[part], high[part], error[part]), rounds)
         if (low[part] <= error[part]).any():
             break
     worst = int(np.argmin(low - error))
@@ -259,7 +263,9 @@ def _apart(output: Value, i: Array, j: Array) -> tuple[Array, Array, Array]:
     return below(low[i] - high[j]), above(high[i] - low[j]), above(error[i] + error[j])
 
 
-def _closer(output: Value, i: Array, j: Array, apart: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+def _closer(
+    output: Value, i: Array, j: Array, apart: tuple[Array, Array, Array], rounds: int
+) -> tuple[Array, Array, Array]:
     """The same by the adjoint pass, where it gives more."""
     least, most, error = (np.array(each) for each in apart)
     if output.transfer is None:
@@ -267,7 +273,7 @@ def _closer(output: Value, i: Array, j: Array, apart: tuple[Array, Array, Array]
     with np.errstate(all="ignore"):
         for part in blocks(np.arange(len(i)), output):
             rows = adjoint.one_hot(output.shape, i[part]) - adjoint.one_hot(output.shape, j[part])
-            low, high = adjoint.ranges(output, rows)
+            low, high = kinks.ranges(output, rows, rounds)
             least[part], most[part] = np.fmax(least[part], low), np.fmin(most[part], high)
             error[part] = np.fmin(error[part], adjoint.errors(output, rows))
     return least, most, error

@@ -27,15 +27,35 @@ Assumption = tuple[str, str]
 """The place of a node as messages begin with it, and the slug of a rule."""
 
 
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """An input of the box that the executor refuses, and why."""
+
+    input: Mapping[str, Array]
+    why: str
+
+    def __str__(self) -> str:
+        return f"exact values for an input of the box, {_listed(self.input)}, break it: {self.why}"
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """The share of the box on which nothing is shown, and one part of it."""
+
+    share: float
+    part: str
+
+    def __str__(self) -> str:
+        return f"undecided on {self.share:.2%} of the box, as where {self.part}"
+
+
 @dataclass
 class Decided:
-    """What the parts show of assumptions: the ones that hold everywhere, the input and the message for each that fails,
-    and the share of the box with one part of it for each that is undecided.
-    """
+    """What the parts show of assumptions: the ones that hold everywhere, that fail, and that are undecided."""
 
     shown: set[Assumption] = field(default_factory=set)
-    failing: dict[Assumption, str] = field(default_factory=dict)
-    undecided: dict[Assumption, str] = field(default_factory=dict)
+    failing: dict[Assumption, Counterexample] = field(default_factory=dict)
+    undecided: dict[Assumption, Undecided] = field(default_factory=dict)
 
 
 def decide_on_parts(
@@ -66,8 +86,7 @@ def decide_on_parts(
                 for each in waiting:
                     if each[1] == error.rule and str(error).startswith(each[0]):
                         why = str(error).removeprefix(f"{each[0]}: ").removesuffix(f" ({each[1]})")
-                        text = f"exact values for an input of the box, {_listed(point)}, break it: {why}"
-                        made.failing.setdefault(each, text)
+                        made.failing.setdefault(each, Counterexample(point, why))
             except Stop:
                 pass  # another value that does not exist decides nothing
         waiting = tuple(each for each in waiting if each not in made.failing)
@@ -88,7 +107,7 @@ def decide_on_parts(
             made.shown.add(each)
             continue
         volume = sum(volume for volume, _ in places)
-        made.undecided[each] = f"undecided on {volume:.2%} of the box, as where {_part(places[0][1], box)}"
+        made.undecided[each] = Undecided(volume, _part(places[0][1], box))
     return made
 
 

@@ -19,7 +19,14 @@ from msgspec.structs import replace
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser, bound_model
 from sonnx.bounds.box import Box, wanted
-from sonnx.bounds.counterexamples import MAX_NUMBERS, Assumption, Decided, decide_on_parts
+from sonnx.bounds.counterexamples import (
+    MAX_NUMBERS,
+    Assumption,
+    Counterexample,
+    Decided,
+    Undecided,
+    decide_on_parts,
+)
 from sonnx.bounds.result import Bounds
 from sonnx.checker.report import Count, Finding, Report, overall
 from sonnx.checker.verdicts import Verdict
@@ -41,6 +48,8 @@ class Discharge:
     which hypotheses, for which input, and what is undecided.
     """
     shown: tuple[Finding, ...]
+    failing: tuple[tuple[Finding, Counterexample], ...]
+    undecided: tuple[tuple[Finding, Undecided], ...]
     bounds: Bounds | None
     """None where a node has no transfer function."""
 
@@ -52,13 +61,15 @@ def discharge(
     try:
         found = bound_model(model, box, hypotheses, path, report.edition, unchecked=True)
     except NotBounded as reason:
-        return Discharge(replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}")), (), None)
+        return Discharge(
+            replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}")), (), (), (), None
+        )
     waiting = {each: key for each in report.findings if (key := _assumption(model, each)) is not None}
     known = _shown({each.name for each in found.tensors if not each.unbounded}, model)
     decided = _on_parts(model, path, box, hypotheses, report.edition, [k for k in waiting.values() if k not in known])
     shown = tuple(each for each, key in waiting.items() if key in known | decided.shown)
     failing = {each: decided.failing[key] for each, key in waiting.items() if key in decided.failing}
-    left = [replace(each, verdict=Verdict.FAIL, actual=failing[each]) if each in failing else each
+    left = [replace(each, verdict=Verdict.FAIL, actual=str(failing[each])) if each in failing else each
             for each in report.findings if each not in shown]  # fmt: skip
     open_ = sum(each.verdict is Verdict.ASSUMED for each in left)
     text = (
@@ -75,7 +86,8 @@ def discharge(
         report, findings=tuple(left), counts=counts, verdict=overall({each.verdict for each in counts}),
         notes=(*report.notes, text, *told),
     )  # fmt: skip
-    return Discharge(made, shown, found)
+    undecided = tuple((each, decided.undecided[key]) for each, key in waiting.items() if key in decided.undecided)
+    return Discharge(made, shown, tuple(failing.items()), undecided, found)
 
 
 def _on_parts(

@@ -16,7 +16,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.base.escaping import quote
-from sonnx.bounds import adjoint
+from sonnx.bounds import adjoint, kinks
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment, explicit_attributes
 from sonnx.graph.interpreter import Transferred
@@ -27,7 +27,17 @@ from sonnx.numerics.broadcasting import NUMPY_SINCE
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.enclosures.values import Condition, Context, NotBounded, Transfer, Value, constant, nothing, spread
+from sonnx.numerics.enclosures.values import (
+    Condition,
+    Context,
+    NotBounded,
+    Transfer,
+    Value,
+    constant,
+    new_serial,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, is_integer, is_small_float, limits_of
 from sonnx.operators import Operator, find_operator
 
@@ -69,14 +79,15 @@ class BoundsDomain:
         tighten: use the adjoint pass for errors where a slope is not one number.
         relax: use the relaxation for ranges there.
         at_point: the box is a point, where an analysis is to take a few runs' time.
+        rounds: of `kinks.ranges` for outputs; inside the network slopes are chosen, where there are any.
     """
 
     def __init__(
         self, hypotheses: Hypotheses, folder: Path | None, memory: Memory, *, tighten: bool = True, relax: bool = True,
-        at_point: bool = False,
+        at_point: bool = False, rounds: int = 0,
     ) -> None:  # fmt: skip
         self.hypotheses, self.folder, self.memory, self.at_point = hypotheses, folder, memory, at_point
-        self.tighten, self.relax = tighten, relax and not at_point
+        self.tighten, self.relax, self.rounds = tighten, relax and not at_point, rounds
         self.conditions: list[Condition] = []
         self.refined: dict[int, Value] = {}
         self.rows = self.work = 0
@@ -175,12 +186,13 @@ class BoundsDomain:
     def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
         element, shape = made.element or element, made.low.shape
         error = _error(made, element)
-        if not why and not all(np.isfinite(np.max(each, initial=0.0)) for each in (-made.low, made.high, error)):
+        ends = np.min(made.low, initial=0.0), np.max(made.high, initial=0.0), np.max(error, initial=0.0)
+        if not why and not np.isfinite(ends).all():
             why = f"{node}: the range or the error explodes"
         facts = TensorFacts(element, shape, place.facts.values)
         return replace(
             place, facts=facts, low=made.low, high=made.high, error=error, transfer=made, unbounded=why,
-            introduced=spread(made.introduced, shape),
+            introduced=spread(made.introduced, shape), serial=new_serial(),
         )  # fmt: skip
 
     def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
@@ -221,20 +233,20 @@ class BoundsDomain:
         if not len(marked) or not self.affords(value, len(marked)):
             return value
         if self.relax and bool((value.low.reshape(-1)[marked] < value.high.reshape(-1)[marked]).any()):
-            value = self.tightened_range(value, marked)
+            value = self.tightened_range(value, marked, min(self.rounds, 1))
             marked = np.flatnonzero(wanted(value))
         value = self.tightened_error(value, marked)
         self.refined[value.serial] = value
         return value
 
-    def tightened_range(self, value: Value, marked: Array) -> Value:
+    def tightened_range(self, value: Value, marked: Array, rounds: int) -> Value:
         """The value with the ranges of elements by the relaxation."""
         low, high = np.array(value.low).reshape(-1), np.array(value.high).reshape(-1)
         width = high - low
         least = 1e-9 * (1e-30 + np.abs(low) + np.abs(high)) + value.error.reshape(-1) / 16
         significant = marked[(width > least)[marked]]
         for part in blocks(significant, value):
-            least, most = adjoint.ranges(value, adjoint.one_hot(value.shape, part))
+            least, most = kinks.ranges(value, adjoint.one_hot(value.shape, part), rounds)
             low[part], high[part] = np.fmax(low[part], least), np.fmin(high[part], most)  # a NaN shows nothing
             self.rows += 2 * len(part)
         if value.element not in FORMATS:
@@ -324,7 +336,8 @@ def _whole(context: Context, made: Transfer) -> Transfer:
 
 def _error(made: Transfer, element: str) -> Array:
     """The error of a value; that of a whole number is one."""
-    error = np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50)
+    error = np.asarray(made.propagated + made.residual + made.introduced)
+    error = np.multiply(error, 1 + 2.0**-50, out=error)  # a sum is a new array
     return spread(error if element in FORMATS else np.floor(error), made.low.shape)
 
 

@@ -36,6 +36,9 @@ from sonnx.numerics.formats import Array
 
 Progress = Callable[[str], None]
 
+PART_ROUNDS = 1
+"""Of `kinks.ranges` on a part, which has few kinks: slopes are chosen."""
+
 
 @dataclass(frozen=True, eq=False)
 class Goal:
@@ -93,13 +96,13 @@ class Work:
     @cached_property
     def analyser(self) -> Analyser:
         """The analyser, made where it is first used."""
-        return Analyser(self.model, self.hypotheses, self.folder, self.edition)
+        return Analyser(self.model, self.hypotheses, self.folder, self.edition, rounds=PART_ROUNDS)
 
     def part(self, box: Box, volume: float) -> Part:
         """What is known of a part."""
         run = self.analyser.run(box)
         output = tightened(run, self.model.graph.outputs[0].name)
-        decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax))
+        decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
         return Part(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output))
 
     def halves(self, part: Part) -> list[Part]:

@@ -31,14 +31,12 @@ def edition_help() -> str:
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a check, except the selection of rules."""
     add = parser.add_argument
-    add("--edition", default=None, help=edition_help())
+    add("--edition", help=edition_help())
     add_size_arguments(parser)
-    add("--tailoring", type=Path, default=None, metavar="FILE", help="a file that makes the edition stricter")
-    add("--deviations", type=Path, default=None, metavar="FILE", help="a file of justified failures")
-    add("--date", type=_date, default=None, metavar="DAY",
-        help="check the deviations as of YYYY-MM-DD (default: today)")  # fmt: skip
-    add("--accept-assumptions", action="store_true",
-        help="exit 0 if only assumptions on run-time values are open")  # fmt: skip
+    add("--tailoring", type=Path, metavar="FILE", help="a file that makes the edition stricter")
+    add("--deviations", type=Path, metavar="FILE", help="a file of justified failures")
+    add("--date", type=_date, metavar="DAY", help="check the deviations as of YYYY-MM-DD (default: today)")
+    add("--accept-assumptions", action="store_true", help="exit 0 if only assumptions on run-time values are open")
     add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
     add("--box", action="append", default=[], metavar="NAME=BOX",
         help="the range of an input, as for sonnx bound --input: assumptions that it shows pass")  # fmt: skip

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.base.resources import folder as data_folder
 from sonnx.base.resources import own_files, own_hash, tool_version
 from sonnx.evidence.canonical_form import canonical
+from sonnx.evidence.configuration import NAME, needed
 from sonnx.model.external_data import OutsideFolder, resolve_location
 from sonnx.model.ir import External, Model
 from sonnx.model.reader import Unreadable, map_file
@@ -20,8 +22,8 @@ from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 
-PACKAGES = ("onnx", "protobuf", "numpy", "ml_dtypes", "z3-solver", "jinja2", "markupsafe", "fast-sugiyama")
-"""The packages the tool depends on; a check loads the first two, and the last one only draws."""
+DRAWING = "draw"
+"""The extra that a report with a drawing uses."""
 
 
 def about_model(model: Model, name: str, digest: str, size: int, folder: Path | None) -> dict[str, Any]:
@@ -93,15 +95,19 @@ def about_tool() -> dict[str, Any]:
 
 
 def about_packages() -> list[dict[str, Any]]:
-    """The installed packages by version and by the hash of their own files as installed."""
-    return [_package(name) for name in PACKAGES]
+    """The installed packages that the tool needs, direct and indirect, by version and by the hash of their files.
+
+    Raises:
+        UsageError: the tool is not installed, so that nothing says what it needs.
+    """
+    names = needed([DRAWING])
+    if not names:
+        raise UsageError("sonnx is not installed here, so an evidence pack cannot list its packages; install it by pip")
+    return [_package(name) for name in sorted(names) if name != NAME]
 
 
 def _package(name: str) -> dict[str, Any]:
-    try:
-        found = distribution(name)
-    except PackageNotFoundError:
-        return {"name": name, "version": None, "sha256": None}
+    found = distribution(name)
     listed = sorted(
         f"{each.hash.value}  {each.as_posix()}\n"
         for each in found.files or ()

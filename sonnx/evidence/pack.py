@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -24,17 +25,17 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import box_files, identity, pack_page, pack_parts
-from sonnx.evidence.box_files import BoxEvidence
+from sonnx.evidence import identity, pack_page, pack_parts
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, file_bytes, read
 from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.report import box_evidence, rewrites_json
+from sonnx.report.box_evidence import BoxEvidence
 from sonnx.report.formats import CheckRun, render
 from sonnx.report.json import FORMAT as REPORT_FORMAT
-from sonnx.rewriter import fix_record
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
@@ -111,7 +112,7 @@ def pack(request: PackRequest) -> EvidencePack:
     folder = None if isinstance(request.model, bytes) else Path(request.model).parent
     model = read(data, shown, request.check.limits, folder)
     digest = hashlib.sha256(data).hexdigest()
-    record = None if request.rewrites is None else fix_record.read(request.rewrites)
+    record = None if request.rewrites is None else rewrites_json.read(request.rewrites)
     if record is not None:
         pack_parts.require_about(record, request.name, digest)
     report = check_model(model, digest, request.check, request.name, drawn=True)
@@ -129,7 +130,7 @@ def pack(request: PackRequest) -> EvidencePack:
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
     named = pack_parts.theorems(record) if record is not None else set()
-    named |= pack_parts.theorems_about(box_files.TOPIC) if boxed is not None else set()
+    named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = pack_parts.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
@@ -154,7 +155,7 @@ def _boxed(request: PackRequest, report: Report, model: Model) -> BoxEvidence:
     """What the box of the request shows."""
     sized = bind_symbols(model, request.check.bind, request.check.input_shapes)
     path = None if isinstance(request.model, bytes) else request.model
-    return box_files.evidence(report, sized, path, request.box, request.box_folder, request.hypotheses)
+    return box_evidence.evidence(report, sized, path, request.box, request.box_folder, request.hypotheses)
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
@@ -162,7 +163,7 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _configuration(request: PackRequest, report: Report, record: fix_record.Record | None) -> dict[str, bytes]:
+def _configuration(request: PackRequest, report: Report, record: rewrites_json.Record | None) -> dict[str, bytes]:
     """The files of the project as they were read, so that the pack can be rebuilt from itself and the model."""
     files: dict[str, bytes] = {}
     for kind, path, read_ in (
@@ -181,7 +182,7 @@ def _configuration(request: PackRequest, report: Report, record: fix_record.Reco
 def _audit(
     request: PackRequest,
     report: Report,
-    record: fix_record.Record | None,
+    record: rewrites_json.Record | None,
     boxed: BoxEvidence | None,
     code: int,
     used: Sequence[str],
@@ -232,12 +233,16 @@ def _audit(
         ],
         "box": boxed.about if boxed is not None else None,
         "known_problems": _problems(rules, used),
-        "limits": [*LIMITS, *([pack_parts.LIMIT] if record else []), *([box_files.LIMIT] if boxed is not None else [])],
+        "limits": [
+            *LIMITS,
+            *([pack_parts.LIMIT] if record else []),
+            *([box_evidence.LIMIT] if boxed is not None else []),
+        ],
     }
 
 
 def _command(
-    request: PackRequest, report: Report, record: fix_record.Record | None, boxed: BoxEvidence | None
+    request: PackRequest, report: Report, record: rewrites_json.Record | None, boxed: BoxEvidence | None
 ) -> list[str]:
     """The command that builds the pack, with base names."""
     command = ["sonnx", "audit", request.name, "--edition", report.edition]
@@ -263,8 +268,7 @@ def _known(report: Report, used: Iterable[str]) -> list[Rule]:
 
 def _row(trace: Trace, report: Report) -> dict[str, Any]:
     """One line of the matrix: the source of the rule, its cases and theorems, and its results on this model."""
-    rule = trace.rule
-    answers = {count.verdict.value: 0 for count in report.counts if count.rule == rule.slug}
+    rule, answers = trace.rule, Counter[str]()
     for count in report.counts:
         if count.rule == rule.slug:
             answers[count.verdict.value] += count.number
@@ -351,7 +355,7 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
     check = replace(check, tailoring=own)
     request = PackRequest(
         model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
-        folder / box_files.FOLDER, hypotheses,
+        folder / box_evidence.FOLDER, hypotheses,
     )  # fmt: skip
     return pack(request).files
 

@@ -26,7 +26,7 @@ from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
 from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
-from sonnx.rewriter.fix_record import Record
+from sonnx.report.rewrites_json import Record
 
 NOT_ASKED = "not recorded"
 UNKNOWN = {"kind": "", "status": NOT_ASKED, "outcome": NOT_ASKED, "confirmed": False, "answers": {}}

@@ -6,13 +6,14 @@ rules that other theorems are about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sonnx.checker.graph_rules import decide
 from sonnx.profile import catalogue
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import cases_by_rule
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
 from sonnx.prover.dependencies import bears_on, defined
@@ -40,25 +41,14 @@ def traces(theorems: Iterable[Theorem] = (), rules: Mapping[str, Rule] | None = 
     for theorem in theorems:
         for slug in concerned(theorem, rules):
             concerning[slug].append(theorem.id)
-    conforming, violating = _cases_by_rule("conforms"), _cases_by_rule("invalid", "violates")
+    conforming, violating = (
+        {slug: tuple(case.id for case in found) for slug, found in cases_by_rule(*outcomes).items()}
+        for outcomes in (("conforms",), ("invalid", "violates"))
+    )
     return {
-        slug: Trace(
-            rule,
-            code(rule),
-            tuple(conforming.get(slug, ())),
-            tuple(violating.get(slug, ())),
-            tuple(concerning[slug]),
-        )
+        slug: Trace(rule, code(rule), conforming.get(slug, ()), violating.get(slug, ()), tuple(concerning[slug]))
         for slug, rule in rules.items()
     }
-
-
-def _cases_by_rule(*outcomes: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for case in cases():
-        for slug in case.rules(*outcomes):
-            found.setdefault(slug, []).append(case.id)
-    return found
 
 
 def code(rule: Rule) -> tuple[str, ...]:
@@ -85,8 +75,17 @@ def concerned(theorem: Theorem, rules: Mapping[str, Rule]) -> list[str]:
     if topic == "derived":
         label, _, claim = rest.partition(".")
         operator, name = label.partition("-")[0], claim.partition(".")[2]
-        return [slug for slug in rules if name and slug.replace("_", "-") == f"{operator}.{name}".replace("_", "-")]
+        return [slug for slug in _written(tuple(rules)).get(f"{operator}.{name}".replace("_", "-"), ()) if name]
     return [slug for slug in bears_on(theorem) if slug in rules]
+
+
+@lru_cache(maxsize=2)
+def _written(slugs: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """Slugs by how identifiers of theorems write them."""
+    found: dict[str, list[str]] = {}
+    for slug in slugs:
+        found.setdefault(slug.replace("_", "-"), []).append(slug)
+    return found
 
 
 def of_operator(theorem: Theorem) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sonnx.language.domain import BuiltIn, Expression, Thunk
 
 LANDMARKS = (0, 1)
-"""Numbers that are ordered with the extents, which are never negative."""
+"""Numbers that are put in order with the extents."""
 
 
 class Use(NamedTuple):
@@ -75,7 +75,7 @@ class _Order:
     """The domain of uses, see `domain.Domain`."""
 
     def constant(self, value: int | float | str) -> Use:
-        return Use("landmark") if isinstance(value, int) and value <= max(LANDMARKS) else PLAIN
+        return Use("landmark") if value in LANDMARKS else PLAIN
 
     def listing(self, items: Sequence[Use]) -> Use:
         found = UNDEFINED if items else Use("landmark")

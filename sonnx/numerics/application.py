@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from sonnx.base.errors import NotExecutable
 from sonnx.model.ir import Attribute
 from sonnx.numerics.formats import Array
 
@@ -93,6 +94,26 @@ class Application:
     def count(self, elements: int, exact: int) -> None:
         """Count elements that a kernel approximated, and those of them that took the exact path."""
         self.exact_path_counts.add(self.operator, elements, exact)
+
+
+Given = TypeVar("Given")
+
+
+def required(inputs: Sequence[Given | None], count: int) -> list[Given]:
+    """The first inputs, which the operator demands.
+
+    Raises:
+        NotExecutable: one is left out.
+    """
+    given = [each for each in inputs[:count] if each is not None]
+    if len(given) < count:
+        raise NotExecutable(f"one of the first {count} inputs is left out")
+    return given
+
+
+def optional(inputs: Sequence[Given | None], first: int, count: int = 1) -> list[Given | None]:
+    """The `count` inputs from number `first` on, None where one is left out."""
+    return [inputs[index] if index < len(inputs) else None for index in range(first, first + count)]
 
 
 class NoValue(Exception):

@@ -56,13 +56,6 @@ def nearest(value: Fraction | int, kind: np.dtype[Any], negative_zero: bool = Fa
     return nearest_ratio(value.numerator, value.denominator, kind, negative_zero)
 
 
-def nearest_scaled(significand: int, exponent: int, kind: np.dtype[Any], negative_zero: bool = False) -> int:
-    """The bit pattern of the number nearest to significand * 2^exponent; see `nearest`."""
-    if exponent >= 0:
-        return nearest_ratio(significand << exponent, 1, kind, negative_zero)
-    return nearest_ratio(significand, 1 << -exponent, kind, negative_zero)
-
-
 def nearest_ratio(numerator: int, denominator: int, kind: np.dtype[Any], negative_zero: bool = False) -> int:
     """The bit pattern of the number nearest to numerator / denominator, the denominator positive; see `nearest`."""
     grid = grid_of(kind)

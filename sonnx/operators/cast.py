@@ -17,7 +17,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import numerals, small_floats
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, required
 from sonnx.numerics.elementwise import integer_array
 from sonnx.numerics.elementwise_kernels import canonicalize_nans_in_blocks
 from sonnx.numerics.enclosures import steps
@@ -165,8 +165,7 @@ def _to_integers(X: Array, out: Array) -> None:
 
 def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The transfer function of ranges and errors."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     return [steps.cast(context, X, NAMES[target_type(context.application)])]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics import double_products
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.enclosures.products import conv as bound
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
@@ -32,9 +32,7 @@ DOUBLE = np.dtype(np.float64)
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type of X."""
-    X, W = inputs[:2]
-    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
-    B = inputs[2] if len(inputs) > 2 else None
+    (X, W), [B] = required(inputs, 2), optional(inputs, 2)
     W, slid = without_gaps(application, X, W)
     group = application.names["group"]
     channels, kernels = W.shape[1], W.shape[0] // group
@@ -80,8 +78,7 @@ def kernel(application: Application) -> Kernel:
     """
 
     def conv(inputs: Sequence[Array], out: Array) -> Array:
-        X, W = inputs[:2]
-        bias = inputs[2] if len(inputs) > 2 else None
+        (X, W), [bias] = required(inputs, 2), optional(inputs, 2)
         group = application.names["group"]
 
         def patches(slid: Windows) -> Patches:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.enclosures import products
 from sonnx.numerics.enclosures.values import Context, Transfer, Value, constant
 from sonnx.numerics.exact_sums import wrapped
@@ -45,8 +45,7 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
 
 def operands(application: Application, inputs: Sequence[Any]) -> tuple[Any, Array, int, Array]:
     """X, W, the zero point of X and one zero point for each kernel of W."""
-    X, W, x_zero_point, w_zero_point = [*inputs, None, None][:4]
-    assert W is not None  # noqa: S101  the count of inputs is checked before
+    (X, W), (x_zero_point, w_zero_point) = required(inputs, 2), optional(inputs, 2, 2)
     off = 0 if w_zero_point is None else w_zero_point
     zero = 0 if x_zero_point is None else int(x_zero_point)
     return X, W, zero, np.broadcast_to(off, W.shape[:1])
@@ -80,11 +79,11 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: a parameter varies.
     """
-    X, W, *zeros = inputs[:4]
-    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    (X, W), zeros = required(inputs, 2), optional(inputs, 2, 2)
     if W.exact is None or any(each is not None and each.exact is None for each in zeros):
         raise NotExecutable("ConvInteger has a bound for constant W and zero points only")
-    _, weights, zero, off = operands(context.application, [None, W.exact, *[each and each.exact for each in zeros]])
+    constants = [W.exact, W.exact, *[each and each.exact for each in zeros]]
+    _, weights, zero, off = operands(context.application, constants)
     kernels = weights.astype(np.int64) - off.astype(np.int64).reshape(-1, *[1] * (W.exact.ndim - 1))
     context = context.into("int32")
     axes = len(X.shape) - 2

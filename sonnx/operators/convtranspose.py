@@ -17,7 +17,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import double_products
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.certified_rounding import DOUBLE, certify
 from sonnx.numerics.enclosures import products
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
@@ -73,8 +73,7 @@ def places(application: Application, shape: Sequence[int], weights: Sequence[int
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type of X."""
-    X, W, B = (*inputs, None)[:3]
-    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    (X, W), [B] = required(inputs, 2), optional(inputs, 2)
     extents, begins = places(application, X.shape, W.shape)
     group, axes = application.attribute("group", 1), X.ndim - 2
     strides, dilations = (application.attribute(name, [1] * axes) for name in ("strides", "dilations"))
@@ -154,8 +153,7 @@ def kernel(application: Application) -> Kernel:
     """
 
     def conv_transpose(inputs: Sequence[Array], out: Array) -> Array:
-        X, W, B = (*inputs, None)[:3]
-        assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+        (X, W), [B] = required(inputs, 2), optional(inputs, 2)
         extents, begins = places(application, X.shape, W.shape)
         strides, gaps = (application.attribute(name, [1] * len(extents)) for name in ("strides", "dilations"))
         lists = (X.shape[2:], W.shape[2:], strides, gaps, begins, extents)
@@ -292,8 +290,7 @@ def _sums(left: Array, right: Array, there: Array, kind: np.dtype[Any]) -> tuple
 
 def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The transfer function of ranges and errors."""
-    X, W, B = (*inputs, None)[:3]
-    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    (X, W), [B] = required(inputs, 2), optional(inputs, 2)
     application, axes = context.application, len(X.shape) - 2
     extents, begins = places(application, X.shape, W.shape)
     strides, dilations = (application.attribute(name, [1] * axes) for name in ("strides", "dilations"))

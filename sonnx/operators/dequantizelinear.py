@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
@@ -67,8 +67,7 @@ def difference(x: Any, zero_point: Any, wraps: bool, middle: Any) -> Any:
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
     """X, the scale and the zero point of each of its elements; an absent zero point is 0."""
-    X, scale, zero_point = (*inputs, None)[:3]
-    assert X is not None and scale is not None  # noqa: S101  required inputs
+    (X, scale), [zero_point] = required(inputs, 2), optional(inputs, 2)
     if zero_point is None:
         zero_point = np.zeros(scale.shape, X.dtype)
     return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
@@ -107,8 +106,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: a parameter varies, X has no integers, or the scale has another type than Y.
     """
-    X, scale, zero_point = (*inputs, None)[:3]
-    assert X is not None and scale is not None  # noqa: S101  required inputs
+    (X, scale), [zero_point] = required(inputs, 2), optional(inputs, 2)
     if scale.exact is None or (zero_point is not None and zero_point.exact is None):
         raise NotExecutable("DequantizeLinear has a bound for a constant scale and zero point only")
     kind = result_type(context.application.names)

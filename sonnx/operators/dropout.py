@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, optional, required
 from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator, copying_kernel
@@ -37,12 +37,11 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     Raises:
         NotExecutable: the node trains.
     """
-    data, ratio, training = (*inputs, None, None)[:3]
+    [data], (ratio, training) = required(inputs, 1), optional(inputs, 1, 2)
     trains = application.version <= IS_TEST_UNTIL and application.attribute("is_test", 0) == 0
     drops = ratio is None or bool(ratio != 0)
     if trains or (training is not None and bool(training) and drops):
         raise NotExecutable("it drops elements at random, in training")
-    assert data is not None  # noqa: S101  a required input
     return (data, np.ones(data.shape, _mask_type(application, data.dtype)))[: application.outputs]
 
 

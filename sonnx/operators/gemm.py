@@ -16,7 +16,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import double_products, matrix_products, single_products
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.enclosures.products import gemm as bound
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
@@ -45,10 +45,9 @@ def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[
         NotExecutable: C has another shape and the version broadcasts only where an attribute says so.
     """
     names = application.names
-    A, B = inputs[:2]
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    (A, B), [C] = required(inputs, 2), optional(inputs, 2)
     A, B = A.T if names["transA"] else A, B.T if names["transB"] else B
-    C, shape = inputs[2] if len(inputs) > 2 else None, (A.shape[0], B.shape[1])
+    shape = A.shape[0], B.shape[1]
     if C is not None and C.shape != shape and names.get("broadcast", 1) == 0:
         raise NotExecutable(f"C has the shape {list(C.shape)}, not {list(shape)}, and the attribute broadcast is 0")
     return A, B, None if C is None else np.broadcast_to(C, shape)

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, optional, required
 from sonnx.numerics.enclosures.cells import Cell, States
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
     EXACT_STEPS,
-    Step,
+    ArraySteps,
+    J,
+    StepOf,
     Steps,
+    V,
     arranged,
     constants,
     directions_of,
@@ -39,15 +41,14 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     return gru(application, inputs, EXACT_STEPS)
 
 
-def gru(application: Application, inputs: Sequence[Array | None], steps: Steps) -> tuple[Array, ...]:
+def gru(application: Application, inputs: Sequence[Array | None], steps: ArraySteps) -> tuple[Array, ...]:
     """The outputs by these steps.
 
     Raises:
         NoValue: a sequence is shorter than X.
         NotExecutable: the shapes do not fit, or the executor does not know an activation or direction.
     """
-    X, W, R, B, lengths, h = [*inputs, *[None] * 3][:6]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
     layout = application.attribute("layout", 0)
     backwards = directions_of(application.attribute("direction", "forward"))
     activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
@@ -92,8 +93,13 @@ def _require_shapes(directions: int, X: Array, W: Array, R: Array, B: Array | No
 
 
 def _step(
-    application: Application, W: Array, R: Array, B: Array | None, activations: Sequence[str], steps: Steps
-) -> Step:
+    application: Application,
+    W: Array,
+    R: Array,
+    B: Array | None,
+    activations: Sequence[str],
+    steps: Steps[V, J],
+) -> StepOf[V]:
     """One step of a direction; the weights are those of the gates z, r and h."""
     weights, inputs = np.split(np.hstack([W, R]), 3), W.shape[1]
     wide, narrow = (None, None) if B is None else (np.split(each, 3) for each in np.split(B, 2))
@@ -110,11 +116,14 @@ def _step(
     else:
         hidden = steps.gate(weights[2], bias(2, wide, narrow), clip)
 
-    def step(x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+    def step(x: V, states: tuple[V, ...]) -> tuple[V, ...]:
         (h,) = states
-        both = np.hstack([x, h])
+        both = steps.join(x, h)
         z, r = (steps.activate(first, each(both, [])) for each in (update, reset))
-        n = hidden(x, [(r, linear(h, []))]) if before else hidden(np.hstack([x, steps.scale(r, h)]), [])
+        if before:
+            n = hidden(steps.join(x), [(r, linear(steps.join(h), []))])
+        else:
+            n = hidden(steps.join(x, steps.scale(r, h)), [])
         return (steps.rest(z, steps.activate(second, n), h),)
 
     return step
@@ -122,8 +131,7 @@ def _step(
 
 def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """By the fast steps of `recurrent_cells.py`."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     return gru(application, inputs, fast_steps(application, X.dtype))
 
 
@@ -133,39 +141,22 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
-    X, W, R, B, lengths, h = [*inputs, *[None] * 3][:6]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
-    application, cell = context.application, Cell(context, context.application.attribute("clip", None))
-    weights = constants("GRU", (W, R, B, lengths))
+    (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
+    application, cell = context.application, Cell(context)
+    *weights, given = constants("GRU", (W, R, B, lengths))
+    (own_W, own_R), own_B = required(weights, 2), weights[2]
     backwards = directions_of(application.attribute("direction", "forward"))
     activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
     if application.attribute("layout", 0) != 0 or len(activations) != 2 * len(backwards):
         raise NotExecutable("GRU has a bound for layout 0 and 2 activations for each direction only")
-    require_whole_sequences("", weights[3], X.shape[0])
-    before = application.attribute("linear_before_reset", 0) != 0
+    require_whole_sequences("", given, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
-        own_W, own_R, own_B = (None if each is None else each[d] for each in weights[:3])
-        assert own_W is not None and own_R is not None  # noqa: S101
-        pairs = zip(np.split(own_W, 3), np.split(own_R, 3), strict=True)
-        matrices = [np.hstack(each) for each in pairs]
-        halves = None if own_B is None else [np.split(each, 3) for each in np.split(own_B, 2)]
-
-        def step(x: Value, states: States, of: Any = (matrices, halves, activations[2 * d : 2 * d + 2])) -> States:
-            (h,), (matrices, halves, (first, second)) = states, of
-            biases = [[each[k] for each in halves or ()] for k in range(3)]
-            z, r = (cell.activate(first, cell.gate(matrices[k], biases[k], [x, h], [])) for k in range(2))
-            if before:
-                inputs = x.shape[1]
-                linear = cell.gate(matrices[2][:, inputs:], biases[2][1:], [h], [], clipped=False)
-                n = cell.gate(matrices[2][:, :inputs], biases[2][:1], [x], [(r, linear)])
-            else:
-                n = cell.gate(matrices[2], biases[2], [x, cell.scale(r, h)], [])
-            return (cell.rest(z, cell.activate(second, n), h),)
-
-        own, end = cell.over_time(X, initial(cell, (h,), d, (X.shape[1], R.shape[2])), step, back)
-        outputs.append(own)
-        last.append(end)
+        bias = None if own_B is None else own_B[d]
+        step = _step(application, own_W[d], own_R[d], bias, activations[2 * d : 2 * d + 2], cell)
+        made = cell.over_time(X, initial(cell, (h,), d, (X.shape[1], R.shape[2])), step, back)
+        outputs.append(made[0])
+        last.append(made[1])
     return cell.arranged(outputs, last, lambda Y, states: arranged(0, Y, states))[: application.outputs]
 
 

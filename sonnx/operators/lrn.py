@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, required
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.certified_rounding import UNIT, Bound, certify_block
 from sonnx.numerics.correctly_rounded import (
@@ -137,8 +137,7 @@ def _block(X: Array, alpha: float, _: float, bias: float, size: int) -> tuple[Ar
 
 def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The transfer function of ranges and errors."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     alpha, beta, bias, size = parameters(context.application, np.empty((0,) * len(X.shape)))
     count = X.shape[1]
     around = np.zeros((count, count))

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, optional, required
 from sonnx.numerics.enclosures.cells import Cell, States
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
     EXACT_STEPS,
-    Step,
+    ArraySteps,
+    J,
+    StepOf,
     Steps,
+    V,
     arranged,
     constants,
     directions_of,
@@ -43,15 +45,14 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     return lstm(application, inputs, EXACT_STEPS)
 
 
-def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps) -> tuple[Array, ...]:
+def lstm(application: Application, inputs: Sequence[Array | None], steps: ArraySteps) -> tuple[Array, ...]:
     """The outputs by these steps.
 
     Raises:
         NoValue: a sequence is shorter than X.
         NotExecutable: the executor does not know an activation or direction.
     """
-    X, W, R, B, lengths, h, c, P = [*inputs, *[None] * 5][:8]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
+    (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
     layout = application.names.get("layout", 0)
     backwards = directions_of(application.names["direction"])
     activations = application.names["activations"]
@@ -80,25 +81,25 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: Steps)
     return arranged(layout, Y, last)[: application.outputs]
 
 
-def _step(application: Application, weights: Sequence[Array | None], activations: Sequence[str], steps: Steps) -> Step:
+def _step(
+    application: Application, weights: Sequence[Array | None], activations: Sequence[str], steps: Steps[V, J]
+) -> StepOf[V]:
     """One step of a direction; the weights are those of the gates i, o, f, g, the peepholes those of i, o, f."""
-    W, R, B, P = weights
-    assert W is not None and R is not None  # noqa: S101
+    (W, R), (B, P) = required(weights, 2), weights[2:]
     biases: list[list[Array]] = (
         [[]] * 4 if B is None else [list(each) for each in np.split(B.reshape(2, -1), 4, axis=1)]
     )
-    peepholes = None if P is None else np.split(P, 3)
+    peepholes = None if P is None else [steps.row(each) for each in np.split(P, 3)]
     coupled, clip = application.names["input_forget"] == 1, application.attribute("clip", None)
     first, second, third = activations
     gates = [steps.gate(each, added, clip) for each, added in zip(np.split(np.hstack([W, R]), 4), biases, strict=True)]
 
-    def step(x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+    def step(x: V, states: tuple[V, ...]) -> tuple[V, ...]:
         h, c = states
-        both = np.hstack([x, h])
+        both = steps.join(x, h)
 
-        def gate(z: int, cell: Array | None) -> Array:
-            pairs = [] if peepholes is None or cell is None else [(peepholes[z], cell)]
-            return gates[z](both, pairs)
+        def gate(z: int, cell: V | None) -> V:
+            return gates[z](both, [] if peepholes is None or cell is None else [(peepholes[z], cell)])
 
         i = steps.activate(first, gate(INPUT, c))
         g = steps.activate(second, gate(CELL, None))
@@ -112,8 +113,7 @@ def _step(application: Application, weights: Sequence[Array | None], activations
 
 def fast_path(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """By the fast steps of `recurrent_cells.py`."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     return lstm(application, inputs, fast_steps(application, X.dtype))
 
 
@@ -123,42 +123,21 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
-    X, W, R, B, lengths, h, c, P = [*inputs, *[None] * 5][:8]
-    assert X is not None and W is not None and R is not None  # noqa: S101  the count of inputs is checked before
-    application, cell = context.application, Cell(context, context.application.attribute("clip", None))
-    weights = constants("LSTM", (W, R, B, P, lengths))
+    (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
+    application, cell = context.application, Cell(context)
+    *weights, given = constants("LSTM", (W, R, B, P, lengths))
     layout, activations = application.names.get("layout", 0), application.names["activations"]
-    backwards, coupled = directions_of(application.names["direction"]), application.names["input_forget"] == 1
+    backwards = directions_of(application.names["direction"])
     if layout != 0 or len(activations) != 3 * len(backwards):
         raise NotExecutable("LSTM has a bound for layout 0 and 3 activations for each direction only")
-    require_whole_sequences("LSTM.full-sequences", weights[4], X.shape[0])
+    require_whole_sequences("LSTM.full-sequences", given, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
-        own_W, own_R, own_B, own_P = (None if each is None else each[d] for each in weights[:4])
-        assert own_W is not None and own_R is not None  # noqa: S101
-        matrices = np.split(np.hstack([own_W, own_R]), 4)
-        biases = [[]] * 4 if own_B is None else [list(each) for each in np.split(own_B.reshape(2, -1), 4, axis=1)]
-        peepholes = None if own_P is None else np.split(own_P, 3)
-        first, second, third = activations[3 * d : 3 * d + 3]
-
-        def gate(z: int, x: Value, h: Value, state: Value | None, of: Any = (matrices, biases, peepholes)) -> Value:
-            pairs = [] if of[2] is None or state is None else [(cell.constant(of[2][z]), state)]
-            return cell.gate(of[0][z], of[1][z], [x, h], pairs)
-
-        def step(x: Value, states: States, of: Any = (gate, first, second, third)) -> States:
-            gate, first, second, third = of
-            h, c = states
-            i = cell.activate(first, gate(INPUT, x, h, c))
-            g = cell.activate(second, gate(CELL, x, h, None))
-            f = None if coupled else cell.activate(first, gate(FORGET, x, h, c))
-            c = cell.rest(i, c, g) if f is None else cell.mix(f, c, i, g)
-            o = cell.activate(first, gate(OUTPUT, x, h, c))
-            return cell.scale(o, cell.activate(third, cell.within(c))), c
-
-        states = initial(cell, (h, c), d, (X.shape[1], R.shape[2]))
-        own, end = cell.over_time(X, states, step, back)
-        outputs.append(own)
-        last.append(end)
+        own = [None if each is None else each[d] for each in weights]
+        step = _step(application, own, activations[3 * d : 3 * d + 3], cell)
+        made = cell.over_time(X, initial(cell, (h, c), d, (X.shape[1], R.shape[2])), step, back)
+        outputs.append(made[0])
+        last.append(made[1])
     return cell.arranged(outputs, last, lambda Y, states: arranged(0, Y, states))[: application.outputs]
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, lowest, order_key, patterns
+from sonnx.numerics.maximum import fast_maximum
 from sonnx.numerics.windows import Windows, explicit_padding, windows
-from sonnx.operators.max import fast_maximum
 from sonnx.operators.operator import Operator
 
 PLANE_ELEMENTS = 1 << 20

@@ -16,7 +16,7 @@ from sonnx.numerics.application import Application
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, format_of, order_key, patterns
-from sonnx.operators.max import fast_maximum
+from sonnx.numerics.maximum import fast_maximum
 from sonnx.operators.operator import Operator
 
 

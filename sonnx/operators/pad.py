@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.application import Application, NoValue, optional, required
 from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import TEXT, Array, patterns
 from sonnx.operators.operator import Operator
@@ -23,8 +23,7 @@ VALUE_INPUT_SINCE = 11
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """output, of the type of data."""
-    data, names = inputs[0], application.names
-    assert data is not None  # noqa: S101  a required input
+    [data], names = required(inputs, 1), application.names
     named, amounts = names["named"], names["amounts"]
     value = constant(application, inputs, data.dtype)
     for axis, begin, end in zip(named, amounts[: len(named)], amounts[len(named) :], strict=True):
@@ -36,7 +35,7 @@ def constant(application: Application, inputs: Sequence[Array | None], kind: np.
     """constant_value, of rank 0; where it is absent 0, False or the empty string."""
     if application.version < VALUE_INPUT_SINCE:
         return np.array(application.names["value"]).astype(kind)
-    given = inputs[2] if len(inputs) > 2 else None
+    [given] = optional(inputs, 2)
     if given is not None:
         return given
     return np.array("", TEXT) if kind == TEXT else np.zeros((), kind)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.application import Application, Kernel, NoValue, optional, required
 from sonnx.numerics.broadcasting import common_shape
 from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.enclosures import layout
@@ -113,8 +113,7 @@ def split(application: Application, inputs: Sequence[Array | None]) -> tuple[Arr
     Raises:
         NotExecutable: the input does not have the axis, or the extents do not add up to it.
     """
-    data, given = (*inputs, None)[:2]
-    assert data is not None  # noqa: S101  a required input
+    [data], [given] = required(inputs, 1), optional(inputs, 1)
     axis = _axis(application, data)
     stated = integer_list(given, "split") if given is not None else application.attribute("split", None)
     extents = list(stated) if stated is not None else _equal(application, data.shape[axis])

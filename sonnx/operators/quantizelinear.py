@@ -19,7 +19,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import small_floats
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements, integer_array, refuse
@@ -61,12 +61,12 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     """
     X, scale, zero_point = spread(application, inputs)
     require_finite(X, scale)
-    kind, precision = zero_point.dtype, quotient_type(application, inputs)
+    kind, precision = zero_point.dtype, quotient_type(application, scale)
     once = rounding_context(precision) if precision is not None else None
     quotients = [quotient(x, s, once) for x, s in zip(elements(X), elements(scale), strict=True)]
     if is_small_float(kind):
-        given = len(inputs) > 2 and inputs[2] is not None
-        zeros = elements(zero_point) if given else [-0.0] * X.size  # -0 is added without effect
+        [given] = optional(inputs, 2)
+        zeros = [-0.0] * X.size if given is None else elements(zero_point)  # -0 is added without effect
         sums = [shifted(q, z) for q, z in zip(quotients, zeros, strict=True)]
         saturate = bool(application.names.get("saturate", 1))
         return (small_floats.rounded(sums, kind, X.shape, saturate=saturate),)
@@ -82,8 +82,7 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
     Raises:
         NotExecutable: the result would be of a type the executor does not know.
     """
-    X, scale, zero_point = (*inputs, None)[:3]
-    assert X is not None and scale is not None  # noqa: S101  required inputs
+    (X, scale), [zero_point] = required(inputs, 2), optional(inputs, 2)
     if zero_point is None:
         zero_point = np.zeros(scale.shape, ELEMENTS[result_type(application.names)])
     return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
@@ -112,7 +111,7 @@ def spread_values(application: Application, shape: Sequence[int], values: Array)
     return np.broadcast_to(np.take(values, places, axis), shape)
 
 
-def quotient_type(application: Application, inputs: Sequence[Array | None]) -> np.dtype[Any] | None:
+def quotient_type(application: Application, scale: Array) -> np.dtype[Any] | None:
     """The type the quotient is rounded to: the attribute precision, else the type of y_scale.
 
     None where y_scale is of a type without fractions (int32, float8e8m0): the quotient is exact.
@@ -121,10 +120,9 @@ def quotient_type(application: Application, inputs: Sequence[Array | None]) -> n
         NotExecutable: the attribute does not name a floating-point type.
     """
     precision = application.names.get("precision", 0)
-    assert inputs[1] is not None  # noqa: S101  a required input
     if precision and precision not in PRECISIONS:
         raise NotExecutable(f"precision is {precision}, which is not a floating-point type")
-    kind = ELEMENTS[PRECISIONS[precision]] if precision else inputs[1].dtype
+    kind = ELEMENTS[PRECISIONS[precision]] if precision else scale.dtype
     return kind if format_of(kind) is not None else None
 
 
@@ -181,7 +179,7 @@ def kernel(application: Application) -> Kernel:
 
     def quantize(inputs: Sequence[Any], out: Array) -> Array:
         X, scale, zero_point = spread(application, inputs)
-        kind = quotient_type(application, inputs)
+        kind = quotient_type(application, scale)
         fast = X.dtype == scale.dtype == kind and format_of(kind) is not None and arithmetic_is_ieee(kind)
         if not fast or is_small_float(out.dtype):
             np.copyto(out, define(application, inputs)[0])
@@ -209,15 +207,14 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: a parameter varies, or the result has no integers.
     """
-    X, scale, zero_point = (*inputs, None)[:3]
-    assert X is not None and scale is not None  # noqa: S101  required inputs
+    (X, scale), [zero_point] = required(inputs, 2), optional(inputs, 2)
     if scale.exact is None or (zero_point is not None and zero_point.exact is None):
         raise NotExecutable("QuantizeLinear has a bound for a constant scale and zero point only")
     application = context.application
     zero = np.zeros((), ELEMENTS[result_type(application.names)])
     if zero_point is not None and zero_point.exact is not None:
         zero = zero_point.exact
-    precision = quotient_type(application, [None if each is None else each.exact for each in inputs])
+    precision = quotient_type(application, scale.exact)
     if is_small_float(zero.dtype) or precision is None:
         raise NotExecutable("QuantizeLinear has a bound for results of integers and floating-point quotients only")
     divisor = spread_values(application, X.shape, scale.exact.astype(np.float64))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.application import Application, Kernel, NoValue, required
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.certified_rounding import DOUBLE
 from sonnx.numerics.correctly_rounded import to_mpfr
@@ -38,8 +38,7 @@ INPUTS_SINCE, CROSSED_SINCE = 11, 13
 
 def clipped(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type and shape of X."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  a required input
+    [X] = required(inputs, 1)
     L, M = bounds(application, inputs)
     bounds_crossed, Y = crossed(application, L, M), X
     if L is not None:
@@ -53,8 +52,7 @@ def clipped(application: Application, inputs: Sequence[Array | None]) -> tuple[A
 
 def bounds(application: Application, inputs: Sequence[Array | None]) -> tuple[Array | None, Array | None]:
     """L and M, None where there is none."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  a required input
+    [X] = required(inputs, 1)
     if application.version >= INPUTS_SINCE:
         L, M = (*inputs[1:], None, None)[:2]
         return L, M

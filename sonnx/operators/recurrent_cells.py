@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -43,16 +43,49 @@ Pairs = Sequence[tuple[Array, Array]]
 Gate = Callable[[Array, Pairs], Array]
 """Of x, of shape (batch, inputs), and of pairs of factors of shape (batch, hidden) or (hidden)."""
 
+V = TypeVar("V")
+"""Values of shape (batch, hidden): arrays, or ranges with errors (`numerics/enclosures/cells.py`)."""
+
+J = TypeVar("J")
+"""Values side by side, as they go into a gate."""
+
+StepOf = Callable[[V, tuple[V, ...]], tuple[V, ...]]
+"""The states after a step, from the input of the step and the states before; the first state is the output."""
+
+Step = StepOf[Array]
+
+
+class Steps(Protocol[V, J]):
+    """How the equations of a cell are computed; every result is rounded once."""
+
+    def join(self, *parts: V) -> J:
+        """Values of shape (batch, any) side by side."""
+
+    def row(self, values: Array, /) -> V:
+        """Weights of shape (hidden) as a factor."""
+
+    def gate(self, W: Array, added: Sequence[Array], clip: float | None, /) -> Callable[[J, Sequence[tuple[V, V]]], V]:
+        """A function of x and pairs: x W' + the rows + the products of the pairs, within -clip and clip."""
+
+    def mix(self, f: V, c: V, i: V, g: V, /) -> V:
+        """F c + i g."""
+
+    def rest(self, z: V, h: V, g: V, /) -> V:
+        """(1 - z) h + z g."""
+
+    def scale(self, x: V, y: V, /) -> V:
+        """The product."""
+
+    def activate(self, name: str, z: V, /) -> V:
+        """An activation function."""
+
+    def within(self, x: V, clip: float, /) -> V:
+        """X between -clip and clip."""
+
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """How the steps are computed; every array has the shape (batch, hidden), every result is rounded once.
-
-    `gate(W, added, clip)` of weights, rows and a bound is a function of x and pairs that gives x W' + the rows + the
-    products of the pairs, within -clip and clip; it is made once for all steps.  `mix(f, c, i, g)` is f c + i g,
-    `rest(z, h, g)` is (1 - z) h + z g, `scale(x, y)` is x y, `activate` a function, `within(x, clip)` is x between
-    -clip and clip.  `intervals` says that whole sequences may be computed by `recurrent_sequences.py`.
-    """
+class ArraySteps:
+    """The steps on arrays; `intervals` says that whole sequences may be computed by `recurrent_sequences.py`."""
 
     gate: Callable[[Array, Sequence[Array], float | None], Gate]
     mix: Callable[[Array, Array, Array, Array], Array]
@@ -61,6 +94,14 @@ class Steps:
     activate: Callable[[str, Array], Array]
     within: Callable[[Array, float], Array]
     intervals: bool = False
+
+    def join(self, *parts: Array) -> Array:
+        """The parts side by side."""
+        return np.hstack(parts)
+
+    def row(self, values: Array) -> Array:
+        """The weights."""
+        return values
 
 
 def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
@@ -150,12 +191,8 @@ def activation(name: str) -> Operator:
     return ACTIVATIONS[name]
 
 
-EXACT_STEPS = Steps(gate, mix, rest, scale, activate, within)
+EXACT_STEPS = ArraySteps(gate, mix, rest, scale, activate, within)
 """The definitions."""
-
-
-Step = Callable[[Array, tuple[Array, ...]], tuple[Array, ...]]
-"""The states after a step, from the input of the step and the states before; the first state is the output."""
 
 
 def over_time(X: Array, states: tuple[Array, ...], step: Step, backwards: bool) -> tuple[Array, tuple[Array, ...]]:
@@ -226,13 +263,13 @@ def initial(cell: Cell, given: Sequence[Value | None], d: int, shape: tuple[int,
     made = []
     for each in given:
         if each is None:
-            made.append(cell.constant(np.zeros(shape)))
+            made.append(cell.row(np.zeros(shape)))
         else:
             made.append(cell.part(each, np.arange(each.low.size).reshape(each.shape)[d]))
     return tuple(made)
 
 
-def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:
+def fast_steps(application: Application, kind: np.dtype[Any]) -> ArraySteps:
     """The same steps for elements of a type, faster; each element of a gate and of an activation is counted.
 
     Of at most 32 bits, where products are exact in float64: a gate is a matrix product with its rows under ones, to
@@ -262,7 +299,7 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> Steps:
     def scale(x: Array, y: Array) -> Array:
         return product([x, y], np.empty_like(x))
 
-    made = Steps(gate, fast_mix, fast_rest, scale, activate, within, intervals=True)
+    made = ArraySteps(gate, fast_mix, fast_rest, scale, activate, within, intervals=True)
     return made if kind != DOUBLE else replace(made, mix=_exact_mix, rest=EXACT_STEPS.rest)
 
 

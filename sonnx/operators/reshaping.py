@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application, Definition
+from sonnx.numerics.application import Application, Definition, optional, required
 from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
@@ -54,8 +54,7 @@ def squeeze(application: Application, inputs: Sequence[Array | None]) -> tuple[A
     Raises:
         NotExecutable: data does not have a named axis, or it is named twice or has another extent than 1.
     """
-    data, given = (*inputs, None)[:2]
-    assert data is not None  # noqa: S101  a required input
+    [data], [given] = required(inputs, 1), optional(inputs, 1)
     stated = integer_list(given, "axes") if given is not None else application.attribute("axes", None)
     if stated is None:
         return (np.squeeze(data),)

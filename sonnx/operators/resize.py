@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.enclosures import arithmetic, layout, sums
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
@@ -51,8 +51,7 @@ Sampling = tuple[Taps | None, ...]
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array]:
     """Y, of the type of X."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  a required input
+    [X] = required(inputs, 1)
     sampled = samplings(application, inputs)
     Y = np.zeros([len(sampling) for sampling in sampled], X.dtype)
     if Y.size and moves_only(sampled):
@@ -71,8 +70,7 @@ def samplings(application: Application, inputs: Sequence[Array | None]) -> list[
     Raises:
         NotExecutable: no text says what they sample.
     """
-    X, names = inputs[0], application.names
-    assert X is not None  # noqa: S101  a required input
+    [X], names = required(inputs, 1), application.names
     if format_of(X.dtype) is None and names["mode"] != "nearest":
         raise NotExecutable(f"no text says how an average of elements of type {NAMES[X.dtype]} is rounded")
     for flag in ("exclude_outside", "antialias"):
@@ -322,8 +320,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: a parameter varies, or the weights are those of a cubic filter or of antialiasing.
     """
-    X = inputs[0]
-    assert X is not None  # noqa: S101  a required input
+    [X] = required(inputs, 1)
     if any(each is not None and each.exact is None for each in inputs[1:]):
         raise NotExecutable("Resize has a bound for constant parameters only")
     application = context.application
@@ -374,7 +371,7 @@ def place_error(application: Application, inputs: Sequence[Any]) -> float:
 
     Weights are the distances from a place to its neighbours, so they change by as much.
     """
-    found = axes(application, inputs[0], inputs[1] if len(inputs) > 1 else None)
+    found = axes(application, inputs[0], *optional(inputs, 1))
     longest = max((float(end) for each in found for end in (each.length_original, each.length_resized, each.count)),
                   default=0.0)  # fmt: skip
     return 12 * 2.0**-24 * (longest + 1)
@@ -385,7 +382,7 @@ def steady_places(application: Application, inputs: Sequence[Any]) -> bool:
     error = Fraction(place_error(application, inputs))
     stated = application.version >= STATED_SINCE
     how = application.names["coordinate_transformation_mode"] if stated else "asymmetric"
-    for axis in axes(application, inputs[0], inputs[1] if len(inputs) > 1 else None):
+    for axis in axes(application, inputs[0], *optional(inputs, 1)):
         dyadic = how in EXACT_BY_POWERS and all(
             part & (part - 1) == 0 for part in (axis.scale.numerator, axis.scale.denominator)
         )

@@ -16,7 +16,7 @@ docs/cases.md has the whole list.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -104,6 +104,16 @@ def like_default(file: str) -> frozenset[str]:
 def cases() -> tuple[Case, ...]:
     """All cases, in the order of the files' names and of their headings."""
     return tuple(case for path in sorted((folder("restrictions") / "cases").glob("*.md")) for case in _file(path))
+
+
+@cache
+def cases_by_rule(*expectations: str) -> Mapping[str, Sequence[Case]]:
+    """The cases that name a rule with one of these expectations, by its slug."""
+    found: dict[str, list[Case]] = {}
+    for case in cases():
+        for slug in case.rules(*expectations):
+            found.setdefault(slug, []).append(case)
+    return found
 
 
 def _file(path: Path) -> Iterator[Case]:

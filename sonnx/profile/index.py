@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -17,7 +17,8 @@ class UnknownRule(UsageError):
     """No rule has a slug, label or operator of this name."""
 
 
-def rules_by_slug() -> dict[str, Rule]:
+@cache
+def rules_by_slug() -> Mapping[str, Rule]:
     """Every rule of the catalogue by slug, derived ones included; reads all operator files."""
     rules = [*general_rules(), *graph_rules(), *(rule for each in operators() for rule in every_rule(each))]
     return {rule.slug: rule for rule in rules}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import z3
 
@@ -25,8 +26,14 @@ SIZES = (1, 2, 3, 4, 6, 8, 16, 64, 1024, None)
 
 SMALL = (1, 2, 3, 4, 6, 9, 12)
 """Values of symbols at which a condition is tried before the solver is asked; some divide others."""
-Point = Sequence[tuple[z3.ArithRef, z3.IntNumRef]]
-"""A value for each symbol."""
+
+
+class Point(NamedTuple):
+    """A value for each symbol, in the form in which z3 substitutes."""
+
+    number: int
+    terms: Any
+    values: Any
 
 
 def symbols_of(model: Model) -> tuple[str, ...]:
@@ -147,19 +154,32 @@ class Symbols:
 
     def always_and_at_points(self, condition: Truth) -> bool:
         """As `always`; a condition that fails for small values is refuted by them, which takes less time than z3."""
-        fails = isinstance(condition, z3.BoolRef) and any(_at(condition, point) is False for point in self._points)
+        fails = isinstance(condition, z3.BoolRef) and any(value_at(condition, point) is False for point in self._points)
         return not fails and self.always(condition)
+
+    def points_where(self, condition: z3.BoolRef) -> tuple[list[Point], list[Point]]:
+        """Those of some small values for which the condition holds, and those for which it fails."""
+        found = [(value_at(condition, point), point) for point in self._points]
+        return [p for value, p in found if value is True], [p for value, p in found if value is False]
+
+    @cached_property
+    def _written(self) -> list[z3.IntNumRef]:
+        """The numbers of the points as terms; z3 forgets a term that no object refers to."""
+        return [z3.IntVal(number) for number in SMALL]
 
     @cached_property
     def _points(self) -> Sequence[Point]:
         """Small values of the symbols for which the assumptions hold: all equal, then with growing distances."""
-        terms, count = [number.term for number in self.numbers.values()], len(SMALL)
+        terms, count = [number.term.as_ast() for number in self.numbers.values()], len(SMALL)
+        values, row = [each.as_ast() for each in self._written], z3.Ast * len(terms)
         drawn = [
-            [(term, z3.IntVal(SMALL[(start + step * place) % count])) for place, term in enumerate(terms)]
+            Point(
+                len(terms), row(*terms), row(*(values[(start + step * place) % count] for place in range(len(terms))))
+            )
             for step in range(count if len(terms) > 1 else 1)
             for start in range(count)
         ]
-        return [point for point in drawn if all(_at(each, point) for each in self.hypotheses)]
+        return [point for point in drawn if all(value_at(each, point) for each in self.hypotheses)]
 
     def smallest_values(self, condition: Truth) -> dict[str, int] | None:
         """Values for which the condition holds, None if none were found.
@@ -198,10 +218,16 @@ class Symbols:
         return script([*self.hypotheses, bool_term(condition)])
 
 
-def _at(condition: z3.BoolRef, point: Point) -> bool | None:
-    """Whether a condition holds for values of the symbols; None if SMT-LIB does not say, as for a division by 0."""
-    value = z3.simplify(z3.substitute(condition, *point))
-    return True if z3.is_true(value) else False if z3.is_false(value) else None
+def value_at(condition: z3.BoolRef, point: Point) -> bool | None:
+    """Whether a condition holds for values of the symbols; None if SMT-LIB does not say, as for a division by 0.
+
+    By the interface of C: that of Python checks each argument each time, which takes most of the time.
+    """
+    context = condition.ctx_ref()
+    substituted = z3.Z3_substitute(context, condition.as_ast(), *point)
+    return {z3.Z3_L_TRUE: True, z3.Z3_L_FALSE: False}.get(
+        z3.Z3_get_bool_value(context, z3.Z3_simplify(context, substituted))
+    )
 
 
 def _found(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:

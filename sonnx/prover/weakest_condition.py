@@ -12,7 +12,7 @@ from typing import NamedTuple
 import z3
 
 from sonnx.prover.smt_values import Truth, all_of, any_of, bool_term, negate
-from sonnx.prover.symbols import Symbols
+from sonnx.prover.symbols import Symbols, value_at
 from sonnx.prover.terms import constants_in, names_in
 from sonnx.prover.written_conditions import MAX_CONSTANT, written_comparisons
 
@@ -79,20 +79,26 @@ def _conjuncts(condition: z3.BoolRef) -> list[z3.BoolRef]:
 
 
 def _stated(condition: Truth, symbols: Symbols) -> str:
-    """As a disjunction or a conjunction of small conditions."""
+    """As a disjunction or a conjunction of small conditions.
+
+    Values of the symbols show without the solver which conditions cannot be parts of it, and that too few are left.
+    """
     if isinstance(condition, bool) or len(names_in(condition)) > MAX_SYMBOLS:
         return ""
-    candidates = list(_candidates(condition, symbols))
-    if symbols.ask([condition]) != z3.sat:
+    holds, fails = symbols.points_where(condition)
+    if not holds and symbols.ask([condition]) != z3.sat:
         return ""
-    sufficient = [each for each in candidates if symbols.always_and_at_points(any_of([negate(each.term), condition]))]
-    if sufficient and symbols.always_and_at_points(any_of([negate(condition), *(each.term for each in sufficient)])):
-        return " or ".join(each.text for each in _irredundant(sufficient, condition, symbols, any_of))
-    necessary = [each for each in candidates if symbols.always_and_at_points(any_of([negate(condition), each.term]))]
-    if necessary and symbols.always_and_at_points(
-        any_of([negate(all_of([each.term for each in necessary])), condition])
-    ):
-        return " and ".join(each.text for each in _irredundant(necessary, condition, symbols, all_of))
+    candidates = list(_candidates(condition, symbols))
+    sufficient = [each for each in candidates if not any(value_at(each.term, point) for point in fails)]
+    if all(any(value_at(each.term, point) is not False for each in sufficient) for point in holds):
+        sufficient = [each for each in sufficient if symbols.always(any_of([negate(each.term), condition]))]
+        if sufficient and symbols.always(any_of([negate(condition), *(each.term for each in sufficient)])):
+            return " or ".join(each.text for each in _irredundant(sufficient, condition, symbols, any_of))
+    necessary = [each for each in candidates if all(value_at(each.term, point) is not False for point in holds)]
+    if all(any(not value_at(each.term, point) for each in necessary) for point in fails):
+        necessary = [each for each in necessary if symbols.always(any_of([negate(condition), each.term]))]
+        if necessary and symbols.always(any_of([negate(all_of([each.term for each in necessary])), condition])):
+            return " and ".join(each.text for each in _irredundant(necessary, condition, symbols, all_of))
     return ""
 
 

@@ -1,22 +1,21 @@
-"""The public result of bounding a model: text, JSON (bounds.schema.json), and a document."""
+"""The public result of bounding a model, as a document and as JSON (bounds.schema.json)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from itertools import pairwise
-from math import ceil, floor, inf, isfinite, log10
+from dataclasses import dataclass
+from math import ceil, floor, inf, log10
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.bounds.result import Bounds, Tensor
 from sonnx.numerics.enclosures.values import DECISION
 from sonnx.report import bounds_json
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
 from sonnx.report.formats import render_document
+from sonnx.report.plot import Series, plot
 
 MAX_SHARES = 5
 """Nodes in the list of shares."""
-SHARE = "share of the nodes in the error of the worst output element"
 HEADS = ("shape", "#low", "#high", "#introduced", "#propagated", "#error")
 CRITERIA = {
     "bounded": "Every value has a range and an error that hold for each input of the box.",
@@ -33,127 +32,55 @@ CURVES = (
     ("introduced by the node", "grey", "var(--soft)"),
 )
 """The lines of the picture with their colours, in words and as the style has them."""
-WIDTH, HEIGHT, LEFT, TOP = 900, 320, 70, 10
-"""The picture, and the room for its numbers, in pixels."""
 
 
 @dataclass(frozen=True, eq=False)
-class BoundsReport(Bounds):
-    """The bounds of a model on a box, with their renderings."""
+class BoundsReport(Bounds, Rendered):
+    """The bounds of a model on a box, with their renderings, of the outputs or of every node."""
 
-    @classmethod
-    def of(cls, found: Bounds) -> BoundsReport:
-        """Bounds with their renderings."""
-        return cls(**{field.name: getattr(found, field.name) for field in fields(Bounds)})
-
-    def to_text(self, *, every_node: bool = False) -> str:
-        """The bounds as a table for a terminal."""
-        return "\n".join(_lines(self, every_node)) + "\n"
+    def document(self, *, every_node: bool = False) -> Document:
+        """The bounds as a document: the outputs or all values, what was asked, the conditions, and a picture."""
+        file = self.model
+        values = [_value_case(each) for each in self.listed(every_node)]
+        asked = [*_goal_cases(self), *_decision_cases(self)]
+        conditions = [
+            CaseResult(
+                "condition", f"{each.name} at {each.node}", *_standing(each.holds, "met", "not shown"), each.detail
+            )
+            for each in sorted(self.conditions, key=lambda each: each.holds)
+        ]
+        sections = (
+            Section("values" if every_node else "outputs", file, tuple(values), heads=HEADS),
+            *([Section("asked", file, tuple(asked), heads=("answer",))] if asked else []),
+            Section("conditions", file, tuple(conditions)),
+        )
+        code = self.exit_code(every_node=every_node)
+        return Document(
+            command="bound",
+            title="ranges and errors under stated hypotheses",
+            subject=escape(file),
+            headline="everything asked is shown" if code == 0 else "not everything asked is shown",
+            code=code,
+            criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
+            sections=sections,
+            facts=tuple((term, escape_once(text)) for term, text in _facts(self)),
+            notes=(LIMIT, *map(escape_once, _notes(self))),
+            pictures=tuple(_pictures(self.tensors)),
+        )
 
     def to_json(self, *, every_node: bool = True) -> str:
         """One JSON document (bounds.schema.json)."""
         return bounds_json.render(self, every_node)
 
     def to_format(self, name: str, *, every_node: bool = False) -> str:
-        """The bounds in a format of `sonnx bound --format`: text, json, sarif, junit, github, markdown or html.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name in ("text", "json"):
-            return (self.to_text if name == "text" else self.to_json)(every_node=every_node)
-        return render_document(name, document_of(self, every_node))
+        """As `Rendered.to_format`."""
+        if name == "json":
+            return self.to_json(every_node=every_node)
+        return render_document(name, self.document(every_node=every_node))
 
 
-def _lines(bounds: Bounds, every_node: bool) -> Iterator[str]:
-    yield f"{escape(bounds.model)}: bounds under the hypotheses {escape(bounds.hypotheses.name)}"
-    yield f"  {escape(bounds.hypotheses.statement)}"
-    for each in bounds.hypotheses.excludes:
-        yield f"  excluded: {escape(each)}"
-    yield ""
-    rows: list[tuple[str, ...]] = [("value", "elements", "low", "high", "introduced", "error")]
-    for tensor in bounds.listed(every_node):
-        size = str(tensor.low.size)
-        if tensor.unbounded:
-            rows.append((escape(tensor.name), "", "not bounded", "", "", ""))
-        elif tensor.low.size:
-            numbers = tensor.low.min(), tensor.high.max(), tensor.introduced.max(), tensor.error.max()
-            rows.append((escape(tensor.name), size, *(f"{each:.6g}" for each in numbers)))
-        else:
-            rows.append((escape(tensor.name), "0", "", "", "", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    for row in rows:
-        yield (
-            "  "
-            + row[0].ljust(widths[0])
-            + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        ).rstrip()
-    for tensor in bounds.tensors:
-        if tensor.unbounded:
-            yield ""
-            yield f"not bounded: {tensor.unbounded}"
-            break
-    if bounds.decisions:
-        yield ""
-    for decision in bounds.decisions:
-        verdict = "the same in every implementation within the hypotheses" if decision.same else "not shown"
-        span = f"in [{decision.low:.6g}, {decision.high:.6g}], error at most {decision.error:.3g}"
-        yield f"  {decision.what}: {span}: {verdict}"
-    if bounds.shares:
-        yield ""
-        yield f"{SHARE}:"
-        for node, share in bounds.shares[:MAX_SHARES]:
-            yield f"  {share:6.1%}  {node}"
-    if bounds.coarse:
-        yield ""
-        listed = ", ".join(map(escape, bounds.coarse[:3])) + (", …" if len(bounds.coarse) > 3 else "")
-        most = "forward errors only, but for the largest elements of an output; the network is too large"
-        yield f"coarse: {plural(len(bounds.coarse), 'value has', 'values have')} {most}: {listed}"
-    if bounds.split is not None:
-        yield ""
-        yield f"bisection: {bounds.split['text']}"
-    open_ones = [each for each in bounds.conditions if not each.holds]
-    yield ""
-    yield f"conditions: {len(bounds.conditions)}, of which {len(bounds.conditions) - len(open_ones)} hold"
-    for condition in open_ones:
-        yield f"  not shown: {condition.name} at {condition.node}: {condition.detail}"
-    for condition in bounds.conditions:
-        if condition.name == DECISION:
-            yield f"  counted: {condition.name} at {condition.node}: {condition.detail}"
-
-
-# ------------------------------------------------------------------ as a document, for the other formats
-
-
-def document_of(bounds: Bounds, every_node: bool) -> Document:
-    """The bounds as a document: the outputs or all values, the decisions, the conditions, and a picture."""
-    file = bounds.model
-    values = [_value_case(each) for each in bounds.listed(every_node)]
-    asked = [*_goal_cases(bounds), *_decision_cases(bounds)]
-    conditions = [
-        CaseResult(
-            "condition", f"{each.name} at {each.node}", *_standing(each.holds, "holds", "not shown"), each.detail
-        )
-        for each in sorted(bounds.conditions, key=lambda each: each.holds)
-    ]
-    sections = (
-        Section("values" if every_node else "outputs", file, tuple(values), heads=HEADS),
-        *([Section("asked", file, tuple(asked))] if asked else []),
-        Section("conditions", file, tuple(conditions)),
-    )
-    code = bounds.exit_code(every_node=every_node)
-    return Document(
-        command="bound",
-        title="ranges and errors under stated hypotheses",
-        subject=escape(file),
-        headline="everything asked is shown" if code == 0 else "not everything asked is shown",
-        code=code,
-        criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
-        sections=sections,
-        facts=tuple((term, escape_once(text)) for term, text in _facts(bounds)),
-        notes=(LIMIT, *map(escape_once, _notes(bounds))),
-        pictures=tuple(_pictures(bounds.tensors)),
-    )
+def _asked(criterion: str, name: str, good: bool, yes: str, no: str, text: str) -> CaseResult:
+    return CaseResult(criterion, name, *_standing(good, yes, no), text, cells=(text,))
 
 
 def _standing(good: bool, yes: str, no: str) -> tuple[str, Standing]:
@@ -177,16 +104,16 @@ def _value_case(tensor: Tensor) -> CaseResult:
 def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
     for each in bounds.decisions:
         text = f"in [{each.low:.6g}, {each.high:.6g}], error at most {each.error:.3g}"
-        yield CaseResult("decision", each.what, *_standing(each.same, "the same", "not shown"), text)
+        yield _asked("decision", each.what, each.same, "the same", "not shown", text)
 
 
 def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
     if bounds.max_error is not None and bounds.outputs:
         error = bounds.outputs[0].largest_error
         text = f"the error is at most {error:.6g}; asked: {bounds.max_error:.6g}"
-        yield CaseResult("error", "error", *_standing(error <= bounds.max_error, "holds", "not shown"), text)
+        yield _asked("error", "error", error <= bounds.max_error, "holds", "not shown", text)
     if bounds.split is not None:
-        yield CaseResult("split", "split", *_standing(bounds.split["finished"], "shown", "open"), bounds.split["text"])
+        yield _asked("split", "split", bounds.split["finished"], "shown", "open", bounds.split["text"])
 
 
 def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
@@ -197,12 +124,14 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
         ends = f"in [{low.min():.6g}, {high.max():.6g}]" if low.size else "no elements"
         yield "input", f"{name} {list(low.shape)}: {ends}"
     for node, share in bounds.shares[:MAX_SHARES]:
-        yield "share of the error", f"{share:.1%} {node}"
+        yield "share", f"{share:.1%} of the error of the worst output element: {node}"
 
 
 def _notes(bounds: Bounds) -> Iterator[str]:
     if bounds.coarse:
-        yield f"{plural(len(bounds.coarse), 'value has', 'values have')} forward errors only: the network is too large"
+        listed = ", ".join(bounds.coarse[:3]) + (", …" if len(bounds.coarse) > 3 else "")
+        most = "forward errors only, but for the largest elements of an output; the network is too large"
+        yield f"coarse: {plural(len(bounds.coarse), 'value has', 'values have')} {most}: {listed}"
     for each in bounds.conditions:
         if each.name == DECISION:
             yield f"counted: {each.name} at {each.node}: {each.detail}"
@@ -218,51 +147,19 @@ def _pictures(tensors: Iterable[Tensor]) -> Iterator[Picture]:
 def picture(tensors: Sequence[Tensor]) -> str:
     """The largest magnitude, error and introduced error of each value, from inputs to outputs, in powers of 10."""
     curves = (
-        [_positive(max(abs(each.low.min()), abs(each.high.max()))) for each in tensors],
-        [_positive(each.error.max()) for each in tensors],
-        [_positive(each.introduced.max()) for each in tensors],
+        [_power(max(abs(each.low.min()), abs(each.high.max()))) for each in tensors],
+        [_power(each.error.max()) for each in tensors],
+        [_power(each.introduced.max()) for each in tensors],
     )
     numbers = [number for curve in curves for number in curve if number is not None]
-    low, high = (floor(min(numbers, default=0)), ceil(max(numbers, default=1)))
-    high = max(high, low + 1)
-    steps = range(low, high + 1, max(1, (high - low) // 8))
-    parts = [_rule(step, _height(step, low, high)) for step in steps]
-    for (*_, colour), curve in zip(CURVES, curves, strict=True):
-        parts += _drawn(curve, colour, low, high)
-    return (
-        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="range and error along the network">{"".join(parts)}</svg>'
-    )
-
-
-def _positive(value: float) -> float | None:
-    return log10(value) if 0 < value < inf else None
-
-
-def _height(number: float, low: int, high: int) -> float:
-    return TOP + (high - number) / (high - low) * (HEIGHT - 2 * TOP)
-
-
-def _rule(step: int, y: float) -> str:
-    return (
-        f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH}" y2="{y:.1f}"/>'
-        f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" font-size="12" fill="currentColor">1e{step}</text>'
-    )
-
-
-def _drawn(curve: Sequence[float | None], colour: str, low: int, high: int) -> Iterator[str]:
-    """Lines between neighbours that both have a number, and a dot for each."""
-    step = (WIDTH - LEFT - 10) / max(1, len(curve) - 1)
-    points = [
-        None if number is None or not isfinite(number) else (LEFT + index * step, _height(number, low, high))
-        for index, number in enumerate(curve)
+    low, high = floor(min(numbers, default=0)), ceil(max(numbers, default=1))
+    steps = range(low, max(high, low + 1) + 1, max(1, (high - low) // 8))
+    series = [
+        Series(curve, f'style="fill:{colour}"', f'style="stroke:{colour};stroke-width:1.5"')
+        for (*_, colour), curve in zip(CURVES, curves, strict=True)
     ]
-    for first, second in pairwise(points):
-        if first is not None and second is not None:
-            yield (
-                f'<path d="M{first[0]:.1f} {first[1]:.1f}L{second[0]:.1f} {second[1]:.1f}" fill="none" '
-                f'style="stroke:{colour};stroke-width:1.5"/>'
-            )
-    for point in points:
-        if point is not None:
-            yield f'<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="2.5" style="fill:{colour}"/>'
+    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network")
+
+
+def _power(value: float) -> float | None:
+    return log10(value) if 0 < value < inf else None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from msgspec import convert
 
 from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.numerics.formats import Array
-from sonnx.report.json_parts import EditionName, Number, Part, Tool, dumps, tool
+from sonnx.report.json_parts import EditionName, JsonDocument, Number, Part, dumps, part, tool
 
 MAX_ELEMENTS = 64
 """Elements of a tensor that are listed one by one."""
@@ -150,13 +148,9 @@ class SplitPart(Part, frozen=True):
     """The same as a sentence."""
 
 
-class BoundsDocument(Part, frozen=True):
+class BoundsDocument(JsonDocument, frozen=True):
     """Ranges and errors of a model on a box: sonnx bound --format json."""
 
-    format: Literal[1]
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool
-    """The program that wrote the document."""
     model: str
     """The base name of the file."""
     edition: EditionName | None
@@ -184,22 +178,20 @@ class BoundsDocument(Part, frozen=True):
 def render(bounds: Bounds, every_node: bool) -> str:
     """The bounds as one JSON document."""
     return dumps(
-        BoundsDocument(
-            1,
-            tool(),
-            bounds.model,
-            bounds.edition if bounds.checked else None,
-            convert(bounds.hypotheses.as_json(), HypothesesPart),
-            {name: _input(*ends) for name, ends in bounds.box.items()},
-            tuple(map(_tensor, bounds.listed(every_node))),
-            tuple(ConditionPart(each.node, each.name, bool(each.holds), each.detail) for each in bounds.conditions),
-            tuple(map(_decision, bounds.decisions)),
-            tuple(SharePart(node, float(share)) for node, share in bounds.shares),
-            bounds.coarse,
-            None if bounds.split is None else convert(bounds.split, SplitPart),
-            bool(bounds.holds),
+        part(
+            BoundsDocument, bounds, format=1, tool=tool(), edition=bounds.edition if bounds.checked else None,
+            hypotheses=convert(bounds.hypotheses.as_json(), HypothesesPart),
+            box={name: _input(*ends) for name, ends in bounds.box.items()},
+            tensors=tuple(map(_tensor, bounds.listed(every_node))),
+            conditions=tuple(
+                part(ConditionPart, each, condition=each.name, holds=bool(each.holds)) for each in bounds.conditions
+            ),
+            decisions=tuple(map(_decision, bounds.decisions)),
+            shares=tuple(SharePart(node, float(share)) for node, share in bounds.shares),
+            split=None if bounds.split is None else convert(bounds.split, SplitPart),
+            holds=bool(bounds.holds),
         )
-    )
+    )  # fmt: skip
 
 
 def _number(value: float) -> float | None:
@@ -207,10 +199,8 @@ def _number(value: float) -> float | None:
 
 
 def _input(low: Array, high: Array) -> InputPart:
-    point = bool((low == high).all())
-    if not low.size:
-        return InputPart(low.shape, None, None, point)
-    return InputPart(low.shape, float(low.min()), float(high.max()), point)
+    least, largest = (float(low.min()), float(high.max())) if low.size else (None, None)
+    return InputPart(low.shape, least, largest, bool((low == high).all()))
 
 
 def _decision(made: Decision) -> DecisionPart:
@@ -218,14 +208,13 @@ def _decision(made: Decision) -> DecisionPart:
 
 
 def _tensor(tensor: Tensor) -> TensorPart:
-    head = (tensor.name, tensor.node, tensor.element, tensor.low.shape, tensor.is_output, tensor.unbounded or None)
-    if tensor.unbounded or not tensor.low.size:
-        return TensorPart(*head, None, None, None, None, None, None)
-    parts = (tensor.low, tensor.high, tensor.introduced, tensor.error)
-    few = tensor.low.size <= MAX_ELEMENTS
-    return TensorPart(
-        *head, float(tensor.low.min()), float(tensor.high.max()), float(tensor.introduced.max()),
-        float(tensor.propagated.max()), tensor.largest_error,
-        tuple(ElementPart(*each) for each in zip(*(part.reshape(-1).tolist() for part in parts), strict=True))
-        if few else None,
+    known = not tensor.unbounded and tensor.low.size > 0
+    largest = {name: getattr(tensor, name) for name in ("high", "introduced", "propagated", "error")}
+    elements = (each.reshape(-1).tolist() for each in (tensor.low, tensor.high, tensor.introduced, tensor.error))
+    return part(
+        TensorPart, tensor, shape=tensor.low.shape, output=tensor.is_output,
+        low=float(tensor.low.min()) if known else None,
+        **{name: float(values.max()) if known else None for name, values in largest.items()},
+        elements=tuple(ElementPart(*each) for each in zip(*elements, strict=True))
+        if known and tensor.low.size <= MAX_ELEMENTS else None,
     )  # fmt: skip

@@ -1,11 +1,10 @@
-"""The public result of a comparison with a runtime: text, JSON (comparison.schema.json), HTML, and a document."""
+"""The public result of a comparison with a runtime, as a document and as JSON (comparison.schema.json)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import groupby
+from dataclasses import dataclass
 from math import log2
 
 from sonnx.base.errors import Unfinished
@@ -14,84 +13,58 @@ from sonnx.checker.verdicts import Where
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
 from sonnx.executor.distance import Distance
 from sonnx.report import comparison_json
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
-from sonnx.report.formats import render_document
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
+from sonnx.report.plot import Series, plot
 
 BROKEN = 1
 """The exit code if a bound is broken."""
-HEADS = ("value", "elements", "identical", "ulp, largest", "mean", "absolute, largest", "special values")
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonReport(Comparison):
+class ComparisonReport(Comparison, Rendered):
     """A comparison of a runtime with the exact values, the bounds it breaks, and its renderings."""
 
     broken_bounds: tuple[BoundViolation, ...] = ()
     file: str = ""
     """The model file as it was named."""
 
-    @classmethod
-    def of(cls, found: Comparison, broken_bounds: Sequence[BoundViolation], file: str) -> ComparisonReport:
-        """A comparison with its renderings."""
-        known = {field.name: getattr(found, field.name) for field in fields(Comparison)}
-        return cls(**known, broken_bounds=tuple(broken_bounds), file=file)
-
     @property
     def exit_code(self) -> int:
         """0, 1 if a bound is broken, or 3 if the time was over before the last run."""
         return BROKEN if self.broken_bounds else Unfinished.exit_code if self.stopped else 0
 
-    def to_text(self) -> str:
-        """Tables for a terminal."""
-        return "".join(f"{line}\n" for line in _lines(self, self._sentences))
-
     def to_json(self) -> str:
         """One JSON document (comparison.schema.json)."""
-        return comparison_json.render(self, self._sentences)
+        return comparison_json.render(self, [each.sentence for each in self.broken_bounds])
 
-    def to_format(self, name: str) -> str:
-        """The comparison in a format of `sonnx compare --format`: text, json, html, sarif, junit, github or markdown.
+    def document(self) -> Document:
+        """The comparison as a document: a section for each way to compare, and one for runs with problems."""
+        name = escape(self.model)
 
-        Raises:
-            UsageError: an unknown format.
-        """
-        match name:
-            case "text":
-                return self.to_text()
-            case "json":
-                return self.to_json()
-            case _:
-                document = document_of(self, self.broken_bounds, self.exit_code, self.file)
-                drawn = tuple(_pictures(self)) if name == "html" else ()
-                return render_document(name, replace(document, pictures=drawn))
+        def broken(row: Row | None) -> list[str]:
+            return [each.sentence for each in self.broken_bounds if each.row is row]
 
-    @property
-    def _sentences(self) -> list[str]:
-        return [each.sentence for each in self.broken_bounds]
-
-
-# ------------------------------------------------------------------ text
-
-
-def _lines(found: Comparison, broken: Sequence[str]) -> Iterator[str]:
-    yield f"{escape(found.model)}: {found.runtime} against the exact values"
-    yield f"{found.runs} {'run' if found.runs == 1 else 'runs'}, inputs {found.inputs}"
-    yield standing(found)
-    yield from (f"skipped: {escape(reason)}" for reason in found.skipped)
-    for way, rows in groupby(found.rows, key=lambda row: row.way):
-        yield ""
-        yield from _table(way, list(rows))
-    first = found.first_diverging
-    if first is not None:
-        yield ""
-        yield f"first node that differs on equal inputs: {first.place}"
-        if first.distance is not None and first.distance.found:
-            yield f"  at {list(first.distance.at)}: {first.distance.found}, exact {first.distance.exact}"
-    yield ""
-    yield from (f"broken: {escape(sentence)}" for sentence in broken)
-    if not broken:
-        yield summary(found)
-    yield from judgement(found)
+        sections = [
+            Section(f"{name}: {way}", self.file, tuple(_case(row, broken(row)) for row in rows), heads=HEADS)
+            for way in WAYS
+            if (rows := [row for row in self.rows if row.way == way])
+        ]
+        whole = tuple(_run_cases(self, broken(None)))
+        criteria = {way: Criterion(statement, "comparison") for way, statement in (*WAYS.values(), (RUNS, RUN))}
+        return Document(
+            command="compare",
+            title="a runtime against the exact values",
+            subject=name,
+            headline=summary(self),
+            code=self.exit_code,
+            criteria=criteria,
+            sections=(*sections, *([Section(f"{name}: runs", self.file, whole)] if whole else [])),
+            facts=tuple(_facts(self)),
+            notes=(standing(self), LEGEND),
+            advice=tuple(("judgement", text) for text in judgement(self)),
+            hashes={self.file: self.sha256},
+            pictures=tuple(_pictures(self)),
+        )
 
 
 def standing(found: Comparison) -> str:
@@ -164,18 +137,6 @@ def _summed(pairs: Sequence[tuple[str, int]]) -> Counter[str]:
     return made
 
 
-def _table(way: str, rows: Sequence[Row]) -> Iterator[str]:
-    cells = [HEADS, *((label(row), *cells_of(row.distance)) for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
-    yield {"output": "outputs, whole model", "on equal inputs": "nodes on equal inputs"}.get(way, "values, accumulated")
-    for line, row in zip(cells, [None, *rows], strict=True):
-        aligned = [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:-1], widths[1:-1], strict=True))]
-        yield f"  {'  '.join(aligned)}  {line[-1]}".rstrip()
-        if row is not None:
-            yield from (f"      not compared in {escape(failure)}" for failure in row.failures[:1])
-            yield from (f"      and {len(row.failures) - 1} more" for _ in row.failures[1:2])
-
-
 def label(row: Row) -> str:
     """The value with its operator."""
     name = escape(row.value)
@@ -197,9 +158,8 @@ def cells_of(distance: Distance | None) -> tuple[str, ...]:
 # ------------------------------------------------------------------ the picture of the page
 
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 960, 260, 60, 40, 14
-PAGE_HEADS = ("#count", "#identical", "#ulp", "#mean", "#absolute", "other")
-"""Short heads of the table, so that names of values have room on paper."""
+HEADS = ("#count", "#identical", "#ulp", "#mean", "#absolute", "other")
+"""Short heads of the tables, so that names of values have room."""
 LEGEND = (
     "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
     "other: elements that differ in being NaN or infinite, or in the sign of a zero"
@@ -217,38 +177,21 @@ def _plot(rows: Sequence[Row]) -> str:
     """One dot for each node and way: its number from left to right, its largest distance upwards, in powers of two."""
     from markupsafe import escape as entities  # only pages need it
 
-    listed = {way: [row for row in rows if row.way == way] for way in DRAWN}
-    most = max([_height(row) for row in rows if row.way in DRAWN], default=0.0)
-    top, longest = max(4, int(most) + 1), max(len(each) for each in listed.values())
-
-    def x(index: float) -> str:
-        return f"{LEFT + (index + 0.5) * (WIDTH - LEFT - 10) / max(1, longest):.1f}"
-
-    def y(height: float) -> str:
-        return f"{HEIGHT - BOTTOM - height * (HEIGHT - BOTTOM - TOP) / top:.1f}"
-
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" class="plot" role="img" aria-label="distances by node">']
-    for height in range(0, top + 1, max(1, top // 6)):
-        text = "0" if height == 0 else f"{2 ** (height - 1)}"
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y(height)}" y2="{y(height)}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y(height - 0.02)}" text-anchor="end">{text}</text>')
+    series = []
     for way, class_ in DRAWN.items():
-        for index, row in enumerate(listed[way]):
-            if row.distance is not None:
-                title = f"<title>{entities(label(row))}: {row.distance.ulp or 0} ulp, {way}</title>"
-                parts.append(
-                    f'<circle cx="{x(index)}" cy="{y(_height(row))}" r="3.2" class="{class_}">{title}</circle>'
-                )
-    parts.append(
-        f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 8}" text-anchor="middle">nodes, in their order</text></svg>'
-    )
-    return "".join(parts)
+        listed = [row for row in rows if row.way == way]
+        heights = [None if row.distance is None else _height(row.distance) for row in listed]
+        ulps = [0 if row.distance is None else row.distance.ulp or 0 for row in listed]
+        titles = [f"{entities(label(row))}: {ulp} ulp, {way}" for row, ulp in zip(listed, ulps, strict=True)]
+        series.append(Series(heights, f'class="{class_}"', titles=titles))
+    top = max(4, *(int(height) + 1 for each in series for height in each.heights if height is not None))
+    marks = [(height, str(2 ** (height - 1) if height else 0)) for height in range(0, top + 1, max(1, top // 6))]
+    return plot(series, marks, "distances by node")
 
 
-def _height(row: Row) -> float:
+def _height(distance: Distance) -> float:
     """0 for no distance, 1 for one ulp, one more for each power of two."""
-    steps = row.distance.ulp if row.distance is not None and row.distance.ulp else 0
-    return 1 + log2(steps) if steps else 0.0
+    return 1 + log2(distance.ulp) if distance.ulp else 0.0
 
 
 # ------------------------------------------------------------------ as a document, for the other formats
@@ -263,46 +206,21 @@ RUNS = "exact-values"
 RUN = "The model has exact values for the inputs of a run, and values of the runtime can be compared with them."
 
 
-def document_of(found: Comparison, broken: Sequence[BoundViolation], code: int, file: str) -> Document:
-    """The comparison as a document: a section for each way to compare, and one for runs with problems."""
-    name = escape(found.model)
-    sections = [
-        Section(f"{name}: {way}", file, tuple(_case(row, _broken_of(broken, row)) for row in rows), heads=PAGE_HEADS)
-        for way in WAYS
-        if (rows := [row for row in found.rows if row.way == way])
-    ]
-    whole = tuple(_run_cases(found, _broken_of(broken, None)))
-    criteria = {way: Criterion(statement, "comparison") for way, statement in (*WAYS.values(), (RUNS, RUN))}
-    return Document(
-        command="compare",
-        title="a runtime against the exact values",
-        subject=name,
-        headline=summary(found),
-        code=code,
-        criteria=criteria,
-        sections=(*sections, *([Section(f"{name}: runs", file, whole)] if whole else [])),
-        facts=tuple(_facts(found)),
-        notes=(standing(found), LEGEND),
-        advice=tuple(("judgement", text) for text in judgement(found)),
-        hashes={file: found.sha256},
-    )
-
-
-def _broken_of(broken: Sequence[BoundViolation], row: Row | None) -> list[str]:
-    return [each.sentence for each in broken if each.row is row]
-
-
 def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
     if found.sha256:
         yield "SHA-256", found.sha256
     yield "runtime", escape_once(found.runtime)
     yield "inputs", f"{plural(found.runs, 'run')}, {escape_once(found.inputs)}"
-    if found.first_diverging is not None:
-        yield "first node that differs on equal inputs", found.first_diverging.place
+    first = found.first_diverging
+    if first is not None:
+        text = "".join(f"; {term} {text}" for term, text in _farthest(first.distance))
+        yield "first node that differs on equal inputs", f"{first.place}{text}"
 
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
-    messages = [*map(escape_once, broken)] or list(_case_texts(row))
+    failed = [f"not compared in {row.failures[0]}"] if row.failures else []
+    found = [_distance_sentence(row.distance)] if row.distance is not None else []
+    messages = [escape_once(text) for text in broken or (*failed, *found)]
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:
@@ -324,13 +242,6 @@ def _case(row: Row, broken: Sequence[str]) -> CaseResult:
     )
 
 
-def _case_texts(row: Row) -> Iterator[str]:
-    if row.failures:
-        yield f"not compared in {escape_once(row.failures[0])}"
-    if row.distance is not None:
-        yield _distance_sentence(row.distance)
-
-
 def _distance_sentence(distance: Distance) -> str:
     """How far the values are, in one sentence."""
     if distance.identical == distance.elements:
@@ -341,13 +252,17 @@ def _distance_sentence(distance: Distance) -> str:
 
 def _case_details(row: Row) -> Iterator[tuple[str, str]]:
     distance = row.distance
-    if distance is not None and distance.found:
-        yield "farthest", f"at {list(distance.at)}: {distance.found}, exact {distance.exact}"
+    yield from _farthest(distance)
     for special in distance.specials if distance is not None else ():
         example = f"first at {list(special.at)}: {special.found}, exact {special.exact}"
         yield special.kind, f"{plural(special.number, 'element')}, {example}"
     for failure in row.failures:
         yield "not compared", escape_once(failure)
+
+
+def _farthest(distance: Distance | None) -> Iterator[tuple[str, str]]:
+    if distance is not None and distance.found:
+        yield "farthest", f"at {list(distance.at)}: {distance.found}, exact {distance.exact}"
 
 
 def _run_cases(found: Comparison, broken: Sequence[str]) -> Iterator[CaseResult]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from msgspec import convert
-
 from sonnx.executor.comparison import Comparison, Row
 from sonnx.executor.distance import Distance
 from sonnx.profile.text_types import Limit, Sha256
-from sonnx.report.json_parts import JsonDocument, Number, Part, dumps, tool
+from sonnx.report.json_parts import JsonDocument, Number, Part, dumps, part, tool
 
 
 class SpecialPart(Part, frozen=True):
@@ -123,30 +121,25 @@ def render(found: Comparison, broken: Sequence[str]) -> str:
     """The comparison as one JSON document."""
     first = found.first_diverging
     return dumps(
-        ComparisonDocument(
-            1, tool(), found.model, found.sha256 or None, found.runtime, found.edition or None, found.unchecked,
-            found.inputs, found.runs, found.skipped, tuple(map(_row, found.rows)), first.place if first else None,
-            tuple(broken), found.without_bounds, found.unusual,
+        part(
+            ComparisonDocument, found, format=1, tool=tool(), rows=tuple(map(_row, found.rows)), broken=tuple(broken),
+            first_diverging=first.place if first else None,
         )
     )  # fmt: skip
 
 
 def _row(row: Row) -> RowPart:
-    distance = None if row.distance is None else _distance(row.distance)
-    return RowPart(row.way, row.value, row.operator or None, row.place or None, row.type, distance, row.failures)  # type: ignore[arg-type]
+    return part(RowPart, row, distance=None if row.distance is None else _distance(row.distance))
 
 
 def _distance(each: Distance) -> DistancePart:
-    return DistancePart(
-        each.elements,
-        each.identical,
-        each.measured,
-        None if each.ulp is None else UlpPart(each.ulp, each.ulp_mean),
-        AbsolutePart(_number(each.absolute), _number(each.absolute_mean)),
-        each.at if each.exact else None,
-        each.exact or None,
-        each.found or None,
-        convert(each.specials, tuple[SpecialPart, ...], from_attributes=True),
+    return part(
+        DistancePart,
+        each,
+        ulp=None if each.ulp is None else UlpPart(each.ulp, each.ulp_mean),
+        absolute=AbsolutePart(_number(each.absolute), _number(each.absolute_mean)),
+        at=each.at if each.exact else None,
+        specials=tuple(part(SpecialPart, special) for special in each.specials),
     )
 
 

@@ -1,4 +1,4 @@
-"""A document: what a command found, in the form that SARIF, JUnit, GitHub, Markdown and HTML render.
+"""A document: what a command found, in the form that text, SARIF, JUnit, GitHub, Markdown and HTML render.
 
 A `Document` has sections (models, the topics of theorems, the ways to compare values), a section has cases.  Every
 text is printable: the module that makes a case escapes what comes from a model, so a format adds only its own markup.
@@ -8,16 +8,17 @@ File names and the names in a `Where` are not escaped; the formats escape them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
+
+from msgspec import Struct
 
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.rewrites import rewrite_titles
-from sonnx.report.phrases import place, rule_page
-from sonnx.report.rules import tags_until
+from sonnx.report.formats import render_document
+from sonnx.report.phrases import place, rule_page, tags_until
 
 
 class Standing(StrEnum):
@@ -37,8 +38,7 @@ class Standing(StrEnum):
     GOOD = "pass"
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """What a case is checked against: a rule of the profile, a theorem, a way to compare values."""
 
     statement: str
@@ -55,8 +55,7 @@ class Criterion:
     """What `sonnx fix` can do about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(Struct, frozen=True):
     """The result for one criterion, a key of `Document.criteria`, and the subject `name` of its section."""
 
     criterion: str
@@ -73,10 +72,12 @@ class CaseResult:
     """It stands before others of its standing: not valid ONNX."""
     justification: str = ""
     """The record that justifies it."""
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, Any] = {}
     """What SARIF has beside the message."""
     cells: tuple[str, ...] = ()
     """The figures of the case, one for each of the heads of its section."""
+    shown: bool = False
+    """Text lists it although it passes."""
 
     @property
     def at(self) -> str:
@@ -94,8 +95,7 @@ class CaseResult:
         return f"{self.at}: {self.message_with_details}"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Cases that belong together; `file` is the file they are about, as it was named."""
 
     name: str
@@ -120,9 +120,17 @@ class Section:
         """The number of cases with each verdict."""
         return _numbers(self.cases)
 
+    @property
+    def findings(self) -> list[list[CaseResult]]:
+        """The cases that do not pass and are not folded, by criterion and verdict; the worst first."""
+        groups: dict[tuple[str, str], list[CaseResult]] = {}
+        for case in self.cases:
+            if case.standing not in PASSING and not case.folded:
+                groups.setdefault((case.criterion, case.verdict), []).append(case)
+        return sorted(groups.values(), key=_weight)
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+
+class Picture(Struct, frozen=True):
     """A drawing of a result as SVG, for pages."""
 
     title: str
@@ -131,8 +139,7 @@ class Picture:
     """Markup, in which every text is escaped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One run of a command: `title` says what was done, `subject` to what, `headline` the result."""
 
     command: str
@@ -146,18 +153,20 @@ class Document:
     facts: tuple[tuple[str, str], ...] = ()
     """What the result depends on, as terms with their texts."""
     notes: tuple[str, ...] = ()
-    hashes: Mapping[str, str] = field(default_factory=dict)
+    hashes: Mapping[str, str] = {}
     """The SHA-256 of the files, by name."""
     advice: tuple[tuple[str, str], ...] = ()
     """What to do next, as terms with their texts."""
     pictures: tuple[Picture, ...] = ()
     overview: tuple[tuple[str, ...], ...] = ()
     """A table of the sections: its heads, then a row for each; the first cell is a name."""
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    table: tuple[tuple[str, ...], ...] = ()
+    """A table of the whole result for text: its heads, then the rows."""
+    unreadable: Mapping[str, str] = {}
     """Files without a result, each with the reason."""
     accepted: bool = False
     """Whether assumptions count as holding."""
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, Any] = {}
     """What SARIF says of the run; if empty, what the fields above say."""
 
     @property
@@ -176,22 +185,41 @@ class Document:
         return _numbers(self.cases)
 
     @property
-    def findings(self) -> Iterator[tuple[Section, list[CaseResult]]]:
-        """The cases that do not pass and are not folded, by section, criterion and verdict; the worst first."""
-        groups: dict[tuple[int, str, str], tuple[Section, list[CaseResult]]] = {}
-        for number, section in enumerate(self.sections):
-            for case in section.cases:
-                if case.standing not in PASSING and not case.folded:
-                    groups.setdefault((number, case.criterion, case.verdict), (section, []))[1].append(case)
-        yield from sorted(groups.values(), key=lambda group: _weight(group[1]))
+    def findings(self) -> list[tuple[Section, list[CaseResult]]]:
+        """The findings of all sections, each with its section; the worst first."""
+        every = [(section, cases) for section in self.sections for cases in section.findings]
+        return sorted(every, key=lambda each: _weight(each[1]))
 
-    @property
-    def findings_by_section(self) -> list[tuple[Section, list[list[CaseResult]]]]:
-        """Each section with its groups of cases that do not pass, the worst first."""
-        groups: dict[int, list[list[CaseResult]]] = {id(section): [] for section in self.sections}
-        for section, cases in self.findings:
-            groups[id(section)].append(cases)
-        return [(section, groups[id(section)]) for section in self.sections]
+
+class Rendered:
+    """A result of a command: its document in every format, and JSON of its own."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, found: Any, **more: Any) -> Self:
+        """The result with its renderings; `found` is of the data class that this class extends."""
+        return cls(**{name: getattr(found, name) for name in found.__dataclass_fields__}, **more)
+
+    def document(self) -> Document:
+        """The result as a document."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """One JSON document, by the schema of the command."""
+        raise NotImplementedError
+
+    def to_text(self) -> str:
+        """Lines for a terminal."""
+        return self.to_format("text")
+
+    def to_format(self, name: str) -> str:
+        """The result in a format: text, json, sarif, junit, github, markdown or html.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        return self.to_json() if name == "json" else render_document(name, self.document())
 
 
 def _numbers(cases: Iterable[CaseResult]) -> str:

@@ -8,9 +8,9 @@ from sonnx.base.escaping import escape, plural
 from sonnx.checker.edition_difference import EditionDifference, ModelDifference
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
-from sonnx.report.json_parts import EditionName, JsonDocument, Part, Slug, dumps, tool
+from sonnx.report.check_text import MORE_PLACES
+from sonnx.report.json_parts import EditionName, JsonDocument, Part, Slug, dumps, part, tool
 from sonnx.report.phrases import grouped, place
-from sonnx.report.text import MORE_PLACES
 
 
 def text(found: EditionDifference, models: Sequence[ModelDifference], unreadable: Mapping[str, str]) -> str:
@@ -129,18 +129,16 @@ class DifferenceDocument(JsonDocument, frozen=True):
 
 def as_json(found: EditionDifference, models: Sequence[ModelDifference], unreadable: Mapping[str, str]) -> str:
     """One JSON document, with the keys of the JSON report where it has them."""
-    changed = tuple(ChangedPart(each.name, each.what, each.before, each.after) for each in found.changed)
+    changed = tuple(part(ChangedPart, each) for each in found.changed)
     listed = tuple(
         ModelPart(each.name, each.before.verdict, each.after.verdict, _results(each.gone), _results(each.new))
         for each in models
     )
     without = tuple(UnreadablePart(name, str(reason)) for name, reason in unreadable.items())
-    return dumps(
-        DifferenceDocument(
-            1, tool(), found.before, found.after, found.operators_gone, found.operators_new, found.rules_gone,
-            found.rules_new, changed, listed, without,
-        )
-    )  # fmt: skip
+    document = part(
+        DifferenceDocument, found, format=1, tool=tool(), changed=changed, models=listed, unreadable=without
+    )
+    return dumps(document)
 
 
 def _results(findings: Sequence[Finding]) -> tuple[ResultPart, ...]:

@@ -15,7 +15,7 @@ from sonnx.language.parser import built_ins
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.accuracy import accuracy_formulas
-from sonnx.profile.cases import Case, cases
+from sonnx.profile.cases import Case, cases_by_rule
 from sonnx.profile.definitions import Erratum, Operator, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
 from sonnx.profile.rewrites import OUTSIDE, rewrite_titles, rewrites_for
@@ -191,7 +191,7 @@ def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
 def examples(slug: str) -> Iterator[tuple[str, Case]]:
     """A case that passes a rule and one that fails it, each with its word, in the default edition if possible."""
     for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
-        known = [case for case in cases() if slug in case.rules(*outcomes)]
+        known = cases_by_rule(*outcomes).get(slug, ())
         default = [case for case in known if any(slug in case.expected.get("", {}).get(each, ()) for each in outcomes)]
         yield from ((word, case) for case in (default or known)[:1])
 

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "concise", "json", "sarif", "junit", "github", "markdown", "html", "deviations")
 """The formats of `sonnx check`."""
-DOCUMENT_FORMATS = ("sarif", "junit", "github", "markdown", "html")
-"""The formats that render a document, for every other command; text and JSON are specific to a command."""
-OWN_FORMATS = ("text", "json")
+DOCUMENT_FORMATS = ("text", "sarif", "junit", "github", "markdown", "html")
+"""The formats that render a document, for every other command; JSON is specific to a command."""
+OWN_FORMATS = ("json",)
+
+OF_A_CHECK = ("text", "html")
+"""The formats of DOCUMENT_FORMATS that show more of a check than its document has."""
 
 HASHED = frozenset({"json", "sarif", "junit", "github", "markdown", "html", "deviations"})
 """The formats that state the SHA-256 of the file; for the others no weights are read."""
@@ -53,11 +56,11 @@ class CheckRun(Struct, frozen=True):
 def render(name: str, run: CheckRun) -> str:
     """The reports of one run in a format of FORMATS."""
     _require(name, FORMATS)
-    if name in DOCUMENT_FORMATS and name != "html":
+    if name in DOCUMENT_FORMATS and name not in OF_A_CHECK:
         from sonnx.report.check_document import document_of
 
         return render_document(name, document_of(run, declared=name == "sarif"))  # so an alert ends with its finding
-    text: str = import_module(f"{__package__}.{name}").render(run)
+    text: str = import_module(f"{__package__}.{'check_text' if name == 'text' else name}").render(run)
     return text
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from sonnx.base.escaping import escape, plural
-from sonnx.checker.report import reason_without_verdict
+from sonnx.checker.report import STANDARD_INPUT, reason_without_verdict
 from sonnx.report.document import Document, Standing
 
 MAX_PLACES = 20
@@ -53,7 +53,7 @@ def _terms(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 def _command(level: str, file: str, title: str, lines: Sequence[str]) -> str:
     """One command; its text is escaped, so that it cannot end the command or a property."""
-    path = f"file={_property(PurePath(file).as_posix())},line=1," if file not in ("", "standard input") else ""
+    path = f"file={_property(PurePath(file).as_posix())},line=1," if file not in ("", STANDARD_INPUT) else ""
     return f"::{level} {path}title={_property(title)}::{_data(chr(10).join(lines))}"
 
 

@@ -20,7 +20,7 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
-from sonnx.report.check_document import document_of
+from sonnx.report.check_document import STANDINGS, document_of
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import CheckRun
 from sonnx.report.graph_drawing import anchors, drawing
@@ -71,9 +71,7 @@ def slug(text: str) -> str:
 
 def colour(verdict: Verdict) -> str:
     """The style of a verdict: fail, open or pass."""
-    if verdict is Verdict.FAIL:
-        return "fail"
-    return "pass" if verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.DEVIATED) else "open"
+    return standing_colour(STANDINGS.get(verdict, Standing.GOOD))
 
 
 def standing_colour(standing: Standing) -> str:
@@ -132,8 +130,8 @@ def render(run: CheckRun) -> str:
         contents=_contents(found.overview, [f"#model-{n}" for n in range(len(reports))]) if several else (),
         unreadable=_unreadable(run.unreadable),
         models=[
-            _model(report, found.criteria, section, groups, f"model-{number}")
-            for number, (report, (section, groups)) in enumerate(zip(reports, found.findings_by_section, strict=True))
+            _model(report, found.criteria, section, f"model-{number}")
+            for number, (report, section) in enumerate(zip(reports, found.sections, strict=True))
         ],
         code=run.code,
     )
@@ -179,17 +177,11 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
     return [(name, reason_without_verdict(reason).word, escape(reason)) for name, reason in sentences.items()]
 
 
-def _model(
-    report: Report,
-    criteria: Mapping[str, Criterion],
-    section: Section,
-    groups: Sequence[Sequence[CaseResult]],
-    anchor: str,
-) -> dict[str, Any]:
+def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, anchor: str) -> dict[str, Any]:
     """What the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
     mendable = number_with_rewrites(failing)
-    found = Filter.of((case.criterion, case.verdict) for cases in groups for case in cases)
+    found = Filter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
     return {
@@ -204,7 +196,7 @@ def _model(
         "command": fix_command(report)[0] if mendable else "",
         "gaps": list(_gaps(report)),
         "filter": found,
-        "groups": [_case_group(criteria[cases[0].criterion], cases) for cases in groups],
+        "groups": [_case_group(criteria[cases[0].criterion], cases) for cases in section.findings],
         "drawing": drawing(report, anchor, found),
         "places": list(_places(section, anchors(report, anchor) if report.outline else {}, found)),
         "assumptions": [

@@ -16,10 +16,12 @@ from sonnx.report.json_parts import (
     JsonDocument,
     Number,
     Part,
+    Place,
     Slug,
     TagPart,
     Text,
     dumps,
+    part,
     tag_parts,
     tool,
 )
@@ -100,17 +102,9 @@ class CoveragePart(Part, frozen=True):
     """Of these the nodes of operators whose rules are not written yet."""
 
 
-class PlacePart(Part, frozen=True):
+class PlacePart(Place, frozen=True):
     """The subject of a finding."""
 
-    place: Text
-    """The path in the file, such as graph/node[4] or graph/node[4]/then_branch/output[0]."""
-    kind: Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
-    """What stands there."""
-    name: str
-    """Its name as the file has it, empty where it has none."""
-    operator: str | None
-    """The operator of a node, null for anything else."""
     operator_set: int | None
     """The imported version of the node's operator set, null where there is none."""
 
@@ -235,24 +229,23 @@ def render(run: CheckRun) -> str:
 
 def report_part(report: Report, accept_assumptions: bool) -> ReportPart:
     """The report of one model."""
-    return ReportPart(
-        report.name,
-        report.sha256 or None,
-        EditionPart(report.edition, report.edition_title, report.consolidated),
-        report.verdict,
-        report.exit_code(accept_assumptions),  # type: ignore[arg-type]
-        report.partial or None,
-        dict(report.bound),
-        dict(report.input_shapes),
-        dict(report.open_inputs),
-        report.strict_versions,
-        None if report.tailoring is None else convert(report.tailoring, TailoringPart, from_attributes=True),
-        None if report.deviations is None else convert(report.deviations, DeviationsPart, from_attributes=True),
-        convert(report.coverage, CoveragePart, from_attributes=True),
-        tuple(map(_finding, report.findings)),
-        tuple(CountPart(each.rule, each.verdict, each.reason or None, each.number) for each in report.counts),
-        report.notes,
-        {slug: convert(rule, RulePart, from_attributes=True) for slug, rule in report.rules.items()},
+    return part(
+        ReportPart,
+        report,
+        model=report.name,
+        edition=EditionPart(report.edition, report.edition_title, report.consolidated),
+        exit=report.exit_code(accept_assumptions),
+        bound=dict(report.bound),
+        input_shapes=dict(report.input_shapes),
+        open_inputs=dict(report.open_inputs),
+        tailoring=None if report.tailoring is None else convert(report.tailoring, TailoringPart, from_attributes=True),
+        deviations=None
+        if report.deviations is None
+        else convert(report.deviations, DeviationsPart, from_attributes=True),
+        coverage=part(CoveragePart, report.coverage),
+        findings=tuple(map(_finding, report.findings)),
+        counts=tuple(part(CountPart, each) for each in report.counts),
+        rules={slug: part(RulePart, rule) for slug, rule in report.rules.items()},
     )
 
 
@@ -263,7 +256,7 @@ def _finding(finding: Finding) -> FindingPart:
         tag_parts(finding.tags),
         finding.verdict,
         finding.breaks_onnx,
-        PlacePart(where.place, where.kind, where.name, where.operator or None, where.version),  # type: ignore[arg-type]
+        part(PlacePart, where, operator_set=where.version),
         finding.actual,
         finding.requires or None,
         finding.cause or None,

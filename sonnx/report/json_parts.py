@@ -7,9 +7,11 @@ and `dumps` writes it.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import fields
 
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Verdict
@@ -67,6 +69,19 @@ class TagPart(Part, frozen=True):
     """Where the text says the rule comes from."""
 
 
+class Place(Part, frozen=True):
+    """A place in a model."""
+
+    place: Text
+    """The path in the file, such as graph/node[4] or graph/node[4]/then_branch/output[0]."""
+    kind: Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
+    """What stands there."""
+    name: str
+    """Its name as the file has it, empty where it has none."""
+    operator: str | None
+    """The operator of a node, null for anything else."""
+
+
 class CountedFindings(Part, frozen=True):
     """Findings of one rule with one verdict."""
 
@@ -83,14 +98,29 @@ def tool() -> Tool:
     return Tool("sonnx", tool_version())
 
 
+Kind = TypeVar("Kind", bound=Part)
+
+
+def part(kind: type[Kind], source: object, /, **known: Any) -> Kind:
+    """A part with the attributes of a source as its fields, but for those that are known."""
+    absent = _may_be_absent(kind)
+    found = {name: getattr(source, name) for name in kind.__struct_fields__ if name not in known}
+    return kind(**known, **{name: None if value == "" and name in absent else value for name, value in found.items()})
+
+
+@cache
+def _may_be_absent(kind: type[Part]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(kind) if type(None) in get_args(each.type))
+
+
 def edition_part(edition: Edition) -> EditionPart:
     """An edition as a part."""
-    return EditionPart(edition.name, edition.title, edition.consolidated)
+    return part(EditionPart, edition)
 
 
 def tag_parts(tags: tuple[Tag, ...]) -> tuple[TagPart, ...]:
     """Labels as parts."""
-    return tuple([TagPart(each.text, each.label, each.origin) for each in tags])
+    return tuple([part(TagPart, each) for each in tags])
 
 
 def dumps(document: Struct) -> str:

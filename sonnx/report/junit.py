@@ -20,14 +20,14 @@ STANDINGS = {
     Standing.NOT_APPLICABLE: "skipped",
 }
 """The element of a case; none if it holds or is justified. A note passes, with its text in the output."""
-XmlCase = tuple[str, str, str]
-"""The name, the element or "", and the XML of a case."""
+XmlCase = tuple[str, str]
+"""The element of a case, "" where it passes, and its XML."""
 
 
 def render_document(found: Document) -> str:
     """A document: a suite for each section, in it a case for each name, and a suite for each file without a result."""
     shared = {"headline": found.headline, **dict(found.facts), "notes": "; ".join(found.notes)}
-    suites = []
+    suites: list[tuple[str, str, list[XmlCase]]] = []
     for section in found.sections:
         own = {"headline": section.headline, **dict(section.facts), "notes": "; ".join(section.notes)}
         properties = {**(own if section.headline else shared), "note": section.note}
@@ -35,7 +35,12 @@ def render_document(found: Document) -> str:
     for name, reason in found.unreadable.items():
         word = reason_without_verdict(reason).word
         suites.append((escape(name), "", [_case(escape(name), "readable", "error", word, escape(reason), ())]))
-    return _document(f"sonnx {found.command}", suites)
+    every = [case for _, _, cases in suites for case in cases]
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="sonnx {found.command}" {_numbers(every)}>']
+    for name, properties_, cases in suites:
+        lines += [f'<testsuite name="{entities(name)}" {_numbers(cases)}>', *filter(None, [properties_])]
+        lines += [*(text for _, text in cases), "</testsuite>"]
+    return "\n".join([*lines, "</testsuites>"]).encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
 
 
 def _cases(section: Section, accepted: bool) -> Iterator[XmlCase]:
@@ -52,19 +57,8 @@ def _cases(section: Section, accepted: bool) -> Iterator[XmlCase]:
         yield _case(section.name, name, element, first.verdict, f"{first.message}{several}", lines)
 
 
-def _document(title: str, suites: Iterable[tuple[str, str, list[XmlCase]]]) -> str:
-    """Suites with their properties and cases as one document, ending in a line feed."""
-    suites = list(suites)
-    every = [case for _, _, cases in suites for case in cases]
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="{title}" {_numbers(every)}>']
-    for name, properties, cases in suites:
-        lines += [f'<testsuite name="{entities(name)}" {_numbers(cases)}>', *filter(None, [properties])]
-        lines += [*(text for _, _, text in cases), "</testsuite>"]
-    return "\n".join([*lines, "</testsuites>"]).encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
-
-
 def _numbers(cases: Iterable[XmlCase]) -> str:
-    made = [element for _, element, _ in cases]
+    made = [element for element, _ in cases]
     return (
         f'tests="{len(made)}" failures="{made.count("failure")}" errors="{made.count("error")}" '
         f'skipped="{made.count("skipped")}"'
@@ -86,4 +80,4 @@ def _case(model: str, name: str, element: str, kind: str, message: str, lines: I
         inner = f'<{element} message="{entities(message)}" type="{kind}">{body}</{element}>'
     else:
         inner = f"<system-out>{body}</system-out>" if body else ""
-    return name, element, f"{start}>{inner}</testcase>" if inner else f"{start}/>"
+    return element, f"{start}>{inner}</testcase>" if inner else f"{start}/>"

@@ -26,11 +26,11 @@ def render_document(found: Document) -> str:
         lines += [f"{code_span(found.subject)}: **{found.standing}**", "", code_span(found.headline), ""]
         lines += [f"* Results: {escaped(found.numbers)}", *_terms(found.facts)]
     lines += [f"* Note: {code_span(note)}" for note in found.notes]
-    for section, groups in found.findings_by_section:
+    for section in found.sections:
         if section.headline:
             lines += ["", f"## {code_span(section.name)}: {escaped(section.headline)}", "", *_terms(section.facts)]
             lines += [f"* Note: {code_span(escape(note))}" for note in section.notes]
-            for cases in groups:
+            for cases in section.findings:
                 lines += ["", *_cases(found, cases, "###")]
     for section, cases in found.findings:
         if not section.headline:

@@ -1,26 +1,19 @@
-"""The public result of proving a model: text, JSON (proof.schema.json), and a document."""
+"""The public result of proving a model, as a document and as JSON (proof.schema.json)."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import fields
-from itertools import takewhile
+from collections.abc import Iterator
 
-from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
 from sonnx.report import model_proof_json
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
-from sonnx.report.formats import render_document
+from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing, rule_criterion
 from sonnx.report.rules import rules_of
 
-MANY = 10
-"""With more results the verdict stands at the end too."""
-SHORT_PREFIX = 8
-"""Shorter beginnings of names are not left out."""
 TOO_LONG = "for some values only; the condition is too long to print"
 
 WHOLE_MODEL = Where("model", "model")
@@ -28,79 +21,37 @@ EVERY_NODE = "every-node-asked"
 """The criterion that each node of the model has rules and was checked; not a rule of the profile."""
 
 
-class ProofReport(ModelProof):
+class ProofReport(ModelProof, Rendered):
     """The proof of a model for all values of its symbolic dimensions, with its renderings."""
 
     __slots__ = ()
-
-    @classmethod
-    def of(cls, proof: ModelProof) -> ProofReport:
-        """A proof with its renderings."""
-        return cls(*(getattr(proof, field.name) for field in fields(ModelProof)))
-
-    def to_text(self) -> str:
-        """Lines for a terminal: the verdict, what is refuted by node, what is undecided by reason, notes."""
-        return "\n".join(escape(line) for line in _lines(self)) + "\n"
 
     def to_json(self) -> str:
         """One JSON document (proof.schema.json)."""
         return model_proof_json.render(self)
 
-    def to_format(self, name: str) -> str:
-        """The proof in a format of `sonnx prove --format`: text, json, sarif, junit, github, markdown or html.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name == "text":
-            return self.to_text()
-        return self.to_json() if name == "json" else render_document(name, document_of(self))
-
-
-def _lines(proof: ModelProof) -> Iterator[str]:
-    yield f"{proof.name}: {headline(proof)}"
-    prefix = _common_prefix(proof)
-    for term, text in (*_conditions(proof), *advice(proof)):
-        yield f"  {term:<11} {text}"
-    if prefix:
-        yield f"  names       begin with {quote(prefix)}, which is left out below"
-    by_node: dict[str, list[Refuted]] = {}
-    for refuted in proof.refuted:
-        by_node.setdefault(_where(refuted.where, refuted.nodes, prefix), []).append(refuted)
-    for node, found in by_node.items():
-        yield from ("", node)
-        for refuted in found:
-            yield f"  refuted  {refuted.rule}  {binding(refuted)}: {refuted.actual}"
-            yield from (f"        {term:<8}  {text}" for term, text in details(proof, refuted))
-    by_reason: dict[str, dict[str, list[Open]]] = {}
-    for undecided in proof.open:
-        by_reason.setdefault(undecided.reason, {}).setdefault(undecided.rule, []).append(undecided)
-    for reason, rules in by_reason.items():
-        yield from ("", f"undecided: {reason}")
-        width = max(map(len, rules))
-        for rule, places in rules.items():
-            number = plural(sum(each.nodes for each in places), "node")
-            first = (
-                f"first {_where(places[0].where, 1, prefix)}"
-                if number != "1 node"
-                else _where(places[0].where, 1, prefix)
-            )
-            yield f"  {rule:<{width}}  {number}, {first}"
-    if proof.notes:
-        yield ""
-    yield from (f"note: {note}" for note in proof.notes)
-    if len(proof.refuted) + len(proof.open) > MANY:
-        yield f"{proof.name}: {headline(proof)}"
-
-
-def _conditions(proof: ModelProof) -> Iterator[tuple[str, str]]:
-    """What the verdict holds for, what the model needs, what a second solver confirms, as terms with their texts."""
-    if proof.assumptions:
-        yield "for all", ", ".join(proof.assumptions)
-    if proof.refuted:
-        yield "needs", proof.constraint or TOO_LONG
-        yield from (("sufficient", text) for text in sufficiency(proof))
-    yield from (("confirmed", text) for text in confirmation(proof))
+    def document(self) -> Document:
+        """The proof as a document: a case for each rule that holds everywhere, and each place where one does not."""
+        edition = catalogue.editions().editions[self.edition]
+        cases = (
+            *(_refuted_case(self, each) for each in self.refuted),
+            *map(_open_case, self.open),
+            *_count_cases(self),
+            _every_node_case(self),
+        )
+        return Document(
+            command="prove",
+            title="the rules of a model for all values of its symbols",
+            subject=escape(self.name),
+            headline=escape_once(headline(self)),
+            code=self.exit_code,
+            criteria=_criteria(edition),
+            sections=(Section(escape(self.name), self.name, cases),),
+            facts=tuple((term, escape_once(text)) for term, text in _facts(self, edition)),
+            notes=(*map(escape_once, self.notes), *_folded(self)),
+            hashes={self.name: self.sha256},
+            advice=tuple((term, escape_once(text)) for term, text in advice(self)),
+        )
 
 
 def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
@@ -112,37 +63,12 @@ def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
         yield "mend first", f"{command}: {of} lack a declaration, and fix declares what can be computed"
 
 
-def _common_prefix(proof: ModelProof) -> str:
-    """What the names of all nodes in the report begin with, up to a slash; "" if that is short."""
-    places = [*(each.where for each in proof.refuted), *(each.where for each in proof.open)]
-    names = {where.name for where in places}
-    if len(names) < 2:
-        return ""
-    pairs = zip(min(names), max(names), strict=False)  # what these two share, all share
-    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).rpartition("/")[0]
-    return f"{common}/" if len(common) >= SHORT_PREFIX else ""
-
-
 def headline(proof: ModelProof) -> str:
     """The verdict with its numbers, in one line."""
     what = f"{proof.proved} of {proof.conditions} conditions of {plural(proof.nodes_judged, 'node')}"
     symbols = f"for all values of {', '.join(proof.symbols)}" if proof.symbols else "without symbolic dimensions"
     calls = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'query', 'queries')} to the solver"
     return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {calls})"
-
-
-def sufficiency(proof: ModelProof) -> Iterator[str]:
-    """Whether the stated condition suffices, in one line; none if no condition is stated."""
-    if proof.sufficient is not None:
-        yield "yes: under it all conditions hold" if proof.sufficient else "not shown: it is only necessary"
-
-
-def confirmation(proof: ModelProof) -> Iterator[str]:
-    """What a second solver confirms, in one line; none if it was not asked."""
-    if len(proof.solvers) > 1:
-        confirmed = sum(each.confirmed for each in proof.questions)
-        asked = plural(len(proof.questions), "query", "queries")
-        yield f"{proof.solvers[1]} confirms {confirmed} of {asked} that decide a rule"
 
 
 def binding(refuted: Refuted) -> str:
@@ -160,39 +86,6 @@ def details(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
         yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
 
 
-def _where(where: Where, nodes: int, prefix: str) -> str:
-    more = f" and {plural(nodes - 1, 'node')} with the same facts" if nodes > 1 else ""
-    name = quote(where.name.removeprefix(prefix))
-    return f"node {name} ({where.operator}, opset {where.version}), {where.place}{more}"
-
-
-# ------------------------------------------------------------------ as a document, for the other formats
-
-
-def document_of(proof: ModelProof) -> Document:
-    """The proof as a document: a case for each rule that holds everywhere, and for each place where one does not."""
-    edition = catalogue.editions().editions[proof.edition]
-    cases = (
-        *map(_refuted_case(proof), proof.refuted),
-        *map(_open_case, proof.open),
-        *_count_cases(proof),
-        _every_node_case(proof),
-    )
-    return Document(
-        command="prove",
-        title="the rules of a model for all values of its symbols",
-        subject=escape(proof.name),
-        headline=escape_once(headline(proof)),
-        code=proof.exit_code,
-        criteria=_criteria(edition),
-        sections=(Section(escape(proof.name), proof.name, cases),),
-        facts=tuple(_facts(proof, edition)),
-        notes=(*map(escape_once, proof.notes), *_folded(proof)),
-        hashes={proof.name: proof.sha256},
-        advice=tuple((term, escape_once(text)) for term, text in advice(proof)),
-    )
-
-
 def _criteria(edition: Edition) -> dict[str, Criterion]:
     """Every rule of the edition, so that an alert is closed when it no longer occurs."""
     rules = {rule.slug: rule_criterion(rule, edition) for rule in rules_of(edition)}
@@ -201,22 +94,31 @@ def _criteria(edition: Edition) -> dict[str, Criterion]:
 
 
 def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
+    """What the verdict holds for, what the model needs, what a second solver confirms."""
     if proof.sha256:
         yield "SHA-256", proof.sha256
     yield "edition", f"{proof.edition}: {edition.title}"
-    yield from ((term, escape_once(text)) for term, text in _conditions(proof))
+    if proof.assumptions:
+        yield "for all", ", ".join(proof.assumptions)
+    if proof.refuted:
+        yield "needs", proof.constraint or TOO_LONG
+    if proof.refuted and proof.sufficient is not None:
+        yield (
+            "sufficient",
+            "yes: under it all conditions hold" if proof.sufficient else "not shown: it is only necessary",
+        )
+    if len(proof.solvers) > 1:
+        confirmed = sum(each.confirmed for each in proof.questions)
+        asked = plural(len(proof.questions), "query", "queries")
+        yield "confirmed", f"{proof.solvers[1]} confirms {confirmed} of {asked} that decide a rule"
 
 
-def _refuted_case(proof: ModelProof) -> Callable[[Refuted], CaseResult]:
-    def case(refuted: Refuted) -> CaseResult:
-        return CaseResult(
-            refuted.rule, refuted.rule, "refuted", Standing.BAD,
-            escape_once(f"{binding(refuted)}: {refuted.actual}"),
-            (*((term, escape_once(text)) for term, text in details(proof, refuted)), *_more(refuted.nodes)),
-            refuted.where,
-        )  # fmt: skip
-
-    return case
+def _refuted_case(proof: ModelProof, refuted: Refuted) -> CaseResult:
+    told = ((term, escape_once(text)) for term, text in details(proof, refuted))
+    return CaseResult(
+        refuted.rule, refuted.rule, "refuted", Standing.BAD, escape_once(f"{binding(refuted)}: {refuted.actual}"),
+        (*told, *_more(refuted.nodes)), refuted.where,
+    )  # fmt: skip
 
 
 def _open_case(undecided: Open) -> CaseResult:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from sonnx.checker.verdicts import Where
 from sonnx.profile.text_types import Sha256
-from sonnx.prover.model_proof import ModelProof, Refuted
-from sonnx.report.json_parts import EditionName, Number, Part, Slug, Tool, dumps, tool
+from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, Refuted
+from sonnx.report.json_parts import EditionName, JsonDocument, Kind, Number, Part, Slug, dumps, part, tool
 
 
 class NodePart(Part, frozen=True):
@@ -85,13 +84,9 @@ class QuestionPart(Part, frozen=True):
     """Whether a second solver gives this answer."""
 
 
-class ProofDocument(Part, frozen=True):
+class ProofDocument(JsonDocument, frozen=True):
     """The proof of a model: sonnx prove MODEL --format json."""
 
-    format: Literal[1]
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool
-    """The program that wrote the document."""
     model: str
     """The file, as it was named."""
     sha256: Sha256 | None
@@ -136,38 +131,19 @@ class ProofDocument(Part, frozen=True):
     """What else is to be known."""
 
 
-COPIED = ("edition", "verdict", "symbols", "assumptions", "nodes", "nodes_judged", "conditions", "proved", "distinct",
-          "queries", "sufficient", "solvers", "notes")  # fmt: skip
-
-
 def render(proof: ModelProof) -> str:
     """The proof as one JSON document."""
     return dumps(
-        ProofDocument(
-            format=1,
-            tool=tool(),
-            model=proof.name,
-            sha256=proof.sha256 or None,
-            exit=proof.exit_code,  # type: ignore[arg-type]
-            rules=tuple(ProvedPart(each.rule, each.proved, each.waiting) for each in proof.rules),
-            refuted=tuple(map(_refuted, proof.refuted)),
-            open=tuple(OpenPart(each.rule, _node(each.where), each.nodes, each.reason) for each in proof.open),
-            constraint=proof.constraint or None,
-            questions=tuple(
-                QuestionPart(each.rule, _node(each.where), each.sha256, each.expected, each.confirmed)  # type: ignore[arg-type]
-                for each in proof.questions
-            ),
-            **{name: getattr(proof, name) for name in COPIED},
+        part(
+            ProofDocument, proof, format=1, tool=tool(), model=proof.name, exit=proof.exit_code,
+            rules=tuple(part(ProvedPart, each) for each in proof.rules),
+            refuted=tuple(_at(RefutedPart, each, counterexample=dict(each.numbers)) for each in proof.refuted),
+            open=tuple(_at(OpenPart, each) for each in proof.open),
+            questions=tuple(_at(QuestionPart, each, smt2_sha256=each.sha256) for each in proof.questions),
         )
-    )
-
-
-def _refuted(refuted: Refuted) -> RefutedPart:
-    return RefutedPart(
-        refuted.rule, _node(refuted.where), refuted.nodes, refuted.requires, dict(refuted.numbers), refuted.matters,
-        refuted.actual, refuted.constraint or None, refuted.always,
     )  # fmt: skip
 
 
-def _node(where: Where) -> NodePart:
-    return NodePart(where.place, where.name, where.operator, where.version)
+def _at(kind: type[Kind], each: Refuted | Open | ModelQuestion, **known: Any) -> Kind:
+    """A part about a node."""
+    return part(kind, each, where=part(NodePart, each.where, operator_set=each.where.version), **known)

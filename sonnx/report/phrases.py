@@ -10,7 +10,8 @@ from itertools import accumulate
 from sonnx.base.escaping import MAX_MESSAGE, escape, plural, quote
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
-from sonnx.profile.definitions import Rule
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Edition, Rule, Tag
 from sonnx.profile.rewrites import OUTSIDE, RewriteDescription, rewrites_for
 
 MAX_NAMED_OPERATORS = 12
@@ -150,3 +151,11 @@ def operators_outside(failures: Iterable[Finding]) -> str:
     listed = [f"{escape(name)} {number}" for name, number in counts.most_common(MAX_NAMED_OPERATORS)]
     more = len(counts) - len(listed)
     return ", ".join([*listed, f"and {more} more"] if more else listed)
+
+
+def tags_until(rule: Rule, edition: Edition) -> tuple[Tag, ...]:
+    """The tags of the text an edition takes for the rule and of those before it."""
+    texts = list(catalogue.editions().texts)
+    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
+    last = texts.index(edition.text_of(operator) or edition.general)
+    return tuple(tag for tag in rule.tags if texts.index(tag.text) <= last)

@@ -9,10 +9,11 @@ from msgspec import field
 
 from sonnx.checker.rules import ActiveRules
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Edition, Rule, Tag, show_tags
+from sonnx.profile.definitions import Edition, Rule, show_tags
 from sonnx.profile.signature import signature
 from sonnx.profile.text_types import OperatorName
 from sonnx.report.json_parts import EditionPart, Part, Slug, TagPart, Text, dumps, edition_part, tag_parts
+from sonnx.report.phrases import tags_until
 
 
 def rules_of(edition: Edition) -> Iterator[Rule]:
@@ -29,14 +30,6 @@ def rules_of(edition: Edition) -> Iterator[Rule]:
                 if rule.slug not in seen:
                     seen.add(rule.slug)
                     yield rule
-
-
-def tags_until(rule: Rule, edition: Edition) -> tuple[Tag, ...]:
-    """The tags of the text an edition takes for the rule and of those before it."""
-    texts = list(catalogue.editions().texts)
-    operator = rule.slug.partition(".")[0] if "." in rule.slug else ""
-    last = texts.index(edition.text_of(operator) or edition.general)
-    return tuple(tag for tag in rule.tags if texts.index(tag.text) <= last)
 
 
 def as_text(name: str | None) -> str:

@@ -16,7 +16,7 @@ from sonnx.executor.distance import Difference
 from sonnx.executor.executor import ModelRunner, Watch, element_type
 from sonnx.executor.tensor_files import write_folder
 from sonnx.report.check import CheckReport
-from sonnx.report.json_parts import EditionName, JsonDocument, Number, Part, Text, dumps, tool
+from sonnx.report.json_parts import EditionName, JsonDocument, Number, Part, Text, dumps, part, tool
 
 MAX_PRINTED_ELEMENTS = 64
 """Outputs with more elements are printed without them."""
@@ -129,11 +129,12 @@ class RunReport(Mapping[str, NDArray[Any]]):
             *self.approximated_elements,
             tuple(OperatorPart(operator, number, few) for operator, (number, few) in self.approximated.items()),
         )
-        outputs = tuple(OutputPart(name, element_type(each), each.shape) for name, each in self.arrays.items())
         return dumps(
-            RunDocument(
-                1, tool(), self.model, self.check is not None, self.edition or None, self.assumed, tuple(self.outside),
-                approximated, tuple(written), tuple(map(_compared, self.compared)), outputs,
+            part(
+                RunDocument, self, format=1, tool=tool(), checked=self.check is not None,
+                outside_the_profile=tuple(self.outside), approximated=approximated, written=tuple(written),
+                compared=tuple(map(_compared, self.compared)),
+                outputs=tuple(OutputPart(name, element_type(each), each.shape) for name, each in self.arrays.items()),
             )
         )  # fmt: skip
 

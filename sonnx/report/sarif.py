@@ -1,11 +1,14 @@
-"""SARIF 2.1.0, for code scanning: every rule declared, every finding with its file and its place in it."""
+"""SARIF 2.1.0, for code scanning: every rule declared, every finding with its file and its place in it.
+
+docs/reports.md explains the fields. ASCII only, so that the log does not depend on the encoding of the output.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote as percent
@@ -13,7 +16,7 @@ from urllib.parse import quote as percent
 from sonnx.base.escaping import escape
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Standing
 
 STANDINGS = {
     Standing.BAD: ("fail", "error"),
@@ -24,11 +27,13 @@ STANDINGS = {
     Standing.JUSTIFIED: ("fail", "error"),
 }
 """Kind and level of a case; passing cases have no result."""
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "function": "function", "model": "module"}
+"""The kind of a logical location for each kind of place; a graph is an object."""
 
 
 def render_document(found: Document) -> str:
     """A document as one SARIF log with one run: passing cases are declared and counted, all others have a result."""
-    index = {name: number for number, name in enumerate(found.criteria)}
     files = dict.fromkeys(section.file for section in found.sections)
     default = {
         "command": found.command,
@@ -38,119 +43,97 @@ def render_document(found: Document) -> str:
         "facts": dict(found.facts),
         "notes": list(found.notes),
     }
-    return log(
-        found.criteria,
-        _invocation(found.unreadable, found.code),
-        [*(artifact(file, found.hashes.get(file, "")) for file in files), *map(artifact, found.unreadable)],
-        [result for results in _results(found, index) for result in results],
-        found.properties or default,
-    )
+    driver = {
+        "name": "sonnx",
+        "version": tool_version(),
+        "rules": [_descriptor(name, each) for name, each in found.criteria.items()],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(found)],
+        "artifacts": [_artifact(file, found.hashes.get(file, "")) for file in (*files, *found.unreadable)],
+        "results": list(_results(found)),
+        "properties": found.properties or default,
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
 
 
-def _results(found: Document, index: Mapping[str, int]) -> Iterator[list[dict[str, Any]]]:
-    """The results of each file; equal fingerprints in one file are numbered."""
-    seen: dict[str, Counter[str]] = {}
+def _results(found: Document) -> Iterator[dict[str, Any]]:
+    """The results of all files; equal fingerprints in one file are numbered."""
+    index = {name: number for number, name in enumerate(found.criteria)}
+    seen: Counter[tuple[str, str]] = Counter()
     for section in found.sections:
-        counter = seen.setdefault(section.file, Counter())
-        cases = (case for case in section.cases if case.standing in STANDINGS)
-        yield [_case(section, case, index[case.criterion], counter) for case in cases]
+        for case in section.cases:
+            if case.standing in STANDINGS:
+                where = case.where or Where(case.name, "model")
+                print_of = _fingerprint(case, where)
+                seen[section.file, print_of] += 1
+                yield _result(
+                    section.file, case, where, index[case.criterion], f"{print_of}:{seen[section.file, print_of]}"
+                )
 
 
-def _case(section: Section, case: CaseResult, index: int, seen: Counter[str]) -> dict[str, Any]:
+def _result(file: str, case: CaseResult, where: Where, index: int, numbered: str) -> dict[str, Any]:
     kind, level = STANDINGS[case.standing]
-    where = case.where or Where(case.name, "model")
     details = [f"{term}: {text}" for term, text in case.details]
-    print_of = fingerprint(case.criterion, "fail" if case.justification else case.verdict, where)
-    seen[print_of] += 1
     suppression = {"kind": "external", "status": "accepted", "justification": case.justification}
     return {
         "ruleId": case.criterion,
         "ruleIndex": index,
         "kind": kind,
         "level": level,
-        "message": message(case.sentence),
-        "locations": [location(section.file, where)],
-        "partialFingerprints": {"primaryLocationLineHash": f"{print_of}:{seen[print_of]}"},
+        "message": _message(case.sentence),
+        "locations": [_location(file, where)],
+        "partialFingerprints": {"primaryLocationLineHash": numbered},
         **({"suppressions": [suppression]} if case.justification else {}),
         "properties": case.properties or {"verdict": case.verdict, "message": case.message, "details": details},
     }
 
 
-def _invocation(unreadable: Mapping[str, str], code: int) -> dict[str, Any]:
+def _invocation(found: Document) -> dict[str, Any]:
     notifications = [
         {
             "level": "error",
-            "message": message(escape(reason)),
-            "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri(name)}}}],
+            "message": _message(escape(reason)),
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(name)}}}],
         }
-        for name, reason in unreadable.items()
+        for name, reason in found.unreadable.items()
     ]
-    return {"executionSuccessful": not unreadable, "exitCode": code, "toolExecutionNotifications": notifications}
-
-
-# ------------------------------------------------------------------ the log
-# docs/reports.md explains the fields. ASCII only, so that it does not depend on the encoding of the output.
-
-
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "function": "function", "model": "module"}
-"""The kind of a logical location for each kind of place; a graph is an object."""
-
-
-def log(
-    declared: Mapping[str, Criterion],
-    invocation: Mapping[str, Any],
-    artifacts: Sequence[Mapping[str, Any]],
-    results: Sequence[Mapping[str, Any]],
-    properties: Mapping[str, Any],
-) -> str:
-    """One log with one run, ending in a line feed."""
-    driver = {
-        "name": "sonnx",
-        "version": tool_version(),
-        "rules": [_descriptor(name, each) for name, each in declared.items()],
-    }
-    run = {
-        "tool": {"driver": driver},
-        "invocations": [invocation],
-        "artifacts": artifacts,
-        "results": results,
-        "properties": properties,
-    }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
+    successful = not found.unreadable
+    return {"executionSuccessful": successful, "exitCode": found.code, "toolExecutionNotifications": notifications}
 
 
 def _descriptor(name: str, declared: Criterion) -> dict[str, Any]:
     details = (("Because", declared.because), ("Remedy", declared.remedy), ("Source", declared.source))
     return {
         "id": name,
-        "shortDescription": message(declared.statement),
-        "fullDescription": message(f"{declared.statement} {declared.because}".rstrip()),
+        "shortDescription": _message(declared.statement),
+        "fullDescription": _message(f"{declared.statement} {declared.because}".rstrip()),
         **({"helpUri": declared.address} if declared.address else {}),
-        "help": message("\n".join(f"{term}: {text}" for term, text in details if text) or declared.statement),
+        "help": _message("\n".join(f"{term}: {text}" for term, text in details if text) or declared.statement),
         "defaultConfiguration": {"level": "error"},
         "properties": {"class": declared.kind, "tags": [declared.kind, *declared.tags]},
     }
 
 
-def message(text: str) -> dict[str, str]:
+def _message(text: str) -> dict[str, str]:
     """A message as the standard requires: braces doubled, and brackets that are not links escaped (3.11.5, 3.11.6)."""
     return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "\\](")}
 
 
-def uri(name: str) -> str:
+def _uri(name: str) -> str:
     """The file as a URI reference: relative to the working folder, or absolute if it was named so."""
     path = Path(name)
     return path.as_uri() if path.is_absolute() else percent(path.as_posix().encode("utf-8", "surrogateescape"))
 
 
-def artifact(name: str, digest: str = "") -> dict[str, Any]:
+def _artifact(name: str, digest: str = "") -> dict[str, Any]:
     """A file that was checked, with its SHA-256 if it is known."""
     hashed = {"hashes": {"sha-256": digest}} if digest else {}
-    return {"location": {"uri": uri(name)}, "roles": ["analysisTarget"], **hashed}
+    return {"location": {"uri": _uri(name)}, "roles": ["analysisTarget"], **hashed}
 
 
-def location(file: str, where: Where) -> dict[str, Any]:
+def _location(file: str, where: Where) -> dict[str, Any]:
     """A place in a file: line 1, because some readers require a line, and the place in the model."""
     logical = {
         "fullyQualifiedName": where.place,
@@ -158,12 +141,13 @@ def location(file: str, where: Where) -> dict[str, Any]:
         "name": escape(where.name) or where.place,
     }
     return {
-        "physicalLocation": {"artifactLocation": {"uri": uri(file)}, "region": {"startLine": 1}},
+        "physicalLocation": {"artifactLocation": {"uri": _uri(file)}, "region": {"startLine": 1}},
         "logicalLocations": [logical],
     }
 
 
-def fingerprint(rule: str, verdict: str, where: Where) -> str:
+def _fingerprint(case: CaseResult, where: Where) -> str:
     """Equal for the same finding in the next version of the model: by the name, or the place if it has no name."""
-    parts = (rule, verdict, where.kind, escape(where.name) or where.place)
+    verdict = "fail" if case.justification else case.verdict
+    parts = (case.criterion, verdict, where.kind, escape(where.name) or where.place)
     return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:32]

@@ -1,20 +1,19 @@
-"""The results of theorems: text, JSON (theorems.schema.json), and a document; equal runs give equal bytes."""
+"""The results of theorems, as a document and as JSON (theorems.schema.json); equal runs give equal bytes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sonnx.base.errors import TOOL_FAILED
-from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.escaping import escape_once, plural
 from sonnx.checker.report import NoVerdict
 from sonnx.prover.dependencies import functions, page_of
 from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
 from sonnx.report import theorems_json
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
-from sonnx.report.formats import render_document
+from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
@@ -23,11 +22,11 @@ UNANSWERED = ("undecided", "vacuous", "trivial")
 SHORT_NAMES = {"theorem": "theorems", "computed": "computed", "refuted sentence": "refuted", "witness": "witnesses"}
 """The kinds as heads of columns."""
 MAX_LISTED = 24
-"""More witness models or unanswered theorems than this are counted, not listed one by one."""
+"""More witnesses than this are counted in text, not listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class TheoremReport:
+class TheoremReport(Rendered):
     """The results of a run over theorems, in order, with their renderings."""
 
     results: tuple[TheoremResult, ...]
@@ -45,23 +44,39 @@ class TheoremReport:
             return 1
         return 3 if surprises else 0
 
-    def to_text(self) -> str:
-        """A table by topic, unexpected results, refuted sentences, and what has to be trusted."""
-        return text(self.results)
-
     def to_json(self) -> str:
         """One JSON document (theorems.schema.json)."""
         return theorems_json.render(self.results)
 
-    def to_format(self, name: str) -> str:
-        """The results in a format of `sonnx prove --format`: text, json, sarif, junit, github, markdown or html.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name == "text":
-            return self.to_text()
-        return self.to_json() if name == "json" else render_document(name, document_of(self.results, self.exit_code))
+    def document(self) -> Document:
+        """The results as a document: a section for each page of theorems, a case for each theorem."""
+        pages: dict[str, list[TheoremResult]] = {}
+        for outcome in self.results:
+            pages.setdefault(page_of(outcome.theorem), []).append(outcome)
+        topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in self.results)
+        wrong = sum(not outcome.expected for outcome in self.results)
+        counts = ", ".join(
+            f"{count} {KIND_NAMES[kind] if count != 1 else kind}" for kind, count in kinds_of(self.results).items()
+        )
+        surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
+        witnesses = [outcome.theorem.id for outcome in self.results if outcome.expected and outcome.status == "found"]
+        listed = {"refuted", "found"} if len(witnesses) <= MAX_LISTED else {"refuted"}
+        more = f"of {len(witnesses)} witnesses: sonnx prove --select {', '.join(witnesses[:1])}"
+        return Document(
+            command="prove",
+            title="theorems about the profile",
+            subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
+            headline=f"{counts}; {surprises}",
+            code=self.exit_code,
+            criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in self.results},
+            sections=tuple(_section(page, members, listed) for page, members in pages.items()),
+            advice=() if "found" in listed else (("details", more),),
+            table=tuple(_table(self.results)),
+            notes=(
+                *(f"{kind}: {KINDS[kind]}" for kind in kinds_of(self.results)),
+                *map(escape_once, trusted(self.results)),
+            ),
+        )
 
 
 def listing(found: Iterable[Theorem]) -> str:
@@ -73,29 +88,14 @@ def listing(found: Iterable[Theorem]) -> str:
     )
 
 
-def text(outcomes: Sequence[TheoremResult]) -> str:
-    """A table by topic, unexpected results, refuted sentences, and what has to be trusted."""
-    parts = (_table(outcomes), _meanings(outcomes), _surprises(outcomes), _refuted(outcomes), [""], trusted(outcomes))
-    return "\n".join(line for part in parts for line in part) + "\n"
-
-
-def _table(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
-    topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
-    yield _row("topic", [*SHORT_NAMES.values(), "unexpected", "questions", *SOLVERS, "confirmed"])
-    for topic in topics:
-        yield _row(topic, _counts([o for o in outcomes if o.theorem.id.partition(".")[0] == topic]))
-    yield _row("all", _counts(outcomes))
-
-
-def _row(first: str, cells: Sequence[object]) -> str:
-    return f"{first:14s}" + "".join(f"{cell!s:>11s}" for cell in cells)
-
-
-def _meanings(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
-    """What the kinds mean that occur, each with the number of its results."""
-    yield ""
-    for kind, count in kinds_of(outcomes).items():
-        yield f"{count} {KIND_NAMES[kind] if count != 1 else kind}: {KINDS[kind]}"
+def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
+    """A row for each topic."""
+    topics: dict[str, list[TheoremResult]] = {}
+    for outcome in outcomes:
+        topics.setdefault(outcome.theorem.id.partition(".")[0], []).append(outcome)
+    yield "topic", *(f"#{head}" for head in (*SHORT_NAMES.values(), "unexpected", "questions", *SOLVERS, "confirmed"))
+    yield from ((topic, *_counts(found)) for topic, found in topics.items())
+    yield "all", *_counts(outcomes)
 
 
 def kinds_of(outcomes: Iterable[TheoremResult]) -> dict[str, int]:
@@ -104,42 +104,15 @@ def kinds_of(outcomes: Iterable[TheoremResult]) -> dict[str, int]:
     return {kind: found[kind] for kind in KINDS if found[kind]}
 
 
-def _counts(outcomes: Sequence[TheoremResult]) -> list[int]:
+def _counts(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     kinds = kinds_of(outcomes)
     obligations = [each for outcome in outcomes for each in outcome.obligations if not each.computed]
     solvers = [answer.solver for each in obligations for answer in each.answers if answer.result in ("sat", "unsat")]
-    return [
+    numbers = (
         *(kinds.get(kind, 0) for kind in KINDS), sum(not outcome.expected for outcome in outcomes), len(obligations),
         *(solvers.count(solver) for solver in SOLVERS), sum(outcome.confirmed for outcome in outcomes),
-    ]  # fmt: skip
-
-
-def _surprises(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
-    yield from _unanswered(outcomes)
-    for outcome in outcomes:
-        if not outcome.expected and outcome.unanswered is None:
-            theorem = outcome.theorem
-            yield ""
-            yield f"unexpected: {theorem.id} is {outcome.status}, not {theorem.expected}: {theorem.statement}"
-            yield from (f"  {each.status:9s} {each.name}{disagreement(each)}" for each in outcome.obligations
-                        if each.status != theorem.expected)  # fmt: skip
-            if outcome.counterexample:
-                yield f"  for {values(outcome)}"
-            if outcome.unconfirmed:
-                yield f"  the real code does not confirm it: {escape(outcome.unconfirmed)}"
-
-
-def _unanswered(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
-    """Theorems without a result, by reason: an interrupted run leaves many."""
-    reasons: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        if outcome.unanswered is not None:
-            name = outcome.theorem.id
-            reasons.setdefault(outcome.unanswered.removeprefix(f"{name} "), []).append(name)
-    for reason, names in reasons.items():
-        more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-        yield ""
-        yield f"{', '.join(names[:MAX_LISTED])}{more}: {escape(reason)}"
+    )  # fmt: skip
+    return map(str, numbers)
 
 
 def disagreement(obligation: ObligationResult) -> str:
@@ -148,27 +121,6 @@ def disagreement(obligation: ObligationResult) -> str:
         return f" ({obligation.trivial})"
     found = {answer.solver: answer.result for answer in obligation.answers}
     return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
-
-
-def _refuted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
-    """The refuted sentences and the witnesses, one by one; witnesses are only counted if there are many."""
-    found = [outcome for outcome in outcomes if outcome.status in ("refuted", "found") and outcome.expected]
-    witnesses = [outcome for outcome in found if outcome.status == "found"]
-    folded = witnesses if len(witnesses) > MAX_LISTED else []
-    for outcome in found:
-        if outcome not in folded:
-            theorem = outcome.theorem
-            yield ""
-            yield f"{outcome.status}, as expected: {theorem.id}{f'  [{theorem.erratum}]' if theorem.erratum else ''}"
-            yield f"  claim    {theorem.statement}"
-            yield f"  shown    {escape(outcome.replayed) or values(outcome)}"
-            if theorem.because:
-                yield f"  because  {theorem.because}"
-    if folded:
-        yield ""
-        yield f"found, as expected: {len(folded)} calls that meet all rules of an operator or break one rule alone"
-        yield "  shown    by a model for each, which the checker confirms"
-        yield f"  more     sonnx prove --select {folded[0].theorem.id}"
 
 
 def values(outcome: TheoremResult) -> str:
@@ -193,35 +145,12 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
 # ------------------------------------------------------------------ as a document, for the other formats
 
 
-def document_of(outcomes: Sequence[TheoremResult], code: int) -> Document:
-    """The results as a document: a section for each page of theorems, a case for each theorem."""
-    pages: dict[str, list[TheoremResult]] = {}
-    for outcome in outcomes:
-        pages.setdefault(page_of(outcome.theorem), []).append(outcome)
-    topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in outcomes)
-    wrong = sum(not outcome.expected for outcome in outcomes)
-    counts = ", ".join(
-        f"{count} {KIND_NAMES[kind] if count != 1 else kind}" for kind, count in kinds_of(outcomes).items()
-    )
-    surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
-    return Document(
-        command="prove",
-        title="theorems about the profile",
-        subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
-        headline=f"{counts}; {surprises}",
-        code=code,
-        criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in outcomes},
-        sections=tuple(_section(page, members) for page, members in pages.items()),
-        notes=(*(f"{kind}: {KINDS[kind]}" for kind in kinds_of(outcomes)), *map(escape_once, trusted(outcomes))),
-    )
-
-
-def _section(page: str, members: Sequence[TheoremResult]) -> Section:
+def _section(page: str, members: Sequence[TheoremResult], listed: Collection[str]) -> Section:
     """The theorems of one page; bounds that all of them share are stated once."""
     bounds = {outcome.theorem.bounds for outcome in members}
     shared = len(bounds) == 1 and "" not in bounds
     note = f"bounds of all theorems: {members[0].theorem.bounds}" if shared else ""
-    return Section(page, f"docs/theorems/{page}.md", tuple(_case(outcome, shared) for outcome in members), note)
+    return Section(page, f"docs/theorems/{page}.md", tuple(_case(outcome, shared, listed) for outcome in members), note)
 
 
 def _criterion(theorem: Theorem) -> Criterion:
@@ -231,7 +160,7 @@ def _criterion(theorem: Theorem) -> Criterion:
     return Criterion(theorem.statement, kind, theorem.because, "", subject, tags)
 
 
-def _case(outcome: TheoremResult, shared: bool) -> CaseResult:
+def _case(outcome: TheoremResult, shared: bool, listed: Collection[str]) -> CaseResult:
     theorem = outcome.theorem
     wrong = Standing.OPEN if outcome.status in UNANSWERED else Standing.BAD
     standing = Standing.GOOD if outcome.expected else wrong
@@ -246,6 +175,7 @@ def _case(outcome: TheoremResult, shared: bool) -> CaseResult:
         standing,
         message,
         tuple(_case_details(outcome, shared and outcome.expected)),
+        shown=outcome.status in listed,
     )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from sonnx.profile.text_types import Sha256
-from sonnx.prover.results import TheoremResult
-from sonnx.report.json_parts import Number, Part, Text, Tool, dumps, tool
+from sonnx.prover.results import ObligationResult, TheoremResult
+from sonnx.report.json_parts import Number, Part, Text, Tool, dumps, part, tool
 
 
 class AnswerPart(Part, frozen=True):
@@ -97,29 +97,22 @@ class TheoremsDocument(Part, frozen=True):
     """Every theorem that was asked."""
 
 
-STATED = ("id", "statement", "formula", "expected", "bounds", "any_size", "sort", "reason_single", "because", "erratum")
-FOUND = ("kind", "status", "outcome", "confirmed", "replayed", "unconfirmed")
-
-
 def render(outcomes: Sequence[TheoremResult]) -> str:
     """The certificates as one JSON document."""
     return dumps(TheoremsDocument(2, tool(), tuple(map(_certificate, outcomes))))
 
 
 def _certificate(outcome: TheoremResult) -> TheoremPart:
-    obligations = tuple(
-        ObligationPart(
-            each.name, each.status, each.computed, each.hash,  # type: ignore[arg-type]
-            tuple(AnswerPart(*(getattr(answer, name) for name in AnswerPart.__struct_fields__))
-                  for answer in each.answers),
-        )
-        for each in outcome.obligations
+    found = {
+        name: getattr(outcome, name) for name in ("kind", "status", "outcome", "confirmed", "replayed", "unconfirmed")
+    }
+    return part(
+        TheoremPart, outcome.theorem, **found, source_sha256=outcome.source,
+        counterexample=dict(outcome.counterexample), unanswered=str(outcome.unanswered or ""),
+        obligations=tuple(map(_obligation, outcome.obligations)),
     )  # fmt: skip
-    return TheoremPart(
-        **{name: getattr(outcome.theorem, name) for name in STATED},
-        **{name: getattr(outcome, name) for name in FOUND},
-        source_sha256=outcome.source,
-        counterexample=dict(outcome.counterexample),
-        unanswered=str(outcome.unanswered or ""),
-        obligations=obligations,
-    )
+
+
+def _obligation(each: ObligationResult) -> ObligationPart:
+    answers = tuple(part(AnswerPart, answer) for answer in each.answers)
+    return part(ObligationPart, each, smt2_sha256=each.hash, answers=answers)

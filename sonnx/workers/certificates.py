@@ -23,7 +23,7 @@ from sonnx.prover.queries import questions
 from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
+from sonnx.workers.tasks import HERE, Answer, Place, Task, Work
 
 __all__ = [
     "CertifiedQuestion", "answer", "certified_questions", "prepare", "questions_of_model", "require_usable", "summary",
@@ -40,10 +40,7 @@ MEMORY = 8192
 def write_certificates(
     found: Sequence[CertifiedQuestion],
     folder: Path,
-    *,
-    jobs: int | None = None,
-    timeout: float | None = None,
-    cluster: str | None = None,
+    place: Place = HERE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Mapping[str, Any]:
     """Write every question, its proof where one is made, and the manifest last; an interrupt lists the rest.
@@ -51,9 +48,7 @@ def write_certificates(
     Args:
         found: the questions, with different names.
         folder: a folder that is absent or empty.
-        jobs: processes; by default the cores.
-        timeout: seconds for each proof.
-        cluster: the address of a Dask scheduler.
+        place: where the proofs are made.
         progress: called after each question.
 
     Returns:
@@ -66,9 +61,9 @@ def write_certificates(
     require_usable(folder)
     folder.mkdir(parents=True, exist_ok=True)
     asked = {each.name: each for each in found if each.expected == "proved"}
-    work = Work("sonnx.workers.certificates", "proved", ("cvc5",), Bounds(timeout or TIMEOUT, MEMORY))
+    work = Work("sonnx.workers.certificates", "proved", ("cvc5",), place.bounds(TIMEOUT, MEMORY))
     tasks = [Task(name, {"name": name, "text": each.text}) for name, each in asked.items()]
-    answers, _ = answers_to(tasks, work, Place(jobs, cluster), progress=progress)
+    answers, _ = answers_to(tasks, work, place, progress=progress)
     made = {name: _decoded(each) for name, each in answers.items()}
     for question in found:
         write_whole(folder / f"{question.name}.smt2", question.text)

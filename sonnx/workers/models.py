@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
-from sonnx.checker.report import BatchResult, NoVerdict, NoVerdictSentence, Report
+from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.report_data import decode, encode
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.checker.tailoring import Tailoring
@@ -22,7 +23,7 @@ from sonnx.model.reader import Unreadable, map_file, read
 from sonnx.model.scopes import stored_tensors
 from sonnx.workers.journal import Identity, Journal, file_identity
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
+from sonnx.workers.tasks import HERE, Answer, Place, Task, Work
 
 
 def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, drawn: bool) -> dict[str, Any]:
@@ -34,14 +35,9 @@ def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, dra
         hashed: whether the report states the hash of the file.
         drawn: whether the report has the outline of the graph.
     """
-    return {
-        "edition": request.edition, "bind": dict(request.bind),
-        "input_shapes": {name: list(shape) for name, shape in request.input_shapes.items()},
-        "select": request.select, "ignore": request.ignore,
-        "strict_versions": request.strict_versions, "limits": dict(request.limits),
-        "tailoring": [tailoring, request.tailoring.sha256] if tailoring and request.tailoring else None,
-        "hashed": hashed, "drawn": drawn,
-    }  # fmt: skip
+    read_again = [tailoring, request.tailoring.sha256] if tailoring and request.tailoring else None
+    options = to_builtins(replace(request, tailoring=None, limits=dict(request.limits)))
+    return {**options, "tailoring": read_again, "hashed": hashed, "drawn": drawn}
 
 
 def prepare() -> None:
@@ -122,9 +118,6 @@ def _tailoring(file: Sequence[str] | None) -> Any:
 # ------------------------------------------------------------------ in the parent process
 
 
-STANDARD_INPUT = "standard input"
-"""The name of the model that `-` stands for."""
-
 ModelResult = NoVerdictSentence | Report
 """The report on a model, or the sentence on a model without one."""
 
@@ -143,11 +136,8 @@ def check_models(
     *,
     hashed: bool = False,
     drawn: bool = False,
-    jobs: int | None = None,
-    timeout: int | None = None,
-    memory: int | None = None,
+    place: Place = HERE,
     resume: Path | None = None,
-    cluster: str | None = None,
     progress: Progress = lambda _: None,
 ) -> BatchResult:
     """Check models in child processes; one that fails or hangs does not stop the others.
@@ -158,26 +148,21 @@ def check_models(
         tailoring: the file of the tailoring in the request.
         hashed: state the SHA-256 of each file.
         drawn: add the outline of each graph.
-        jobs: processes; by default the cores.
-        timeout: seconds for each model (300 by default).
-        memory: megabytes for each model (4096 by default).
+        place: where they are checked, and the limits of each (300 seconds, 4096 megabytes by default).
         resume: the journal of answers.
-        cluster: the address of a Dask scheduler.
         progress: called after each model.
 
     Raises:
         UsageError: options that cannot be met.
         OSError: the journal cannot be read or written.
     """
-    bounds = Bounds(timeout or TIMEOUT_SECONDS, memory or MEMORY_MEGABYTES)
-    work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf"), bounds=bounds)
+    bounds = place.bounds(TIMEOUT_SECONDS, MEMORY_MEGABYTES)
+    work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf", "msgspec"), bounds=bounds)
     data = request_data(request, None if tailoring is None else str(tailoring), hashed, drawn)
     tasks = [_task(model, data) for model in models]
     journal = Journal(resume, work, data, _identity, _is_report) if resume else None
-    prepare = with_hashes if cluster else iter
-    found, interrupted = answers_to(
-        tasks, work, Place(jobs, cluster), journal=journal, prepare=prepare, progress=progress
-    )
+    prepare = with_hashes if place.cluster else iter
+    found, interrupted = answers_to(tasks, work, place, journal=journal, prepare=prepare, progress=progress)
     made = BatchResult(interrupted=interrupted)
     for task in tasks:
         result = _result(task, found.pop(task.name), request.tailoring)

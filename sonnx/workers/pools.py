@@ -68,9 +68,9 @@ def answers_to(
             for task, answer in coming:
                 if "misuse" in answer:
                     raise UsageError(answer["misuse"])
+                made[task.name] = answer  # first, so that an interrupt during the next line does not lose it
                 if journal is not None:
                     journal.keep(task, answer)
-                made[task.name] = answer
                 words[word(answer)] += 1
                 done = counted(len(made), len(tasks), words)
                 progress(f"{progress_bar(len(made), len(tasks))} {done}  {task.name[-50:]}")

@@ -54,9 +54,21 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the tasks of a run are done: in processes of this machine, one per core, or on a Dask cluster."""
+    """Where the tasks of a run are done, in processes of this machine or on a Dask cluster, and the limits of each."""
 
     jobs: int | None = None
-    """How many at a time."""
+    """How many at a time; by default the cores."""
     cluster: str | None = None
     """The address of a Dask scheduler."""
+    timeout: float | None = None
+    """Seconds for each task."""
+    memory: int | None = None
+    """Megabytes for each task."""
+
+    def bounds(self, timeout: float | None = None, memory: int | None = None) -> Bounds:
+        """The limits of each task, with those that hold where none is stated."""
+        return Bounds(self.timeout or timeout, self.memory or memory)
+
+
+HERE = Place()
+"""The cores of this machine, with the limits of the work."""

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert, to_builtins
+
 from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver
-from sonnx.prover.results import PACKAGES, ObligationResult, SolverAnswer, TheoremResult
+from sonnx.prover.results import PACKAGES, ObligationResult, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
+from sonnx.workers.tasks import HERE, Answer, Place, Task, Work
 
-__all__ = ["answer", "prepare", "proof_work", "prove_theorems", "select", "usual_folder"]
+__all__ = ["answer", "prepare", "prove_theorems", "select", "usual_folder"]
 
 # ------------------------------------------------------------------ in the parent process
-
-
-def proof_work(timeout: float | None) -> Work:
-    """The work of proving theorems, each within a number of seconds; solvers are also limited by their steps."""
-    return Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), Bounds(timeout))
 
 
 def select(names: Sequence[str]) -> tuple[Theorem, ...]:
@@ -41,10 +37,7 @@ def prove_theorems(
     found: Sequence[Theorem],
     solver: str,
     cache: Path | None,
-    *,
-    jobs: int | None = None,
-    timeout: float | None = None,
-    cluster: str | None = None,
+    place: Place = HERE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[tuple[TheoremResult, ...], bool]:
     """Prove theorems in child processes, or a single one in this process where nothing limits it.
@@ -55,9 +48,7 @@ def prove_theorems(
         found: theorems of this installation.
         solver: z3, cvc5, bitwuzla, or all.
         cache: the folder of known answers, or None.
-        jobs: processes; by default the cores; 0 for this process.
-        timeout: seconds for each theorem.
-        cluster: the address of a Dask scheduler.
+        place: where they are proved; 0 jobs for this process.
         progress: called after each theorem, or each group of theorems where nothing limits one.
 
     Returns:
@@ -68,7 +59,8 @@ def prove_theorems(
         UsageError: a solver is not installed, or the cluster cannot be used.
     """
     driver.require_solver(solver)
-    if jobs == 0 or (len(found) < 2 and timeout is None and cluster is None):
+    work = Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), place.bounds())
+    if place.jobs == 0 or (len(found) < 2 and place.timeout is None and place.cluster is None):
         return tuple(driver.prove(found, solver, SolverCache(cache), progress)), False
     folder = None if cache is None else str(cache)
 
@@ -78,11 +70,11 @@ def prove_theorems(
             Task(group, {"theorems": names, "solver": solver, "cache": folder})
             for group, names in sorted(groups.items(), key=lambda each: -len(each[1]))
         ]
-        answers, interrupted = answers_to(tasks, proof_work(timeout), Place(jobs, cluster), progress=progress)
+        answers, interrupted = answers_to(tasks, work, place, progress=progress)
         made = {name: answers[group].get(name, answers[group]) for group, names in groups.items() for name in names}
         return made, interrupted
 
-    groups = _groups(found, timeout)
+    groups = _groups(found, place.timeout)
     answers, interrupted = asked(groups)
     failed = {name: [name] for name, answer in answers.items() if "why" in answer and name not in groups}
     if failed and not interrupted:
@@ -148,29 +140,18 @@ def _answers(folder: str | None) -> SolverCache:
     return SolverCache(None if folder is None else Path(folder))
 
 
+KEPT = ("source", "replayed", "unconfirmed")
+"""Texts of a result that are sent as they are."""
+
+
 def encode(result: TheoremResult) -> Answer:
     """A result as JSON, without its theorem."""
-    return {
-        "obligations": [asdict(each) for each in result.obligations],
-        "source": result.source,
-        "counterexample": result.counterexample,
-        "replayed": result.replayed,
-        "unconfirmed": result.unconfirmed,
-    }
+    parts = {"obligations": result.obligations, "counterexample": result.counterexample}
+    return {**to_builtins(parts), **{name: getattr(result, name) for name in KEPT}}
 
 
 def decode(theorem: Theorem, data: Answer) -> TheoremResult:
     """The result from which `encode` made the data."""
-    obligations = []
-    for each in data["obligations"]:
-        given = tuple(
-            SolverAnswer(solver, version, result, effort, _pairs(values))
-            for solver, version, result, effort, values in each["answers"]
-        )
-        obligations.append(ObligationResult(**{**each, "answers": given}))
-    rest = {name: data[name] for name in ("source", "replayed", "unconfirmed")}
-    return TheoremResult(theorem, tuple(obligations), counterexample=_pairs(data["counterexample"]), **rest)
-
-
-def _pairs(data: Sequence[Sequence[Any]]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, value) for name, value in data)
+    obligations = convert(data["obligations"], tuple[ObligationResult, ...])
+    counterexample = convert(data["counterexample"], tuple[tuple[str, int], ...])
+    return TheoremResult(theorem, obligations, counterexample=counterexample, **{name: data[name] for name in KEPT})

@@ -10,6 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+import sonnx
+from sonnx.base.errors import ErrorCondition
 from sonnx.cli.main import run
 
 
@@ -79,7 +81,14 @@ def test_an_evidence_pack_carries_what_the_box_shows(
     about = json.loads((pack / "audit.json").read_text())
     assert about["box"]["inputs"] == about["options"]["box"] == ["x=low.npy:high.npy"]
     assert [each["place"] for each in about["box"]["shown"]] == ["graph/node[1]"]
-    assert about["assumptions"] == []
+    [broken] = about["box"]["counterexamples"]
+    assert (broken["place"], broken["rule"]) == ("graph/node[2]", about["box"]["shown"][0]["rule"])
+    given = np.load(pack / broken["input"]["x"])
+    assert ((given >= [-0.5, -2.0]) & (given <= [0.5, 1.0])).all()
+    with pytest.raises(ErrorCondition, match=r"'b'.*X\[1\] is -2"):
+        sonnx.run(arc, {"x": given}, unchecked=True)
+    assert broken["input"]["x"] in (pack / "index.html").read_text()
+    assert about["box"]["undecided"] == about["assumptions"] == []
     assert {"bounds.sum-errors", "bounds.arc-cosine"} <= {each["id"] for each in about["theorems"]}
     first, second = about["box"]["outputs"]
     assert first["low"] <= np.arccos(np.tanh(1.0)) < np.arccos(np.tanh(-2.0)) <= first["high"] < 2.9
@@ -91,6 +100,17 @@ def test_an_evidence_pack_carries_what_the_box_shows(
     np.save(pack / "configuration" / "box" / "high.npy", np.array([0.5, 0.5], np.float32))
     assert run(["audit", "--verify", str(pack)]) == 1
     assert "audit.json: box differs" in capsys.readouterr().out
+
+
+def test_an_evidence_pack_carries_what_the_box_leaves_open(arc: str, tmp_path: Path) -> None:
+    pack = tmp_path / "pack"
+    assert run(["audit", arc, "--output", str(pack), "--box", "x=[-200,200]"]) == 1
+    about = json.loads((pack / "audit.json").read_text())
+    [left] = about["box"]["undecided"]
+    assert left["place"] == "graph/node[1]" == about["assumptions"][0]["place"]
+    assert 0 < left["share"] <= 1
+    assert left["part"].startswith("element 0 of 'x' is in [")
+    assert str(left["share"]) in (pack / "index.html").read_text()
 
 
 def test_two_files_of_a_box_need_two_names(arc: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sonnx.base.errors import UsageError
-from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder, sum_error
+from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder, product_above, single, sum_error
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named, predefined
 from tests.support.cases import each_case
 
@@ -65,6 +66,31 @@ def test_unknown_names_are_refused(tmp_path: Path) -> None:
         hypotheses_named("x")
     with pytest.raises(UsageError, match="cannot be read"):
         hypotheses_named(str(tmp_path / "none.toml"))
+
+
+@each_case("sizes", [(0, 0), (-120, 90), (-40, -60), (0, -160), (110, 120)])
+@each_case("spread", [0, 40, 200])
+def test_products_in_float32_are_above_the_exact_ones(sizes: tuple[int, int], spread: int) -> None:
+    source = np.random.default_rng(1)
+    a, b = (
+        np.ldexp(source.normal(size=shape), source.integers(size - spread, size + 1, size=shape))
+        for shape, size in zip(((3, 257), (257, 4)), sizes, strict=True)
+    )
+    first, second = single(a), single(b)
+    assert first is not None and second is not None
+    made = product_above(np.matmul, first, second, 257)
+    for (i, j), got in np.ndenumerate(made):
+        wanted = sum(abs(Fraction(x) * Fraction(y)) for x, y in zip(a[i], b[:, j], strict=True))
+        assert wanted <= Fraction(float(got)) <= wanted * Fraction(1.001) + Fraction(2) ** (sum(sizes) - 100)
+
+
+def test_sizes_beyond_float32_have_no_product_there() -> None:
+    assert single(np.array([2.0**500])) is None
+    assert single(np.array([np.inf])) is None
+    assert single(np.array([np.nan])) is None
+    assert single(np.array([0.0, 2.0**-500])) is None
+    zero = single(np.zeros(2))
+    assert zero is not None and not zero.array.any()
 
 
 def test_narrower_orders_have_smaller_errors() -> None:

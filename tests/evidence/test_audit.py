@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -106,8 +107,12 @@ def test_identity(made: Path) -> None:
     assert about["edition"]["operators"]["ArgMax"] == {"status": "specified", "text": "2026-08"}
     general = ROOT / "restrictions" / "general.toml"
     assert about["edition"]["files"]["general.toml"] == hashlib.sha256(general.read_bytes()).hexdigest()
-    assert {each["name"]: each["version"] for each in about["packages"]}["onnx"] == onnx.__version__
-    assert all(each["sha256"] for each in about["packages"])
+    packages = {each["name"]: each["version"] for each in about["packages"] if each["sha256"]}
+    demanded = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    names = {each.partition(">=")[0].replace("_", "-") for each in demanded}
+    assert names | {"protobuf"} <= packages.keys()
+    assert len(packages) == len(about["packages"])
+    assert packages["onnx"] == onnx.__version__
     said = " ".join(about["command"])
     assert said == (
         "sonnx audit model.onnx --edition 2026-11 --bind N=3 --tailoring t.toml --deviations d.toml --date 2026-11-21"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import onnx.parser
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonnx
@@ -18,8 +18,8 @@ from tests.fuzz import mutation, targets
 from tests.support.cases import each_case, examples
 
 EXECUTIONS = {
-    "check": examples(400, 1500),
-    "language": examples(250, 800),
+    "check": examples(250, 1500),
+    "language": examples(150, 800),
     "run": examples(80, 250),
     "prove": examples(15, 50),
 }
@@ -49,8 +49,7 @@ def clock() -> Iterator[None]:
 
 @each_case("target", EXECUTIONS)
 def test_nothing_but_what_is_documented_is_raised(target: str) -> None:
-    @settings(derandomize=True, database=None, deadline=None, max_examples=EXECUTIONS[target],
-              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @settings(database=None, max_examples=EXECUTIONS[target])
     @given(st.binary(min_size=2, max_size=100))
     def one(data: bytes) -> None:
         with within(SECONDS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
@@ -12,7 +12,7 @@ from sonnx.language.explainer import Explained, Explainer, explain
 from sonnx.language.parser import parse
 from tests.support.cases import each_case
 
-PROFILE = settings(derandomize=True, deadline=None, max_examples=400, suppress_health_check=list(HealthCheck))
+PROFILE = settings(max_examples=400)
 X = TensorFacts("float", (2, 3, 5), Unknown(UnknownCause.RUN_TIME, "the value is known at run time only"))
 NAMES: dict[str, Any] = {"a": 7, "b": -3, "c": 2, "xs": (4, -1, 6), "X": X}
 

@@ -7,10 +7,11 @@ import itertools
 import math
 import random
 import time
+from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sonnx.checker.rules import evaluate_rule
@@ -26,7 +27,8 @@ from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
 from tests.support.cases import each_case, examples
 
-PROFILE = settings(derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
+PROFILE = settings(max_examples=examples(50, 200))
+MANY = settings(max_examples=examples(150, 400))
 UNKNOWN = Unknown(UnknownCause.NOT_STATED, "nothing is stated")
 TRUTHS = (True, False, UNKNOWN)
 
@@ -134,24 +136,24 @@ def two_views(draw):
     return [{"X": tuple(each[:-1]), "Y": each[-1], "given(Y)": True} for each in (full, part)]
 
 
-@each_case("text", MAX_TEXTS)
-@PROFILE
+@MANY
 @given(views=two_views())
-def test_a_verdict_on_part_of_the_facts_stands(text, views):
+def test_a_verdict_on_part_of_the_facts_stands(views):
     """Where the whole is undefined, a rule this one relies on fails, and this one is not asked."""
-    full, part = (truth(value(text, **view)) for view in views)
-    assert part is None or full is None or part == full
+    for text in MAX_TEXTS:
+        full, part = (truth(value(text, **view)) for view in views)
+        assert part is None or full is None or part == full, text
 
 
-@each_case("text", OTHER_TEXTS)
-@PROFILE
+@MANY
 @given(numbers=st.tuples(*[st.integers(-3, 4)] * 3), mask=st.tuples(*[st.booleans()] * 3))
-def test_a_verdict_on_part_of_the_numbers_stands(text, numbers, mask):
-    names = parse(text).names
-    full = {name: number for name, number in zip("nmk", numbers, strict=True) if name in names}
-    part = {name: UNKNOWN if hide else full[name] for name, hide in zip("nmk", mask, strict=True) if name in names}
-    found, whole = truth(value(text, **part)), truth(value(text, **full))
-    assert found is None or whole is None or found == whole
+def test_a_verdict_on_part_of_the_numbers_stands(numbers, mask):
+    full = dict(zip("nmk", numbers, strict=True))
+    part = {name: UNKNOWN if hide else full[name] for name, hide in zip("nmk", mask, strict=True)}
+    for text in OTHER_TEXTS:
+        names = parse(text).names
+        found, whole = (truth(value(text, **{name: view[name] for name in names})) for view in (part, full))
+        assert found is None or whole is None or found == whole, text
 
 
 # ------------------------------------------------------------------ words
@@ -259,9 +261,6 @@ def everything():
                 yield made, rule
 
 
-EVERYTHING = list(everything())
-
-
 def hostile_tensor(random_):
     pick = random_.random()
     if pick < 0.1:
@@ -318,7 +317,7 @@ def test_no_facts_make_a_rule_raise(seed, monkeypatch):
     if not seed:
         monkeypatch.setattr(Evaluator.__init__, "__defaults__", (FUEL // 100,))
     random_ = random.Random(seed)
-    for made, rule in EVERYTHING:
+    for made, rule in everything():
         names = hostile_names(made, random_)
         answer = evaluate_rule(rule, rule.require, names)
         assert answer.verdict in (*Verdict,)
@@ -417,20 +416,19 @@ def test_any_text_parses_or_is_refused(text):
     parses_or_says_why(text)
 
 
-RULE_TEXTS = sorted({
-    expression.text
-    for rules in ([rule for _, rule in EVERYTHING], general_rules())
-    for rule in rules
-    for expression in (rule.require, rule.onnx, rule.when)
-    if expression is not None
-})  # fmt: skip
+@cache
+def rule_texts():
+    rules = [*(rule for _, rule in everything()), *general_rules()]
+    return sorted({each.text for rule in rules for each in (rule.require, rule.onnx, rule.when) if each is not None})
+
+
 PIECES = ["(", ")", "[", "]", "for", " in ", "if", "x", ".", "and", "not", "0", "==", "lambda", ":", ",", "*", "**"]
 
 
 @PROFILE
 @given(data=st.data())
 def test_mutated_rules_parse_or_are_refused(data):
-    text = data.draw(st.sampled_from(RULE_TEXTS))
+    text = data.draw(st.sampled_from(rule_texts()))
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
         stop = min(len(text), start + data.draw(st.integers(0, 5)))
@@ -458,7 +456,7 @@ def test_a_refusal_names_the_construct(text, named):
 
 
 def test_every_text_is_what_it_was_parsed_from():
-    for text in RULE_TEXTS:
+    for text in rule_texts():
         assert parse(text).text == text
         assert parse(text).names <= {ast.unparse(node) for node in ast.walk(ast.parse(text))}
 

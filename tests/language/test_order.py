@@ -21,6 +21,7 @@ BY_ORDER = (
 )
 BY_NUMBER = (
     "X.shape[0] == 2",
+    "X.shape[0] > -1",
     "X.shape[0] < axis",
     "X.shape[0] + 1 == Y.shape[0]",
     "-X.shape[0] < 0",

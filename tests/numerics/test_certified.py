@@ -7,28 +7,13 @@ import ml_dtypes
 import numpy
 
 from sonnx.numerics.certified_rounding import certify, certify_singles, half_width
-from sonnx.numerics.formats import ELEMENTS
 from sonnx.numerics.rounding import to_nearest
 from tests.support.cases import each_case, examples
+from tests.support.exact import rounded
+from tests.support.oracle import FLOATS, KINDS
 
-FORMATS = {"float16": (5, 10), "bfloat16": (8, 7), "float": (8, 23)}  # exponent, significand bits
+FORMATS = ("float16", "bfloat16", "float32")
 each_format = each_case("name", FORMATS)
-
-
-def rounded(name, value):
-    """The pattern of an exact fraction rounded to nearest even; a zero is +0 unless the fraction is negative."""
-    exponent_bits, significand_bits = FORMATS[name]
-    bias = 2 ** (exponent_bits - 1) - 1
-    sign = (value < 0) << exponent_bits + significand_bits
-    magnitude, exponent = abs(value), 1 - bias
-    while magnitude >= Fraction(2) ** (exponent + 1) and exponent <= bias:
-        exponent += 1
-    quantum = Fraction(2) ** (exponent - significand_bits)
-    whole = round(magnitude / quantum)  # a fraction halfway between two integers goes to the even one
-    if exponent == 1 - bias:
-        return sign + whole  # subnormal: the pattern is the integer
-    pattern = ((exponent + bias - 1) << significand_bits) + whole  # a carry runs into the exponent
-    return sign + min(pattern, (2**exponent_bits - 1) << significand_bits)
 
 
 def bits(values):
@@ -37,8 +22,8 @@ def bits(values):
 
 def numbers(name, count):
     """Values around every edge of a format: boundaries between elements, subnormals, overflow, zeros."""
-    draw, kind = random.Random(name), ELEMENTS[name]
-    exponent_bits, significand_bits = FORMATS[name]
+    draw, kind = random.Random(name), KINDS[name]
+    exponent_bits, significand_bits = FLOATS[name]
     infinity = (2**exponent_bits - 1) << significand_bits
     for _ in range(count):
         pattern = draw.choice([draw.randrange(infinity), draw.randrange(40), infinity - 1 - draw.randrange(3)])
@@ -56,10 +41,10 @@ def numbers(name, count):
 @each_format
 def test_nearest(name):
     values = list(numbers(name, examples(1500, 4000)))
-    found = bits(to_nearest(numpy.array(values), ELEMENTS[name]))
+    found = bits(to_nearest(numpy.array(values), KINDS[name]))
     for value, pattern in zip(values, found, strict=True):
         sign = value == 0 and numpy.signbit(value)
-        assert pattern == (rounded(name, Fraction(value)) | sign << 8 * ELEMENTS[name].itemsize - 1), value.hex()
+        assert pattern == (rounded(name, Fraction(value)) | sign << 8 * KINDS[name].itemsize - 1), value.hex()
 
 
 def test_nearest_takes_every_finite_16_bit_value_to_itself():
@@ -78,7 +63,7 @@ def test_what_is_decided_is_right_at_both_ends_and_inside(name):
         [abs(value) * draw.choice([0.5, 1.0, 3.0]) * 2.0 ** -draw.choice([53, 52, 45, 30]) for value in values]
     )
     bound += numpy.array([draw.choice([0, 0, 1, 7]) * 2.0**-1074 for _ in values])
-    found, undecided = certify(values, bound, ELEMENTS[name])
+    found, undecided = certify(values, bound, KINDS[name])
     sure = 0
     for a, b, pattern, open_ in zip(values.tolist(), bound.tolist(), bits(found), undecided.tolist(), strict=True):
         if open_ or b == 0:
@@ -93,7 +78,7 @@ def test_what_is_decided_is_right_at_both_ends_and_inside(name):
 def test_what_stays_open_has_two_answers_within_a_slightly_wider_bound(name):
     values = numpy.array(list(numbers(name, examples(1500, 4000))))
     bound = numpy.abs(values) * 2.0**-45
-    _, undecided = certify(values, bound, ELEMENTS[name])
+    _, undecided = certify(values, bound, KINDS[name])
     assert undecided.any()
     for a, b in zip(values[undecided].tolist(), bound[undecided].tolist(), strict=True):
         half = Fraction(b) * (1 + Fraction(1, 2**4)) + Fraction(1, 2**1070)
@@ -104,7 +89,7 @@ def test_what_stays_open_has_two_answers_within_a_slightly_wider_bound(name):
 def test_bound_zero_decides_everything_and_keeps_the_sign_of_zero(name):
     values = numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, -numpy.nan, 1e-300, -1e-300, 1e300])
     for bound in (0.0, numpy.zeros(9)):
-        found, undecided = certify(values, bound, ELEMENTS[name])
+        found, undecided = certify(values, bound, KINDS[name])
         assert not undecided.any()
         assert numpy.signbit(found.astype("f8")).tolist() == [
             False,
@@ -125,12 +110,12 @@ def test_bound_zero_decides_everything_and_keeps_the_sign_of_zero(name):
 def test_what_no_bound_can_decide(name):
     values = numpy.array([numpy.inf, -numpy.inf, numpy.nan, 1.0, 1.0, 0.0, 1e-320])
     bound = numpy.array([1.0, 1.0, 1.0, numpy.inf, numpy.nan, 5e-324, 1e-320])
-    assert certify(values, bound, ELEMENTS[name])[1].all()
+    assert certify(values, bound, KINDS[name])[1].all()
 
 
 @each_format
 def test_an_underflow_of_known_sign_is_a_zero_of_that_sign(name):
-    found, undecided = certify(numpy.array([1e-100, -1e-100]), 1e-101, ELEMENTS[name])
+    found, undecided = certify(numpy.array([1e-100, -1e-100]), 1e-101, KINDS[name])
     assert not undecided.any()
     assert numpy.signbit(found.astype("f8")).tolist() == [False, True]
 
@@ -138,7 +123,7 @@ def test_an_underflow_of_known_sign_is_a_zero_of_that_sign(name):
 def test_certain_decides_as_decided_does_and_no_zero():
     """Rows with one half width each, wider than each element needs; the oracle is exact fractions at both ends."""
     draw = random.Random(5)
-    values = numpy.array(sorted(numbers("float", 4000), key=abs)).reshape(40, 100)
+    values = numpy.array(sorted(numbers("float32", 4000), key=abs)).reshape(40, 100)
     values[numpy.abs(values) > 1e38] = 0
     largest = numpy.abs(values).max(axis=1, keepdims=True)
     bound = largest * numpy.array([[draw.choice([0.0, 1.0, 2.0**12]) * 2.0**-53] for _ in range(40)])
@@ -150,4 +135,4 @@ def test_certain_decides_as_decided_does_and_no_zero():
     for at in settled.tolist():
         value, width, found = values.flat[at], Fraction(rows[at]), bits(out.reshape(-1)[at : at + 1])[0]
         assert value != 0
-        assert {rounded("float", Fraction(value) + end) for end in (-width, width)} == {found}
+        assert {rounded("float32", Fraction(value) + end) for end in (-width, width)} == {found}

@@ -1,5 +1,6 @@
 """The definitions against functions that are not MPFR (`decimal_oracle.py`), and the tables of special values."""
 
+import math
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -9,15 +10,15 @@ import numpy
 from tests.support import decimal_oracle as exact
 from tests.support.cases import each_case, examples
 from tests.support.nodes import VERSION, by_definition, by_kernel, probes
-from tests.support.oracle import FLOATS, KINDS, bits, from_bits, rank, same, special_patterns
+from tests.support.oracle import FLOATS, KINDS, bits, from_bits, number, same, special_patterns
 
 SPECIAL = tomllib.loads((Path(__file__).parent.parent / "data" / "special_values.toml").read_text("utf-8"))["values"]
 
 
 def value(name, pattern):
     """The exact fraction of a finite element, else None."""
-    place = rank(name, int(pattern))
-    return place[1] if len(place) == 3 else None
+    found = number(name, int(pattern))
+    return Fraction(found) if math.isfinite(found) else None
 
 
 @each_case("name", FLOATS)

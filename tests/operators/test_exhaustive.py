@@ -5,8 +5,8 @@ from functools import cache
 import numpy
 import pytest
 
+from sonnx.numerics import maximum as max_kernel
 from sonnx.operators import argmax, reducemax
-from sonnx.operators import max as max_operator
 from tests.support.oracle import KINDS, rank
 
 EVERYTHING = numpy.arange(65536, dtype="u2")
@@ -31,7 +31,7 @@ def test_max_of_every_pair(name, part):
     everything, out = EVERYTHING.view(kind), numpy.empty(65536, kind)
     for first in range(part, 65536, PARTS):
         repeated = numpy.full(65536, first, "u2").view(kind)
-        max_operator.fast_maximum([repeated, everything], out)
+        max_kernel.fast_maximum([repeated, everything], out)
         wanted = numpy.where(places > places[first], EVERYTHING, numpy.uint16(first))
         assert numpy.array_equal(out.view("u2"), wanted), hex(first)
 

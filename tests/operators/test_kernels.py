@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonnx.numerics import maximum as max_kernel
 from sonnx.numerics import numpy_trials, order
 from sonnx.numerics.formats import format_of
 from sonnx.operators import argmax, reducemax
@@ -40,10 +41,10 @@ def quiet():
 @pytest.fixture(params=["trusted", "integers"])
 def path(request, monkeypatch):
     """Both ways of a kernel: numpy as it was tried, and as if it had failed the trial."""
-    monkeypatch.setattr(max_operator, "_known", {})
+    monkeypatch.setattr(max_kernel, "_known", {})
     reducemax._reduction.cache_clear()
     if request.param == "integers":
-        monkeypatch.setattr(max_operator, "maximum_keeps_the_first_nan", lambda kind: False)
+        monkeypatch.setattr(max_kernel, "maximum_keeps_the_first_nan", lambda kind: False)
         monkeypatch.setattr(reducemax, "maximum_keeps_the_first_nan", lambda kind: False)
         monkeypatch.setattr(argmax, "argmax_finds_the_first_nan", lambda kind: False)
     yield request.param
@@ -52,7 +53,7 @@ def path(request, monkeypatch):
 
 def fast_max(X):
     out = numpy.empty(numpy.broadcast_shapes(*[x.shape for x in X]), X[0].dtype)
-    return max_operator.fast_maximum(X, out)
+    return max_kernel.fast_maximum(X, out)
 
 
 def fast_reduce(x, axes):
@@ -190,30 +191,30 @@ class Forgetful(dict):
 
 def small_blocks(monkeypatch, size):
     """Blocks of a few elements, so that few elements make many blocks."""
-    monkeypatch.setattr(max_operator, "MAX_UNBLOCKED_ELEMENTS", 0)
+    monkeypatch.setattr(max_kernel, "MAX_UNBLOCKED_ELEMENTS", 0)
     monkeypatch.setattr(numpy, "getbufsize", lambda: 2)
-    monkeypatch.setattr(max_operator, "MAX_REPEATED", 4)
-    monkeypatch.setattr(max_operator, "MIN_REPEATED", 1)
+    monkeypatch.setattr(max_kernel, "MAX_REPEATED", 4)
+    monkeypatch.setattr(max_kernel, "MIN_REPEATED", 1)
     monkeypatch.setattr(argmax, "KEY_ELEMENTS", 32)
     monkeypatch.setattr(argmax, "MIN_BAND_COLUMNS", 2)
     monkeypatch.setattr(reducemax, "NAN_SLICE_ELEMENTS", 8)
-    of_type = max_operator._combine
-    monkeypatch.setattr(max_operator, "_combine", lambda kind: (of_type(kind)[0], size))
-    monkeypatch.setattr(max_operator, "_known", Forgetful())
+    of_type = max_kernel._combine
+    monkeypatch.setattr(max_kernel, "_combine", lambda kind: (of_type(kind)[0], size))
+    monkeypatch.setattr(max_kernel, "_known", Forgetful())
 
 
 @settings(max_examples=examples(150, 400), deadline=None)
 @given(operands(), st.sampled_from([None, 3, 16]), st.booleans())
 def test_max_in_any_layout(X, block, trusted):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(max_operator, "_known", {})
+        patch.setattr(max_kernel, "_known", {})
         if not trusted:
-            patch.setattr(max_operator, "maximum_keeps_the_first_nan", lambda kind: False)
+            patch.setattr(max_kernel, "maximum_keeps_the_first_nan", lambda kind: False)
         if block:
             small_blocks(patch, block)
         wanted = maximum(X)
         assert same(fast_max(X), wanted)
-        assert same(max_operator.maximum(X), wanted)
+        assert same(max_operator.maximum(numpy.broadcast_arrays(*X)), wanted)
 
 
 @settings(max_examples=examples(120, 300), deadline=None)
@@ -303,7 +304,7 @@ def keys(name, patterns):
 
 def test_one_shape_is_not_silently_another():
     with pytest.raises(ValueError, match="not"):
-        max_operator.fast_maximum([numpy.zeros(3)] * 2, numpy.zeros((2, 3)))
+        max_kernel.fast_maximum([numpy.zeros(3)] * 2, numpy.zeros((2, 3)))
 
 
 @each_case("name", WIDE)

@@ -7,6 +7,7 @@ import ast
 import inspect
 import re
 import tomllib
+from functools import cache
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -41,20 +42,29 @@ WITHOUT_EFFECT = {
 }
 
 
+@cache
+def imported(module):
+    """The source text of a module, and the modules of operators and numerics that it imports."""
+    own = inspect.getsource(import_module(module))
+    found = []
+    for each in ast.walk(ast.parse(own)):
+        if isinstance(each, ast.ImportFrom) and each.module and each.module.startswith(PACKAGES):
+            inside = f"{each.module}." if each.module in PACKAGES else None
+            found += [f"{inside}{alias.name}" for alias in each.names] if inside else [each.module]
+    return own, found
+
+
 def source_of(module):
-    """The source text of a module and of the modules of operators and numerics that it imports."""
+    """The source text of a module and of all modules of operators and numerics that it needs."""
     text, seen, pending = "", set(), [module]
     while pending:
         name = pending.pop()
         if name in seen or name.rpartition(".")[2] in SHARED:
             continue
         seen.add(name)
-        own = inspect.getsource(import_module(name))
+        own, needed = imported(name)
         text += own
-        for each in ast.walk(ast.parse(own)):
-            if isinstance(each, ast.ImportFrom) and each.module and each.module.startswith(PACKAGES):
-                inside = f"{each.module}." if each.module in PACKAGES else None
-                pending += [f"{inside}{alias.name}" for alias in each.names] if inside else [each.module]
+        pending += needed
     return text
 
 

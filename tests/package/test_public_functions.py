@@ -103,7 +103,7 @@ def test_a_comparison_is_that_of_the_command_line(fine: Path, capsys: pytest.Cap
     assert isinstance(report, sonnx.ComparisonReport)
     assert (report.exit_code, report.broken_bounds) == (0, ())
     arguments = ["compare", str(fine), "--runtime", "reference", "--max-ulp", "0"]
-    assert report.to_text() == printed(capsys, *arguments)
+    assert sonnx.compare(fine, "reference", name=str(fine)).to_text() == printed(capsys, *arguments)
     for form in sorted(HASHED & {"json", "html", "sarif", "markdown"}):
         assert report.to_format(form) == printed(capsys, *arguments, "--format", form)
 

@@ -27,8 +27,6 @@ from sonnx.prover.theorem import Obligation, Theorem
 from sonnx.prover.witness import instance
 from tests.support.proved import chosen_operators, derived_from_chosen
 
-THEOREMS = derived_from_chosen(derived.theorems())
-
 
 def status(obligations: Iterable[Obligation]) -> str:
     """What Z3 says of obligations taken together."""
@@ -49,11 +47,11 @@ def wanted(theorem: Theorem) -> str:
 
 
 def of_kind(kind: str) -> list[Theorem]:
-    return [theorem for theorem in THEOREMS if theorem.id.split(".")[2] == kind]
+    return [theorem for theorem in derived_from_chosen() if theorem.id.split(".")[2] == kind]
 
 
 def test_hypotheses_can_hold() -> None:
-    for theorem in THEOREMS:
+    for theorem in derived_from_chosen():
         if theorem.expected == "proved":
             for each in theorem.obligations():
                 solver = z3.Solver()
@@ -83,7 +81,7 @@ def mentions(title: str, version: int, edition: str) -> bool:
 
 
 def test_ids_and_bounds() -> None:
-    assert len({theorem.id for theorem in THEOREMS}) == len(THEOREMS)
+    assert len({theorem.id for theorem in derived_from_chosen()}) == len(derived_from_chosen())
 
 
 def test_a_claim_states_its_bounds_or_why_it_has_none() -> None:

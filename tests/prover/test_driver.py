@@ -57,13 +57,13 @@ def test_proved(arguments, capsys):
 def test_refuted_where_proved_is_stated(arguments, capsys):
     assert run(arguments("--no-cache", FALSE)) == 1
     said = capsys.readouterr().out
-    assert "unexpected: test.false is refuted, not proved: It holds." in said
-    assert "for x = 3" in said, "the smallest counterexample"
+    assert "refuted: expected to be proved: It holds.\n  test.false\n" in said
+    assert "shown       x = 3" in said, "the smallest counterexample"
 
 
 def test_proved_where_refuted_is_stated(arguments, capsys):
     assert run(arguments("--no-cache", replace(TRUE, expected="refuted"))) == 1
-    assert "unexpected: test.true is proved, not refuted" in capsys.readouterr().out
+    assert "proved: expected to be refuted: It holds.\n  test.true\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("number", "one_by_one"), [(24, 25), (25, 1)])
@@ -72,14 +72,14 @@ def test_many_witnesses_are_counted_and_other_refuted_claims_are_shown(number, o
     witnesses = [replace(said, id=f"derived.W-{i}", expected="found") for i in range(number)]
     assert run(arguments("--no-cache", replace(said, id="printed.claim"), *witnesses)) == 0
     out = capsys.readouterr().out
-    assert out.count("  claim    ") == one_by_one
-    assert "refuted, as expected: printed.claim" in out
-    assert (f"found, as expected: {number} calls" in out) == (one_by_one == 1)
+    assert out.count("  shown     ") == one_by_one
+    assert "refuted: false, as expected: It holds.\n  printed.claim\n" in out
+    assert (f"of {number} witnesses: sonnx prove --select derived.W-0" in out) == (one_by_one == 1)
 
 
 def test_a_vacuous_theorem_is_refused(arguments, capsys):
     assert run(arguments("--no-cache", VACUOUS)) == 2
-    assert "test.vacuous is vacuous" in capsys.readouterr().out
+    assert "vacuous: expected to be proved: " in capsys.readouterr().out
 
 
 SAME = X + 1 == X + 1
@@ -91,7 +91,7 @@ def test_a_goal_that_says_nothing_is_refused(obligation, arguments, capsys):
     theorem = replace(TRUE, obligations=lambda: [*TRUE.obligations(), obligation])
     assert run(arguments("--no-cache", theorem)) == 2
     out = capsys.readouterr().out
-    assert "test.true is trivial, not proved" in out
+    assert "trivial: expected to be proved: It holds." in out
     assert f"{obligation.name} ({obligation.trivial})" in out
 
 
@@ -121,20 +121,21 @@ def test_kinds_are_counted_apart(arguments, capsys):
     computed = replace(TRUE, id="test.computed", obligations=lambda: [by_form(TRIVIAL[0])])
     assert run(arguments("--no-cache", TRUE, computed, sentence, witness, replace(witness, id="test.more"))) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[1].split()[:7] == ["test", "1", "1", "1", "2", "0", "4"]
-    for text in ("1 theorem: ", "1 computed: ", "1 refuted sentence: ", "2 witnesses: "):
-        assert f"\n{text}" in out
+    assert out.splitlines()[3].split()[:7] == ["test", "1", "1", "1", "2", "0", "4"]
+    assert "1 theorem, 1 computed, 1 refuted sentence, 2 witnesses; no unexpected results" in out
+    for text in ("theorem: ", "computed: ", "refuted sentence: ", "witness: "):
+        assert f"\nnote: {text}" in out
 
 
 def test_a_witness_that_is_absent_is_unexpected(arguments, capsys):
     assert run(arguments("--no-cache", replace(TRUE, expected="found"))) == 1
-    assert "test.true is absent, not found" in capsys.readouterr().out
+    assert "absent: expected to be found: It holds." in capsys.readouterr().out
 
 
 def test_undecided_is_not_a_success(arguments, capsys, monkeypatch):
     monkeypatch.setattr(solvers, "EFFORT", 2000)
     assert run(arguments("--no-cache", HARD)) == 3
-    assert "test.hard is undecided" in capsys.readouterr().out
+    assert "undecided: expected to be proved: " in capsys.readouterr().out
 
 
 def test_an_unknown_theorem(arguments):

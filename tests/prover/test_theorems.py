@@ -16,29 +16,28 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, queries, record
 from sonnx.prover.results import STATED_KINDS
 from sonnx.prover.solver_cache import SolverCache
+from sonnx.workers.tasks import Place
 from sonnx.workers.theorems import prove_theorems
 from tests.support.cases import each_case, spread
 from tests.support.proved import derived_from_chosen, stated_and_chosen
 
 RECORD = record.read(record.usual_path())
-THEOREMS = stated_and_chosen(registry.theorems())
-CHOSEN = derived_from_chosen(THEOREMS)
 ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata.toml").read_text())["erratum"]}
 
 
 @pytest.fixture(scope="module")
 def asked():
     """The questions of each theorem."""
-    return {each.id: [*queries.questions(each, "all", each.obligations)] for each in THEOREMS}
+    return {each.id: [*queries.questions(each, "all", each.obligations)] for each in stated_and_chosen()}
 
 
 @pytest.fixture(scope="module")
 def outcomes(asked, request):
     """The recorded result of each theorem that asks what is recorded, as `make proofs` finds it; else a new one."""
-    changed = [each for each in THEOREMS if not recorded(RECORD.get(each.id), asked[each.id])]
+    changed = [each for each in stated_and_chosen() if not recorded(RECORD.get(each.id), asked[each.id])]
     cache = SolverCache(Path(request.config.cache.mkdir("proofs")))
-    made, _ = prove_theorems(changed, "all", cache.folder, jobs=2) if changed else ((), False)
-    return {each.id: RECORD[each.id] for each in THEOREMS if each not in changed} | {
+    made, _ = prove_theorems(changed, "all", cache.folder, Place(2)) if changed else ((), False)
+    return {each.id: RECORD[each.id] for each in stated_and_chosen() if each not in changed} | {
         result.theorem.id: record.entry(result, cache) for result in made
     }
 
@@ -50,7 +49,7 @@ def recorded(entry, questions):
 
 
 def test_each_has_the_status_it_states(asked, outcomes):
-    for theorem in THEOREMS:
+    for theorem in stated_and_chosen():
         outcome, questions = outcomes[theorem.id], asked[theorem.id]
         assert outcome["status"] == theorem.expected, theorem.id
         assert outcome["kind"] in (STATED_KINDS[theorem.expected], "computed"), theorem.id
@@ -62,7 +61,7 @@ def test_each_has_the_status_it_states(asked, outcomes):
 
 def test_each_counterexample_is_shown_by_the_code(outcomes):
     """The recorded values; a witness is searched again, because the record does not have its values."""
-    shown = [each for each in THEOREMS if each.replay is not None and each.expected != "proved"]
+    shown = [each for each in stated_and_chosen() if each.replay is not None and each.expected != "proved"]
     for theorem in (each for each in shown if each.expected == "refuted"):
         known = outcomes[theorem.id]
         assert theorem.replay(known["counterexample"]) == known["replayed"] != "", theorem.id
@@ -72,7 +71,7 @@ def test_each_counterexample_is_shown_by_the_code(outcomes):
 
 
 def test_each_is_well_stated(asked):
-    for theorem in THEOREMS:
+    for theorem in stated_and_chosen():
         assert re.fullmatch(r"[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*", theorem.id)
         assert theorem.statement.endswith("."), theorem.id
         assert theorem.formula, theorem.id
@@ -90,7 +89,7 @@ def test_every_module_with_theorems_is_registered():
 
 
 def test_identifiers_are_unique():
-    names = [theorem.id for theorem in THEOREMS]
+    names = [theorem.id for theorem in stated_and_chosen()]
     assert len(set(names)) == len(names)
 
 
@@ -99,20 +98,21 @@ def test_no_question_has_a_quantifier(asked):
         assert not re.search(r"\((forall|exists|lambda) ", question.text), question.name
 
 
-MUTANTS = [(theorem, mutant) for theorem in THEOREMS for mutant in theorem.mutants]
+def mutants():
+    """Of all these theorems, in a run that is not deep fifty."""
+    return spread(((theorem, mutant) for theorem in stated_and_chosen() for mutant in theorem.mutants), 50)
 
 
 def test_every_proved_theorem_has_a_mutant():
-    assert not [theorem.id for theorem in THEOREMS if theorem.expected == "proved" and not theorem.mutants]
+    assert not [theorem.id for theorem in stated_and_chosen() if theorem.expected == "proved" and not theorem.mutants]
 
 
-@each_case(("theorem", "mutant"), spread(MUTANTS, 50), ids=lambda each: getattr(each, "id", "") or each.name)
+@each_case(("theorem", "mutant"), mutants, ids=lambda each: getattr(each, "id", "") or each.name)
 def test_the_mutant_is_refuted(theorem, mutant):
     assert driver.refutes(theorem, mutant)
 
 
 def test_the_text_of_a_question_does_not_depend_on_the_run(asked):
-    stated = [each for each in THEOREMS if each not in CHOSEN]
-    for theorem in (*stated[::7], *CHOSEN[::7]):
+    for theorem in (*registry.stated()[::7], *derived_from_chosen()[::7]):
         again = queries.questions(theorem, "z3", theorem.obligations)
         assert [q.text for q in again] == [q.text for q in asked[theorem.id]]

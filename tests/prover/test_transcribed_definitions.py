@@ -15,10 +15,10 @@ from sonnx.language.evaluator import TensorFacts
 from sonnx.numerics import order
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import format_of
+from sonnx.numerics.maximum import fast_maximum
 from sonnx.numerics.numpy_trials import specials
 from sonnx.operators import all_operators
 from sonnx.operators import argmax as argmax_kernel
-from sonnx.operators import max as max_kernel
 from sonnx.proofs import auto_padding, clip, integer_wraparound, kernels, quantization, signs, slices
 from sonnx.prover.expression_claims import checker_verdict
 from tests.support.cases import each_case
@@ -54,7 +54,7 @@ def test_the_formula_of_extremes_is_the_kernel(name, count):
     made, few = format_of(kind), specials(kind)
     numbers = few[~np.isnan(few.astype(np.float32))]
     operands = [PATTERNS.view(kind)[:, None], numbers[None, :], np.roll(numbers, 3)[None, :]][:count]
-    fast = max_kernel.fast_maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint16)
+    fast = fast_maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint16)
     integers = np.broadcast_arrays(*[each.view(made.signed) for each in operands])
     greatest, least = np.max(integers, axis=0), np.min(integers, axis=0)
     formula = kernels.of_extremes(greatest, least, 15).view(np.uint16)
@@ -70,7 +70,7 @@ def test_the_formula_of_the_common_sign_is_the_kernel(count):
     numbers = few[~np.isnan(few)]
     patterns = (PATTERNS.astype(np.uint32) << 16).view(np.float32)
     operands = [patterns[:, None], numbers[None, :], np.roll(numbers, 3)[None, :]][:count]
-    fast = max_kernel.fast_maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint32)
+    fast = fast_maximum(operands, np.empty((1 << 16, len(numbers)), kind)).view(np.uint32)
     spread = [np.ascontiguousarray(each).view(np.uint32) for each in np.broadcast_arrays(*operands)]
     largest = np.max([each.view(np.float32) for each in spread], axis=0).view(np.uint32)
     every = np.bitwise_and.reduce(spread)

@@ -33,29 +33,35 @@ def examples(number: int, deep: int) -> int:
 
 
 def each_case(
-    names: str | Sequence[str], cases: Iterable[Any], ids: Callable[[Any], Any] | Iterable[str] | None = None
+    names: str | Sequence[str],
+    cases: Iterable[Any] | Callable[[], Iterable[Any]],
+    ids: Callable[[Any], Any] | Iterable[str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """As pytest.mark.parametrize, but one test, which names all cases that fail: for cheap cases without own fixtures.
 
-    A test of thousands of items spends most of its time between them.
+    A test of thousands of items spends most of its time between them.  A function makes the cases when the test runs.
     """
     arguments = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
-    rows = [[each] if len(arguments) == 1 else list(each) for each in cases]
-    told = list(ids) if isinstance(ids, Iterable) else ["-".join(str((ids or repr)(v)) for v in row) for row in rows]
+    listed = [] if callable(cases) else list(cases)
+    told = list(ids) if isinstance(ids, Iterable) else None
+
+    def name_of(place: int, row: Sequence[Any]) -> str:
+        return told[place] if told else "-".join(str((ids if callable(ids) else repr)(each)) for each in row)
 
     def combined(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def tested(*drawn: Any, **fixtures: Any) -> None:
             fixtures |= {each.name: value for each, value in zip(kept, drawn, strict=False)}
+            rows = [[each] if len(arguments) == 1 else list(each) for each in (cases() if callable(cases) else listed)]
             failures: list[BaseException] = []
             skipped: list[BaseException] = []
-            for values, name in zip(rows, told, strict=True):
+            for place, values in enumerate(rows):
                 try:
                     test(**fixtures, **dict(zip(arguments, values, strict=True)))
                 except pytest.skip.Exception as reason:
                     skipped.append(reason)
                 except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001  # all failures are reported
-                    failure.add_note(f"case: {name}")
+                    failure.add_note(f"case: {name_of(place, values)}")
                     failures.append(failure)
             if failures:
                 raise BaseExceptionGroup(f"{len(failures)} of {len(rows)} cases failed", failures)

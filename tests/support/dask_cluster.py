@@ -14,10 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT
-
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: sonnx[cluster]")
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+# Prints the address and the processes of the workers, and ends with its input.
+SCHEDULER = """
+import sys
+from distributed import LocalCluster
+
+cluster = LocalCluster(n_workers=int(sys.argv[1]), threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
+print(cluster.scheduler_address, *[worker.pid for worker in cluster.workers.values()], flush=True)
+sys.stdin.read()
+cluster.close()
+"""
 
 
 @dataclass
@@ -35,7 +44,7 @@ class Cluster:
 @contextmanager
 def cluster_of(workers: int, *path: Path, **more: str) -> Iterator[Cluster]:
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "tests/support/local_cluster.py"), str(workers)],
+        [sys.executable, "-P", "-c", SCHEDULER, str(workers)],
         env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, path)), **more},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from math import isqrt
 
-from tests.support.oracle import FLOATS, rank
+from tests.support.oracle import FLOATS, number, scaled
 
 DIGITS = 120
 CONTEXT = Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))
@@ -131,13 +131,11 @@ def fits(name: str, pattern: int, value: Fraction) -> bool:
     infinity = (2**exponent_bits - 1) << significand_bits
     if magnitude > infinity:
         return False
-    past = Fraction(2) ** (2 ** (exponent_bits - 1))
 
-    def number(each: int) -> Fraction:
-        found: Fraction = past if each == infinity else rank(name, each)[1]
-        return found
+    def bound_of(each: int) -> Fraction:
+        return scaled(1, 2 ** (exponent_bits - 1)) if each == infinity else Fraction(number(name, each))
 
-    low = (number(magnitude - 1) + number(magnitude)) / 2 if magnitude else Fraction(0)
+    low = (bound_of(magnitude - 1) + bound_of(magnitude)) / 2 if magnitude else Fraction(0)
     if real * (1 + RELATIVE_ERROR) < low:
         return False
-    return magnitude == infinity or real * (1 - RELATIVE_ERROR) <= (number(magnitude) + number(magnitude + 1)) / 2
+    return magnitude == infinity or real * (1 - RELATIVE_ERROR) <= (bound_of(magnitude) + bound_of(magnitude + 1)) / 2

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
-from tests.support.oracle import FLOATS, KINDS, Array, bits, name_of
+from tests.support.oracle import FLOATS, KINDS, Array, bits, name_of, number, scaled
 
 Value: TypeAlias = Fraction | int | float
 
@@ -25,19 +25,7 @@ def decoded(array: Array) -> list[Any]:
     name = name_of(array)
     if name not in FLOATS:
         return [int(each) for each in array.ravel()]
-    return [_value(name, int(pattern)) for pattern in bits(array).ravel()]
-
-
-def _value(name: str, pattern: int) -> Value:
-    exponent_bits, significand_bits = FLOATS[name]
-    significand = pattern % 2**significand_bits
-    exponent = pattern >> significand_bits & 2**exponent_bits - 1
-    sign = -1 if pattern >> exponent_bits + significand_bits else 1
-    if exponent == 2**exponent_bits - 1:
-        return math.nan if significand else sign * math.inf
-    whole = significand + (2**significand_bits if exponent else 0)
-    bias = 2 ** (exponent_bits - 1) - 1
-    return sign * whole * Fraction(2) ** (max(exponent, 1) - bias - significand_bits) if whole else sign * 0.0
+    return [number(name, int(pattern)) for pattern in bits(array).ravel()]
 
 
 def rounded(name: str, value: Value) -> int:
@@ -50,10 +38,12 @@ def rounded(name: str, value: Value) -> int:
         if math.isnan(value):
             return infinity | 1 << significand_bits - 1
         return (sign if math.copysign(1, value) < 0 else 0) + (infinity if value else 0)
-    magnitude, exponent = abs(Fraction(value)), 2 - top
-    while magnitude >= Fraction(2) ** (exponent + 1) and exponent < top:
+    magnitude = abs(Fraction(value))
+    digits = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    exponent = min(max(2 - top, digits - 1), top) if magnitude else 2 - top  # at most the largest with 2^e <= magnitude
+    while magnitude >= scaled(1, exponent + 1) and exponent < top:
         exponent += 1
-    whole = round(magnitude / Fraction(2) ** (exponent - significand_bits))  # halfway goes to the even one
+    whole = round(magnitude * scaled(1, significand_bits - exponent))  # halfway goes to the even one
     if exponent > 2 - top:
         whole += (exponent + top - 2) << significand_bits  # a carry runs into the exponent
     return (sign if value < 0 else 0) + min(whole, infinity)

@@ -23,9 +23,14 @@ many (float[2] a, float[3] b, float[0] c, float[1] d) => (float[2] p, float[3] q
 GOOD = onnx.parser.parse_model(INDEPENDENT).SerializeToString()
 
 
+def acting(text: str) -> set[str]:
+    """The control, format, surrogate and separator characters of a text, which act on a terminal."""
+    return {sign for sign in set(text) if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+
+
 def harmless(text: str) -> bool:
-    """Whether a text prints as it is: no control, format, surrogate or separator characters."""
-    return all(unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for sign in text)
+    """Whether a text prints as it is."""
+    return not acting(text)
 
 
 def one_sentence(text: str) -> bool:

@@ -98,17 +98,21 @@ def node_of(
 
 def run_node(
     operator: str,
-    inputs: Sequence[Array],
+    inputs: Sequence[Array | None],
     shape: Sequence[int] | None,
     kind: int = TensorProto.FLOAT,
     operator_set: int = 13,
     outputs: int = 1,
     **attributes: Any,
 ) -> tuple[bytes, Callable[[], Array]]:
-    """A model of one node with inputs i0, i1, … and outputs o0, o1, …, and a function that runs it unchecked."""
-    names, made = [f"i{n}" for n in range(len(inputs))], [f"o{n}" for n in range(outputs)]
+    """A model of one node with inputs i0, i1, … and outputs o0, o1, …, and a function that runs it unchecked.
+
+    An input that is None is left out.
+    """
+    made = [f"o{n}" for n in range(outputs)]
+    given = {f"i{n}": each for n, each in enumerate(inputs) if each is not None}
+    names = [f"i{n}" if each is not None else "" for n, each in enumerate(inputs)]
     node = node_of(operator, names, made, attributes)
-    given = zip(names, inputs, strict=True)
-    declared = {name: (helper.np_dtype_to_tensor_dtype(each.dtype), each.shape) for name, each in given}
+    declared = {name: (helper.np_dtype_to_tensor_dtype(each.dtype), each.shape) for name, each in given.items()}
     source = graph([node], declared, dict.fromkeys(made, (kind, shape)), operator_set=operator_set).SerializeToString()
-    return source, lambda: sonnx.run(source, dict(zip(names, inputs, strict=True)), unchecked=True)["o0"]
+    return source, lambda: sonnx.run(source, given, unchecked=True)["o0"]

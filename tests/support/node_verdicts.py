@@ -7,10 +7,9 @@ profile, `!` before it not valid ONNX, `?` depends on values known at run time, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
 import sonnx
-from sonnx.checker.report import Finding, Report
+from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
 from tests.support.node_tests import node_tests
 from tests.support.paths import DATA
@@ -24,8 +23,9 @@ def models() -> dict[str, bytes]:
     return {case.name: case.model.SerializeToString() for case in node_tests() if case.model}
 
 
-def line(name: str, report: Report) -> str:
+def line(name: str, model: bytes) -> str:
     """The line of one case."""
+    report = sonnx.check(model)
     return " ".join([name, report.verdict, *sorted({_signed(finding) for finding in report.roots})])
 
 
@@ -34,12 +34,6 @@ def _signed(finding: Finding) -> str:
     return f"{sign}{finding.rule}"
 
 
-def lines() -> Iterator[str]:
-    """The lines of all cases, by name."""
-    for name, model in sorted(models().items()):
-        yield line(name, sonnx.check(model))
-
-
 if __name__ == "__main__":
-    RECORDED.write_text("".join(f"{each}\n" for each in lines()), "utf-8")
+    RECORDED.write_text("".join(f"{line(*each)}\n" for each in sorted(models().items())), "utf-8")
     print(f"{RECORDED}: written", file=sys.stderr)

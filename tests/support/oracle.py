@@ -5,6 +5,7 @@ A floating-point element is decoded from its bits to NaN, an infinity, or an exa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -24,21 +25,40 @@ INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 KINDS |= {name: numpy.dtype(name) for name in [*INTEGERS, "bool"]}
 
 
-@cache
-def rank(name: str, pattern: int, equal_zeros: bool = False) -> tuple[Any, ...]:
-    """A tuple that compares like the element with these bits."""
-    if name not in FLOATS:
-        return (0, pattern)
+def scaled(number: int, exponent: int) -> Fraction:
+    """number * 2^exponent."""
+    return Fraction(number << exponent) if exponent >= 0 else Fraction(number, 1 << -exponent)
+
+
+def units(name: str, pattern: int) -> tuple[int, int] | float:
+    """The sign and the multiple of the least positive number; infinities and NaN as Python floats."""
     exponent_bits, significand_bits = FLOATS[name]
     significand = pattern % 2**significand_bits
-    exponent = pattern // 2**significand_bits % 2**exponent_bits
-    negative = pattern // 2 ** (significand_bits + exponent_bits)
+    exponent = pattern >> significand_bits & 2**exponent_bits - 1
+    sign = -1 if pattern >> exponent_bits + significand_bits else 1
     if exponent == 2**exponent_bits - 1:
-        return (2,) if significand else (-1,) if negative else (1,)
-    bias = 2 ** (exponent_bits - 1) - 1
-    whole = significand + (2**significand_bits if exponent else 0)
-    value = Fraction(whole) * Fraction(2) ** (max(exponent, 1) - bias - significand_bits)
-    return (0, -value if negative else value, 0 if equal_zeros or value else -negative)
+        return math.nan if significand else sign * math.inf
+    return sign, (significand + 2**significand_bits) << exponent - 1 if exponent else significand
+
+
+def number(name: str, pattern: int) -> Fraction | float:
+    """The element with these bits: a fraction, or a Python float for zeros, infinities and NaN."""
+    found = units(name, pattern)
+    if isinstance(found, float):
+        return found
+    sign, multiple = found
+    exponent_bits, significand_bits = FLOATS[name]
+    return scaled(sign * multiple, 2 - 2 ** (exponent_bits - 1) - significand_bits) if multiple else sign * 0.0
+
+
+@cache
+def rank(name: str, pattern: int, equal_zeros: bool = False) -> tuple[int, ...]:
+    """A tuple that compares like the element with these bits."""
+    found = units(name, pattern) if name in FLOATS else (1, pattern)
+    if isinstance(found, float):
+        return (2,) if math.isnan(found) else (1 if found > 0 else -1,)
+    sign, multiple = found
+    return (0, sign * multiple, 0 if equal_zeros or multiple or sign > 0 else -1)
 
 
 def bits(array: Array) -> Array:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cache
 
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import Operator
+from sonnx.proofs import registry
 from sonnx.prover.theorem import Theorem
 from tests.support.cases import DEEP
 
@@ -21,17 +22,15 @@ def chosen_operators() -> tuple[Operator, ...]:
     return tuple(each for each in operators() if DEEP or each.name in CHOSEN_OPERATORS)
 
 
-def derived_from_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:
+@cache
+def derived_from_chosen() -> tuple[Theorem, ...]:
     """The theorems derived from the chosen operators."""
     names = {each.name for each in chosen_operators()}
-    return [each for each in theorems if _operator(each) in names]
+    derived = (each for each in registry.theorems() if each.id.startswith("derived."))
+    return tuple(each for each in derived if each.id.split(".")[1].split("-")[0] in names)
 
 
-def stated_and_chosen(theorems: Iterable[Theorem]) -> list[Theorem]:
+@cache
+def stated_and_chosen() -> tuple[Theorem, ...]:
     """The theorems that are not derived, and those derived from the chosen operators."""
-    names = {"", *(each.name for each in chosen_operators())}
-    return [each for each in theorems if _operator(each) in names]
-
-
-def _operator(theorem: Theorem) -> str:
-    return theorem.id.split(".")[1].split("-")[0] if theorem.id.startswith("derived.") else ""
+    return (*registry.stated(), *derived_from_chosen())

@@ -5,173 +5,94 @@ An exact sum does not depend on the order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy
 import onnx
 
-import sonnx
 from sonnx.numerics.formats import Array
 from tests.support.exact import hard
 from tests.support.models import run_node
 
-VERSION = 22
-WINDOW = {"kernel_shape": [3, 3], "strides": [3, 3]}
-
 
 @dataclass(frozen=True)
 class Shuffled:
-    """An operator with its attributes, inputs, and inputs in which the addends of each element have another order.
+    """A call of an operator, and inputs in which the addends of each element have another order."""
 
-    `back` undoes the order of the outputs; `omitted` optional inputs stand before the last one; `kind` is ONNX's number
-    of the output type.
-    """
+    which: Sum
+    attributes: Mapping[str, Any]
+    inputs: Sequence[Array | None]
+    shuffled: Sequence[Array | None]
+    order: Array
+
+    def value(self, inputs: Sequence[Array | None]) -> Array:
+        """The output for one of both inputs."""
+        kind, operator = self.which.kind, self.which.operator
+        return run_node(operator, inputs, None, kind=kind, operator_set=22, **self.attributes)[1]()
+
+    def back(self, Y: Array) -> Array:
+        """The output for the shuffled inputs in the order of that for the inputs."""
+        order = self.order.argsort() if self.which.back else slice(None, None, -1)
+        return Y if self.which.back is None else Y[:, order]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An operator that adds up; given the name of a format and a seed, a call of it."""
 
     operator: str
-    inputs: Sequence[Array]
-    shuffled: Sequence[Array]
+    inputs: Sequence[tuple[int, ...] | Array | None]
+    """The shape of an input with hard elements, its elements, or None where it is left out."""
+    axes: Sequence[int | None]
+    """The axis of each input along which the addends stand; if there are none, the inputs are the addends."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    back: Callable[[Array], Array] = lambda Y: Y
-    omitted: int = 0
+    back: bool | None = None
+    """Whether the second axis of the output has the order of the inputs (True), or is mirrored with them (False)."""
+    format: str = ""
+    """The format of the inputs where the operator has one only."""
     kind: int = onnx.TensorProto.FLOAT
+    """ONNX's number of the output type."""
 
-    def value(self, inputs: Sequence[Array]) -> Array:
-        """The output for one of both inputs."""
-        source, run = run_node(self.operator, inputs, None, kind=self.kind, operator_set=VERSION, **self.attributes)
-        if not self.omitted:
-            return run()
-        model = onnx.load_from_string(source)
-        node = model.graph.node[0]
-        node.input[:] = [node.input[0], *[""] * self.omitted, node.input[1]]
-        given = dict(zip(("i0", "i1"), inputs, strict=True))
-        return sonnx.run(model.SerializeToString(), given, unchecked=True)["o0"]
-
-
-Source: TypeAlias = Callable[[str, int], Shuffled]
-"""Of the name of a format and a seed."""
-
-
-def drawn(name: str, *shapes: tuple[int, ...], seed: int = 0) -> list[Array]:
-    """Arrays of hard elements."""
-    return [hard(name, shape, seed + 31 * k) for k, shape in enumerate(shapes)]
+    def __call__(self, name: str, seed: int) -> Shuffled:
+        """The call; Gemm is not scaled for double, which would take the exact path."""
+        given = [
+            hard(self.format or name, each, seed + 31 * place) if isinstance(each, tuple) else each
+            for place, each in enumerate(self.inputs)
+        ]
+        along = [(x, axis) for x, axis in zip(given, self.axes, strict=False) if x is not None and axis is not None]
+        count = along[0][0].shape[along[0][1]] if along else len(given)
+        order = numpy.arange(count)[::-1] if self.back is False else numpy.random.default_rng(seed).permutation(count)
+        pairs = zip(given, self.axes, strict=False)
+        shuffled = [x if x is None or axis is None else x.take(order, axis) for x, axis in pairs]
+        attributes = {} if (self.operator, name) == ("Gemm", "double") else self.attributes
+        return Shuffled(self, attributes, given, shuffled or [given[place] for place in order], order)
 
 
-def order(count: int, seed: int) -> Array:
-    """A permutation."""
-    return numpy.random.default_rng(seed).permutation(count)
-
-
-def matmul(name: str, seed: int) -> Shuffled:
-    """Shuffled along the inner axis."""
-    A, B = drawn(name, (5, 90), (90, 7), seed=seed)
-    p = order(90, seed)
-    return Shuffled("MatMul", [A, B], [A[:, p], B[p]])
-
-
-def gemm(name: str, seed: int) -> Shuffled:
-    """Shuffled along the inner axis; not scaled for double, which would take the exact path."""
-    A, B, C = drawn(name, (5, 60), (60, 7), (7,), seed=seed)
-    p = order(60, seed)
-    scaled = {} if name == "double" else {"alpha": 0.5, "beta": 2.0}
-    return Shuffled("Gemm", [A, B, C], [A[:, p], B[p], C], scaled)
-
-
-def conv(name: str, seed: int) -> Shuffled:
-    """Shuffled along the channels."""
-    X, W, B = drawn(name, (2, 9, 6, 5), (4, 9, 2, 3), (4,), seed=seed)
-    p = order(9, seed)
-    return Shuffled("Conv", [X, W, B], [X[:, p], W[:, p], B])
-
-
-def conv_transpose(name: str, seed: int) -> Shuffled:
-    """Shuffled along the channels."""
-    X, W = drawn(name, (1, 6, 3, 2), (6, 2, 2, 2), seed=seed)
-    p = order(6, seed)
-    return Shuffled("ConvTranspose", [X, W], [X[:, p], W[p]])
-
-
-def conv_integer(name: str, seed: int) -> Shuffled:
-    """Shuffled along the channels."""
-    X, W = drawn("uint8", (1, 40, 4, 4), (3, 40, 2, 2), seed=seed)
-    p = order(40, seed)
-    return Shuffled("ConvInteger", [X, W], [X[:, p], W[:, p]], kind=onnx.TensorProto.INT32)
-
-
-def reduced(operator: str) -> Source:
-    """Shuffled along the reduced axis."""
-
-    def inputs(name: str, seed: int) -> Shuffled:
-        (X,) = drawn(name, (4, 70), seed=seed)
-        axes = numpy.array([1])
-        return Shuffled(operator, [X, axes], [X[:, order(70, seed)], axes])
-
-    return inputs
-
-
-def pooled(operator: str, **attributes: Any) -> Source:
-    """Shuffled within the one window."""
-
-    def inputs(name: str, seed: int) -> Shuffled:
-        (X,) = drawn(name, (1, 2, 3, 3), seed=seed)
-        shuffled = X.reshape(1, 2, 9)[:, :, order(9, seed)].reshape(X.shape)
-        return Shuffled(operator, [X], [shuffled], attributes)
-
-    return inputs
-
-
-def softmax(name: str, seed: int) -> Shuffled:
-    """Shuffled along the axis, and back."""
-    (X,) = drawn(name, (3, 40), seed=seed)
-    p = order(40, seed)
-    return Shuffled("Softmax", [X], [X[:, p]], back=lambda Y: Y[:, numpy.argsort(p)])
-
-
-def total(name: str, seed: int) -> Shuffled:
-    """The inputs shuffled."""
-    X = drawn(name, *[(30,)] * 7, seed=seed)
-    return Shuffled("Sum", X, [X[k] for k in order(7, seed)])
-
-
-def lrn(name: str, seed: int) -> Shuffled:
-    """Every channel sees all of them."""
-    (X,) = drawn(name, (1, 6, 4), seed=seed)
-    p = order(6, seed)
-    return Shuffled("LRN", [X], [X[:, p]], {"size": 13}, back=lambda Y: Y[:, numpy.argsort(p)])
-
-
-def cell(operator: str, gates: int) -> Source:
+def cell(operator: str, gates: int) -> Sum:
     """Shuffled along the inputs of a step."""
-
-    def inputs(name: str, seed: int) -> Shuffled:
-        X, W, R = drawn(name, (2, 1, 12), (1, gates * 2, 12), (1, gates * 2, 2), seed=seed)
-        p = order(12, seed)
-        return Shuffled(operator, [X, W, R], [X[:, :, p], W[:, :, p], R], {"hidden_size": 2})
-
-    return inputs
+    shapes = [(2, 1, 12), (1, gates * 2, 12), (1, gates * 2, 2)]
+    return Sum(operator, shapes, [2, 2, None], {"hidden_size": 2})
 
 
-def scattered(name: str, seed: int) -> Shuffled:
-    """The updates shuffled."""
-    data, updates = drawn(name, (3,), (20,), seed=seed)
-    at, p = numpy.random.default_rng(seed).integers(0, 3, (20, 1)), order(20, seed)
-    return Shuffled("ScatterND", [data, at, updates], [data, at[p], updates[p]], {"reduction": "add"})
-
-
-def resize(name: str, seed: int) -> Shuffled:
-    """Mirrored: the weights of linear interpolation are those of the other side."""
-    (X,) = drawn(name, (1, 6), seed=seed)
-    sizes = numpy.array([1, 9])
-    mirrored = [X[:, ::-1].copy(), sizes]
-    return Shuffled("Resize", [X, sizes], mirrored, {"mode": "linear"}, back=lambda Y: Y[:, ::-1], omitted=2)
-
-
-SUMS: dict[str, Source] = {
-    "MatMul": matmul, "Gemm": gemm, "Conv": conv, "ConvTranspose": conv_transpose, "ConvInteger": conv_integer,
-    "ReduceSum": reduced("ReduceSum"), "ReduceMean": reduced("ReduceMean"),
-    "AveragePool": pooled("AveragePool", **WINDOW), "GlobalAveragePool": pooled("GlobalAveragePool"),
-    "Softmax": softmax, "Sum": total, "LRN": lrn, "LSTM": cell("LSTM", 4), "GRU": cell("GRU", 3),
-    "ScatterND": scattered, "Resize": resize,
-}  # fmt: skip
+LISTED = [
+    Sum("MatMul", [(5, 90), (90, 7)], [1, 0]),
+    Sum("Gemm", [(5, 60), (60, 7), (7,)], [1, 0, None], {"alpha": 0.5, "beta": 2.0}),
+    Sum("Conv", [(2, 9, 6, 5), (4, 9, 2, 3), (4,)], [1, 1, None]),
+    Sum("ConvTranspose", [(1, 6, 3, 2), (6, 2, 2, 2)], [1, 0]),
+    Sum("ConvInteger", [(1, 40, 4, 4), (3, 40, 2, 2)], [1, 1], format="uint8", kind=onnx.TensorProto.INT32),
+    Sum("ReduceSum", [(4, 70), numpy.array([1])], [1, None]),
+    Sum("ReduceMean", [(4, 70), numpy.array([1])], [1, None]),
+    Sum("AveragePool", [(1, 2, 9, 1)], [2], {"kernel_shape": [9, 1]}),
+    Sum("GlobalAveragePool", [(1, 2, 9, 1)], [2]),
+    Sum("Softmax", [(3, 40)], [1], back=True),
+    Sum("Sum", [(30,)] * 7, []),
+    Sum("LRN", [(1, 6, 4)], [1], {"size": 13}, back=True),
+    cell("LSTM", 4),
+    cell("GRU", 3),
+    Sum("ScatterND", [(3,), numpy.arange(20)[:, None] * 7 % 3, (20,)], [None, 0, 0], {"reduction": "add"}),
+    Sum("Resize", [(1, 6), None, None, numpy.array([1, 9])], [1, None, None, None], {"mode": "linear"}, back=False),
+]
+SUMS = {each.operator: each for each in LISTED}
 """By operator."""

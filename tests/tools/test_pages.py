@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -19,7 +18,6 @@ from sonnx.prover import record
 from tests.support.paths import DOCS, ROOT
 from tests.support.sentences import prose
 from tools.pages import theorems as theorem_pages
-from tools.pages.plot import plot
 from tools.pages.site import generated, site_path, write_site, written_by_hand
 
 
@@ -49,18 +47,6 @@ def test_generated_pages_are_not_tracked(made: Mapping[str, str]) -> None:
         pytest.skip("not a git checkout")
     tracked = subprocess.run(["git", "ls-files", "docs"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert set(made).isdisjoint(tracked.splitlines())
-
-
-def test_the_plot_has_a_dot_for_each_line_of_the_table() -> None:
-    page = (DOCS / "values.md").read_text("utf-8")
-    table = page.partition("<!-- values.py -->")[2].partition("<!-- end -->")[0]
-    lines = [line for line in table.splitlines() if line.startswith("| ")][1:]
-    drawn = ET.fromstring(plot(page))
-    space = "{http://www.w3.org/2000/svg}"
-    types = {line.split("|")[2] for line in lines}
-    assert len(drawn.findall(f"{space}circle")) == len(lines) + len(types)
-    targets = [each for each in drawn.findall(f"{space}path") if each.get("d", "").endswith("v8")]
-    assert len(targets) == "".join(lines).count("≤")
 
 
 def test_the_site_has_every_page_and_builds_without_a_warning(tmp_path: Path, made: Mapping[str, str]) -> None:

@@ -15,14 +15,12 @@ from sonnx.prover.results import SOLVERS, STATED_KINDS
 from sonnx.workers import theorems
 from tools.record import main
 
-THEOREMS = registry.theorems()
 RECORD = record.read(record.usual_path())
-RECORDED = [theorem for theorem in THEOREMS if theorem.id in RECORD]
 
 
 def test_every_theorem_is_recorded():
-    assert [each.id for each in THEOREMS if each.id not in RECORD] == []
-    assert set(RECORD) <= {each.id for each in THEOREMS}
+    assert [each.id for each in registry.theorems() if each.id not in RECORD] == []
+    assert set(RECORD) <= {each.id for each in registry.theorems()}
 
 
 def test_a_stale_entry_is_found(tmp_path, capsys):
@@ -36,7 +34,7 @@ def test_a_stale_entry_is_found(tmp_path, capsys):
 
 
 def test_an_entry_says_what_the_theorem_states():
-    for theorem in RECORDED:
+    for theorem in (each for each in registry.theorems() if each.id in RECORD):
         known = RECORD[theorem.id]
         assert known["status"] == theorem.expected, theorem.id
         assert known["kind"] in (STATED_KINDS[theorem.expected], "computed"), theorem.id
@@ -47,12 +45,12 @@ def test_an_entry_says_what_the_theorem_states():
 
 def test_what_theorems_bear_on_exists():
     known = rules_by_slug().keys() | {each.name for each in catalogue.operators()}
-    for theorem in THEOREMS:
+    for theorem in registry.theorems():
         assert not set(dependencies.bears_on(theorem)) - known, theorem.id
 
 
 def test_a_word_bears_on_the_rules_that_use_it():
-    by_id = {each.id: each for each in THEOREMS}
+    by_id = {each.id: each for each in registry.theorems()}
     assert {"MaxPool.every-window-touches", "MaxPool.Y-shape"} <= set(
         dependencies.bears_on(by_id["window.chosen-windows"])
     )
@@ -64,11 +62,11 @@ def test_a_word_bears_on_the_rules_that_use_it():
 
 
 def outcomes(*names):
-    return list(driver.prove(driver.select(THEOREMS, names)))
+    return list(driver.prove(driver.select(registry.theorems(), names)))
 
 
 def test_a_record_is_kept_and_read_again(tmp_path):
-    path, present = tmp_path / "record.json", [each.id for each in THEOREMS]
+    path, present = tmp_path / "record.json", [each.id for each in registry.theorems()]
     record.write(path, outcomes("wrap.unique", "wrap.quotient-error"), present)
     found = record.read(path)
     assert {name: each["status"] for name, each in found.items()} == {
@@ -96,7 +94,7 @@ def test_what_is_not_a_record_is_refused(tmp_path, content):
 def test_the_same_run_gives_the_same_bytes(tmp_path):
     paths = [tmp_path / name for name in ("one.json", "other.json")]
     for path in paths:
-        record.write(path, outcomes("quantization"), [each.id for each in THEOREMS])
+        record.write(path, outcomes("quantization"), [each.id for each in registry.theorems()])
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert json.loads(paths[0].read_text())["format"] == record.FORMAT
 

@@ -12,6 +12,7 @@ from sonnx.checker import rules
 from sonnx.evidence.mutation import Survivor, mutation_record
 from sonnx.profile import catalogue
 from tests.support.cases import each_case
+from tests.support.paths import ROOT
 from tools.rule_mutants import MutationTest, conditions, main, mutants, mutation_test, score
 
 RECORD = mutation_record()
@@ -44,6 +45,16 @@ def test_a_survivor_without_a_reason_is_seen(found: MutationTest) -> None:
     changed = dataclasses.replace(first, survivors=(*first.survivors[1:], stranger))
     record = dataclasses.replace(RECORD, groups=(changed, *rest))
     assert (found.unexplained(record), found.obsolete(record)) == ([lost], [stranger])
+
+
+def test_the_document_states_the_record() -> None:
+    first, second, *others = [len(each.survivors) for each in RECORD.groups]
+    numbers = first, second, sum(others)
+    share = round(100 * RECORD.detected / RECORD.mutants)
+    row = [f"{RECORD.mutants:,}", f"{RECORD.detected:,} ({share} %)", *map(str, numbers)]
+    text = (ROOT / "docs" / "robustness.md").read_text("utf-8")
+    assert f"| {' | '.join(row)} |" in text
+    assert f"The {numbers[0]} and {numbers[1]} are mutants of rules" in text
 
 
 def test_reasons_are_sentences() -> None:

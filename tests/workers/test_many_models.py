@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -10,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import onnx
 import pytest
@@ -17,6 +20,7 @@ from google.protobuf.message import DecodeError
 
 import sonnx
 from sonnx.checker.report_data import decode, encode
+from sonnx.cli.main import run
 from sonnx.evidence.verification import model_bytes
 from sonnx.model import reader
 from sonnx.profile.cases import cases
@@ -62,22 +66,28 @@ def started(zoo: Path, *arguments: str) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def check(zoo: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(zoo, *arguments),
-        env=surroundings(zoo),
-        cwd=zoo,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+class Done(NamedTuple):
+    """What a command printed, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def check(zoo: Path, *arguments: str) -> Done:
+    """A check by this process; its children are not misled."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(zoo), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(["check", *arguments])
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def test_one_model_does_not_stop_the_others(zoo: Path) -> None:
-    done = check(zoo, ".", *LIMITS, "--jobs", "2", "--format", "json")
-    document = json.loads(done.stdout)
-    assert done.returncode == document["exit"] == 4
+    """All models with a report as JSON, and beside it, because both wait for a time limit, some in words."""
+    process = started(zoo, ".", *LIMITS, "--jobs", "2", "--format", "json")
+    in_words = started(zoo, "hang.onnx", "crash.onnx", "defect.onnx", "text.onnx", "fine.onnx", *LIMITS)
+    document = json.loads(process.communicate(timeout=120)[0])
+    assert process.returncode == document["exit"] == 4
     verdicts = {report["model"]: report["verdict"] for report in document["reports"]}
     assert verdicts == {
         "chatty.onnx": "pass", "deeper/last.onnx": "pass", "fine.onnx": "pass", "open.onnx": "assumed",
@@ -87,14 +97,11 @@ def test_one_model_does_not_stop_the_others(zoo: Path) -> None:
     assert without_report.pop("text.onnx")[0] == 2
     assert without_report == {f"{name}.onnx": (code, f"'{name}.onnx' {said}") for name, (code, said) in
                         json.loads(json.dumps(SAID).replace("\\\\x1b", "\\u001b")).items()}  # fmt: skip
-
-
-def test_what_happened_is_said(zoo: Path) -> None:
-    done = check(zoo, "hang.onnx", "crash.onnx", "defect.onnx", "text.onnx", "fine.onnx", *LIMITS)
-    lines = done.stderr.splitlines()
+    out, err = (said.decode() for said in in_words.communicate(timeout=120))
+    lines = err.splitlines()
     assert [line.partition("' ")[2] for line in lines[:3]] == [SAID[name][1] for name in ("hang", "crash", "defect")]
     assert len(lines) == 4
-    assert done.stdout.endswith("\n5 files: 1 pass, 1 unreadable, 1 stopped, 2 failed\n")
+    assert out.endswith("\n5 files: 1 pass, 1 unreadable, 1 stopped, 2 failed\n")
 
 
 def test_exit_code(zoo: Path) -> None:

@@ -16,6 +16,7 @@ from sonnx.cli.main import run
 from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.solver_cache import SolverCache
+from sonnx.workers.tasks import Place
 from sonnx.workers.theorems import decode, encode, prove_theorems
 from tests.support.cases import each_case
 from tests.support.dask_cluster import Cluster, cluster_of, needs_dask
@@ -66,29 +67,36 @@ def certificates(text: str) -> dict[str, dict[str, object]]:
     return {each["id"]: each for each in json.loads(text)["theorems"]}
 
 
-def test_one_theorem_does_not_stop_the_others(mischief: Path) -> None:
+def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, object]]:
+    """The certificates of theorems that this process proves."""
+    capsys.readouterr()
+    assert run(["prove", *arguments, "--jobs", "0"]) == 0
+    return certificates(capsys.readouterr().out)
+
+
+def test_one_theorem_does_not_stop_the_others(mischief: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code tells which is worse; one that is stopped alone waits beside the others for its time limit."""
     names = ",".join((*SAID, "built-in.clamped", "built-in.positions"))
-    asked = ["--select", names, "--no-cache", "--jobs", "2", "--format", "json"]
-    process, undisturbed = prove(*asked, "--timeout", "3", path=(mischief,)), prove(*asked)
+    asked = ["--select", names, "--no-cache", "--format", "json"]
+    process = prove(*asked, "--jobs", "2", "--timeout", "3", path=(mischief,))
+    alone = prove("--select", "built-in.agreed", "--no-cache", "--timeout", "3", path=(mischief,))
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (4, "")
     found = certificates(out)
     assert {name: each["unanswered"] for name, each in found.items() if each["unanswered"]} == SAID
-    usual = certificates(undisturbed.communicate(timeout=120)[0])
+    out, _ = alone.communicate(timeout=120)
+    assert alone.returncode == 3
+    assert "not answered built-in.agreed was not decided within 3 seconds (--timeout)\n" in out
+    usual = here(capsys, *asked)
     assert {each["status"] for each in usual.values()} == {"proved"}
     assert {name: each for name, each in found.items() if name not in SAID} == {
         name: each for name, each in usual.items() if name not in SAID
     }
 
 
-def test_a_theorem_that_was_stopped_ends_with_3(mischief: Path) -> None:
-    process = prove("--select", "built-in.agreed", "--no-cache", "--timeout", "3", path=(mischief,))
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert "built-in.agreed: was not decided within 3 seconds (--timeout)\n" in out
-
-
-def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_path: Path) -> None:
+def test_an_interrupt_leaves_a_report_and_what_is_decided(
+    mischief: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = [
         "--select",
         "built-in.agreed,built-in.clamped,built-in.positions",
@@ -109,8 +117,7 @@ def test_an_interrupt_leaves_a_report_and_what_is_decided(mischief: Path, tmp_pa
     found = certificates(out)
     assert found["built-in.clamped"]["status"] == "proved"
     assert found["built-in.agreed"]["unanswered"] == "built-in.agreed was not decided: the run was interrupted"
-    again, _ = prove(*asked).communicate(timeout=60)
-    assert {each["status"] for each in certificates(again).values()} == {"proved"}
+    assert {each["status"] for each in here(capsys, *asked).values()} == {"proved"}
     assert kept <= {path.name for path in tmp_path.rglob("*.json")}
 
 
@@ -123,7 +130,7 @@ def test_an_outcome_is_the_same_after_its_journey() -> None:
 
 def test_one_process_or_two_say_the_same() -> None:
     found = driver.select(registry.theorems(), ["built-in.clamped", "max.fold", "derived.Relu-14"])
-    results, interrupted = prove_theorems(found, "z3", None, jobs=2)
+    results, interrupted = prove_theorems(found, "z3", None, Place(2))
     assert list(results) == list(driver.prove(found))
     assert not interrupted
 

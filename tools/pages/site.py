@@ -15,7 +15,6 @@ from sonnx.proofs.registry import theorems
 from sonnx.prover import record
 from tools.pages import operators, rules, traceability
 from tools.pages import theorems as theorem_pages
-from tools.pages.plot import plot
 
 ROOT = Path(__file__).parent.parent.parent
 TOP_PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
@@ -45,7 +44,6 @@ def generated() -> Mapping[str, str]:
         **{f"docs/{name}": text for name, text in traceability.pages(traced, proved).items()},
         **{f"docs/rules/{name}": text for name, text in rules.pages(traced, proved).items()},
         "docs/operators/index.md": operators.index(),
-        "docs/values.svg": plot((ROOT / "docs" / "values.md").read_text("utf-8")),
     }
     for each in catalogue.operators():
         made[f"docs/operators/{each.name.lower()}.md"] = operators.page(each, traced, whole.get(each.name, ()))

@@ -29,32 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--verify", type=Path, metavar="DIR", help="rebuild the pack in this folder and compare")
     add_check_arguments(parser)
     add_budget_arguments(parser)
-    parser.add_argument(
-        "--rewrites",
-        type=Path,
-        default=None,
-        metavar="RECORD",
-        help="the record of MODEL that sonnx fix --report wrote",
-    )
-    parser.add_argument(
-        "--proofs",
-        type=Path,
-        default=None,
-        metavar="DIR",
-        help="a folder of certificates that sonnx prove --proofs wrote",
-    )
+    add = parser.add_argument
+    add("--rewrites", type=Path, metavar="RECORD", help="the record of MODEL that sonnx fix --report wrote")
+    add("--proofs", type=Path, metavar="DIR", help="a folder of certificates that sonnx prove --proofs wrote")
     parser.set_defaults(command=audit_command)
 
 
 @within_budget("audited")
 def audit_command(options: argparse.Namespace) -> int:
-    """Write a pack and return the exit code of its check; or verify one: 0 if it is reproducible, else 1.
-
-    Raises:
-        UsageError: options that cannot be met, or a folder that cannot be used.
-        Unreadable: the model is not a readable ONNX model.
-        OSError: the folder cannot be written; nothing is left behind.
-    """
+    """Write a pack and return the exit code of its check; or verify one: 0 if it is reproducible, else 1."""
     return _verify(options) if options.verify is not None else _write(options)
 
 

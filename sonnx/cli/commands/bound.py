@@ -5,21 +5,19 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 from sonnx.api import DEFAULT_HYPOTHESES as DEFAULT
 from sonnx.api import bound, hypotheses_names
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape
-from sonnx.base.files import deliver
+from sonnx.base.files import deliver, say_written
 from sonnx.base.progress import StatusLine, clock
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
-from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.cli.arguments import amount, sizes_of
+from sonnx.cli.budget import add_value_arguments, not_conforming, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS, CheckRun, render
+from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
 
 HELP = "bound the ranges of values and the errors of implementations"
 
@@ -40,22 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--difference", action="append", default=[], metavar="I-J",
         help="is the order of the elements I and J of the first output the same in every implementation?")  # fmt: skip
     add("--argmax", action="store_true", help="is the largest element of the first output the same?")
-    add("--max-error", type=_positive, default=None, metavar="E", help="exit 3 unless the output's error is at most E")
-    add(
-        "--split", type=_positive, default=None, metavar="SECONDS", help="halve the box for so long, until all is shown"
-    )
+    add("--max-error", type=_positive, metavar="E", help="exit 3 unless the output's error is at most E")
+    add("--split", type=_positive, metavar="SECONDS", help="halve the box for so long, until all is shown")
     add("--jobs", type=amount("processes"), default=1, metavar="N", help="processes that halve the box (default 1)")
-    add("--cluster", default=None, metavar="ADDRESS", help="halve it on the Dask cluster with this scheduler")
-    add("--resume", type=Path, default=None, metavar="FILE",
-        help="keep the parts of the box in FILE, and go on from those it has")  # fmt: skip
+    add("--cluster", metavar="ADDRESS", help="halve it on the Dask cluster with this scheduler")
+    add("--resume", type=Path, metavar="FILE", help="keep the parts of the box in FILE, and go on from those it has")
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS, "npz"), default="text",
         help="the format of the report (npz: all bounds)")  # fmt: skip
-    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
-    add("--edition", default=None, help="the edition the model must conform to")
-    add("--unchecked", action="store_true", help="bound a model that does not conform")
-    add_size_arguments(parser)
-    add_limit_argument(parser)
-    add_budget_arguments(parser)
+    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add_value_arguments(parser, "bound")
     parser.set_defaults(command=bound_command)
 
 
@@ -71,13 +62,7 @@ def _positive(text: str) -> float:
 
 @within_budget("bounded")
 def bound_command(options: argparse.Namespace) -> int:
-    """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown.
-
-    Raises:
-        Unreadable: the model cannot be read.
-        UsageError: unknown hypotheses or editions, or options that contradict each other.
-        Stop: the box is not one of the model, or a node has no bounds.
-    """
+    """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown."""
     if options.format == "npz" and options.output is None:
         raise UsageError("--format npz writes a file: name it with --output")
     try:
@@ -91,16 +76,13 @@ def bound_command(options: argparse.Namespace) -> int:
                 **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:
-        sys.stdout.write(render("text", CheckRun([stop.report], code=stop.exit_code)))
-        print(f"sonnx: {escape(str(stop))}; --unchecked bounds it anyway", file=sys.stderr)
-        return stop.exit_code
+        return not_conforming(stop, "bounds")
     code = found.exit_code(every_node=options.every_node)
     if options.format == "npz":
         found.write_arrays(options.output)
+        say_written(options.output)
     else:
         deliver(found.to_format(options.format, every_node=options.every_node), options.output)
-    if options.output is not None:
-        print(f"wrote {escape(str(options.output))}", file=sys.stderr)
     return code
 
 

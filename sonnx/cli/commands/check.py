@@ -7,20 +7,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx.api import WHOLE_MODEL, fix
+from sonnx.api import DEFAULT_HYPOTHESES, WHOLE_MODEL, fix
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
-from sonnx.base.files import deliver, fixed_path, require_empty, write_folder, write_whole
-from sonnx.checker.report import BatchResult, NoVerdictSentence
+from sonnx.base.files import deliver, fixed_path, require_empty, say_written, write_folder, write_whole
+from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.model.reader import Unreadable
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, CheckRun, render
 
 COLOURS = ("auto", "always", "never")
-STANDARD_INPUT = "standard input"
-"""The name of the model that `-` stands for."""
-
 HELP = "check models"
 
 
@@ -43,29 +40,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     brevity.add_argument("--quiet", action="store_true", help="print one line for each model")
     brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
     add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
-    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
-    add("--pages", type=Path, default=None, metavar="DIR",
-        help="write an HTML index and a page for each model to this new folder")  # fmt: skip
+    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add("--pages", type=Path, metavar="DIR", help="write an HTML index and a page for each model to this new folder")
     add("--docs", default="", metavar="URL",
         help="link the pages of the rules on a site that make docs built (text, sarif, html)")  # fmt: skip
     several = parser.add_argument_group("many models")
     add = several.add_argument
-    add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
+    add("--jobs", type=amount("processes", least=0), metavar="N",
         help="processes for several models (default: the cores); 0: check in this process")  # fmt: skip
-    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS", help="time limit for each model")
-    add("--memory", type=amount("megabytes"), default=None, metavar="MB", help="memory limit for each model")
-    add("--resume", type=Path, default=None, metavar="FILE",
-        help="keep results in FILE, and take the results it has")  # fmt: skip
-    add("--cluster", default=None, metavar="ADDRESS", help="check on the Dask cluster with this scheduler")
+    add("--timeout", type=amount("seconds"), metavar="SECONDS", help="time limit for each model")
+    add("--memory", type=amount("megabytes"), metavar="MB", help="memory limit for each model")
+    add("--resume", type=Path, metavar="FILE", help="keep results in FILE, and take the results it has")
+    add("--cluster", metavar="ADDRESS", help="check on the Dask cluster with this scheduler")
     parser.set_defaults(command=check_command)
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Check, print, and return the exit code; for several files the worst, in the order 4, 2, 1, 3, 0.
-
-    Raises:
-        UsageError: options that cannot be met.
-    """
+    """Check, print, and return the exit code; for several files the worst, in the order 4, 2, 1, 3, 0."""
     _require_effect(options)
     select, ignore = rules_named(options, "select"), rules_named(options, "ignore")
     if options.deviations is not None and (select or ignore):
@@ -86,9 +77,10 @@ def check_command(options: argparse.Namespace) -> int:
     else:
         results = _in_this_process(models, request, hashed, drawn)
     if options.box and results.reports:
-        from sonnx.api import discharged  # most checks have no box
+        from sonnx.report.box_evidence import discharged  # most checks have no box
 
-        results.reports = [discharged(report, models[0], options.box, request) for report in results.reports]
+        [report] = results.reports
+        results.reports = [discharged(report, Path(models[0]), options.box, request, DEFAULT_HYPOTHESES)]
     if options.format == "text":
         for sentence in results.sentences():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
@@ -102,11 +94,9 @@ def check_command(options: argparse.Namespace) -> int:
         from sonnx.report.html import render_folder  # few runs write pages
 
         write_folder(options.pages, {name: text.encode("ascii") for name, text in render_folder(run).items()})
+        say_written(options.pages)
     else:
         deliver(_rendered(options, run), options.output)
-    written = options.pages or options.output
-    if written is not None:
-        print(f"wrote {escape(str(written))}", file=sys.stderr)
     if results.interrupted:
         raise KeyboardInterrupt
     return code
@@ -145,11 +135,7 @@ BREVITY = ("full", "quiet", "statistics")
 
 
 def _require_effect(options: argparse.Namespace) -> None:
-    """Refuse options that would have no effect.
-
-    Raises:
-        UsageError: names one of them.
-    """
+    """Refuse options that would have no effect."""
     values = [(name, getattr(options, name)) for name in NOT_WITH_FIX]
     given = [name for name, value in values if value not in ("", [], None) and value is not False]
     given += ["format"] if options.format != "text" else []
@@ -170,11 +156,7 @@ def _require_effect(options: argparse.Namespace) -> None:
 
 
 def _fix(options: argparse.Namespace) -> int:
-    """Rewrite the models; the worst exit code of their checks.
-
-    Raises:
-        UsageError: a file that exists.
-    """
+    """Rewrite the models; the worst exit code of their checks."""
     from sonnx.base.progress import clock  # most checks rewrite nothing
 
     codes = {0}
@@ -198,17 +180,17 @@ def _fix(options: argparse.Namespace) -> int:
 def _rendered(options: argparse.Namespace, run: CheckRun) -> str:
     if options.format != "text":
         return render(options.format, run)
-    from sonnx.report import text
+    from sonnx.report import check_text
     from sonnx.report.terminal import Style, terminal_style
 
     style = Style(docs=options.docs) if options.output is not None else terminal_style(options.color, options.docs)
     if options.statistics:
-        return text.statistics(run.reports, style)
+        return check_text.statistics(run.reports, style)
     if options.quiet:
-        return "".join(f"{text.brief(report, style)}\n" for report in run.reports)
+        return "".join(f"{check_text.brief(report, style)}\n" for report in run.reports)
     if options.full:
-        return text.render_full(run, style)
-    return text.render_in(style, run)
+        return check_text.render_full(run, style)
+    return check_text.render_in(style, run)
 
 
 def _isolated(options: argparse.Namespace, models: Sequence[str]) -> bool:
@@ -227,11 +209,13 @@ def _in_child_processes(
     # A single model in this process needs neither threads nor processes, so their modules load here.
     from sonnx.base.progress import StatusLine
     from sonnx.workers.models import check_models
+    from sonnx.workers.tasks import Place
 
+    place = Place(options.jobs, options.cluster, options.timeout, options.memory)
     with StatusLine() as line:
         return check_models(
-            models, request, options.tailoring, hashed=hashed, drawn=drawn, jobs=options.jobs, timeout=options.timeout,
-            memory=options.memory, resume=options.resume, cluster=options.cluster, progress=line,
+            models, request, options.tailoring, hashed=hashed, drawn=drawn, place=place, resume=options.resume,
+            progress=line,
         )  # fmt: skip
 
 

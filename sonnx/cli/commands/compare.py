@@ -11,11 +11,11 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
-from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.cli.arguments import amount, sizes_of
+from sonnx.cli.budget import add_value_arguments, not_conforming, within_budget
 from sonnx.cli.commands.run import INPUT_HELP
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS, CheckRun, render
+from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
 HELP = "compare a runtime with the exact values"
 
@@ -29,25 +29,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a model file")
     add("--runtime", default="onnxruntime", metavar="NAME",
         help="onnxruntime (default), or reference, that of the onnx package")  # fmt: skip
-    add("--outputs", type=Path, default=None, metavar="DIR",
+    add("--outputs", type=Path, metavar="DIR",
         help="a folder with output_*.pb from another runtime, instead of running one")  # fmt: skip
     add("--input", action="append", default=[], metavar="NAME=FILE", help=INPUT_HELP)
-    add("--test-data", type=Path, default=None, metavar="DIR", help="a folder with input_*.pb")
-    add("--random", type=amount("runs"), default=None, metavar="N", help="N generated runs (default 4, without inputs)")
+    add("--test-data", type=Path, metavar="DIR", help="a folder with input_*.pb")
+    add("--random", type=amount("runs"), metavar="N", help="N generated runs (default 4, without inputs)")
     add("--seed", type=int, default=0, metavar="S", help="the seed of generated inputs (default 0)")
-    add_size_arguments(parser)
     add("--every-node", action="store_true", help="compare every node too: on equal inputs, and accumulated")
-    add("--max-ulp", type=amount("steps", least=0, largest=MAX_ULP), default=None, metavar="K",
+    add("--max-ulp", type=amount("steps", least=0, largest=MAX_ULP), metavar="K",
         help="exit 1 if a value is more than K ulp away")  # fmt: skip
-    add("--bound", nargs="?", const="onnxruntime-cpu", default=None, metavar="HYPOTHESES",
+    add("--bound", nargs="?", const="onnxruntime-cpu", metavar="HYPOTHESES",
         help="exit 1 if a value is outside the bound under hypotheses (default onnxruntime-cpu)")  # fmt: skip
     add("--no-special-mismatch", action="store_true", help="exit 1 if NaN, an infinity or a zero's sign differs")
-    add("--edition", default=None, help="the edition the model must conform to")
-    add("--unchecked", action="store_true", help="compare a model that does not conform")
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
-    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
-    add_limit_argument(parser)
-    add_budget_arguments(parser)
+    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add_value_arguments(parser, "compare")
     parser.set_defaults(command=compare_command)
 
 
@@ -56,10 +52,6 @@ def compare_command(options: argparse.Namespace) -> int:
     """Compare and print: 0; 1 for a model without values or a broken bound; 2 for bad input.
 
     For a model that does not conform, the report of its check is printed.
-
-    Raises:
-        Unreadable: the model or a file cannot be read.
-        UsageError: an unknown edition, symbol or runtime, or options that contradict each other.
     """
     try:
         with StatusLine() as line:
@@ -71,9 +63,7 @@ def compare_command(options: argparse.Namespace) -> int:
                 limits=parse_limits(options.limit), name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip
     except NotConforming as stop:
-        deliver(render(options.format, CheckRun([stop.report], code=stop.exit_code)), options.output)
-        print(f"sonnx: {escape(str(stop))}; --unchecked compares it anyway", file=sys.stderr)
-        return stop.exit_code
+        return not_conforming(stop, "compares", options.format, options.output)
     for reason in report.without_bounds:
         print(f"sonnx: not compared with bounds: {escape(reason)}", file=sys.stderr)
     deliver(report.to_format(options.format), options.output)

@@ -25,11 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def diff_edition_command(options: argparse.Namespace) -> int:
-    """Compare and print: 0, 1 if the verdict on a model changes, 2 if a model cannot be read.
-
-    Raises:
-        UsageError: an unknown edition, or a symbol that a model does not have.
-    """
+    """Compare and print: 0, 1 if the verdict on a model changes, 2 if a model cannot be read."""
     from sonnx.checker.edition_difference import compare_editions, compare_verdicts
     from sonnx.report import edition_difference
 

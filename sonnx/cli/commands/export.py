@@ -18,17 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("language", choices=LANGUAGES, metavar="LANGUAGE", help="why3: WhyML, the language of Why3")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the folder for the files")
-    parser.add_argument("--edition", default=None, help=edition_help())
+    parser.add_argument("--edition", help=edition_help())
     parser.set_defaults(command=_export)
 
 
 def _export(options: argparse.Namespace) -> int:
-    """Write the files; 0.
-
-    Raises:
-        UsageError: an unknown edition.
-        OSError: the folder cannot be written.
-    """
+    """Write the files; 0."""
     from sonnx.report.whyml import files
 
     made = files(options.edition)

@@ -11,13 +11,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path, write_whole
 from sonnx.base.progress import clock
-from sonnx.cli.arguments import (
-    add_limit_argument,
-    add_size_arguments,
-    amount,
-    names,
-    sizes_of,
-)
+from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, names, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.model.limits import parse_limits
 from sonnx.report.formats import DOCUMENT_FORMATS, OWN_FORMATS
@@ -34,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
     )
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
-    add("--edition", default=None, help="the edition to rewrite the model for")
+    add("--edition", help="the edition to rewrite the model for")
     add_size_arguments(parser)
     add("--select", action="append", default=[], metavar="RULE",
         help="only rewrites for these slugs, tags or operators, comma-separated")  # fmt: skip
@@ -43,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="fold BatchNormalization into the convolution before it; this changes how values are rounded")  # fmt: skip
     add("--samples", type=amount("sets", least=0), default=DEFAULT_SAMPLES, metavar="N",
         help=f"compare both models on N sets of inputs (default {DEFAULT_SAMPLES}; 0 compares nothing)")  # fmt: skip
-    add("--report", type=Path, default=None, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
+    add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of what is printed")
@@ -54,29 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @within_budget("rewritten")
 def fix_command(options: argparse.Namespace) -> int:
-    """Run the command; the exit code is that of `check` for the new file.
-
-    Raises:
-        Unreadable: the model cannot be read.
-        UsageError: an output that exists, an unknown name, or a model that sonnx cannot write.
-        OSError: a file cannot be written.
-    """
+    """Run the command; the exit code is that of `check` for the new file."""
     if options.output is None and not options.dry_run:
         options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
     _require_free(Path(options.model), targets, options.force)
     with clock(f"rewriting {options.model}"):
         result = fix(
-            options.model,
-            options.edition,
-            **sizes_of(options),
-            select=names(options.select),
-            fold_batch_normalization=options.fold_batch_normalization,
-            strict_versions=options.strict_versions,
-            samples=options.samples,
-            limits=parse_limits(options.limit),
-            name=options.model,
-        )
+            options.model, options.edition, **sizes_of(options), select=names(options.select),
+            fold_batch_normalization=options.fold_batch_normalization, strict_versions=options.strict_versions,
+            samples=options.samples, limits=parse_limits(options.limit), name=options.model,
+        )  # fmt: skip
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
     record = result.to_json(output)
     if output is not None:
@@ -95,11 +77,7 @@ def fix_command(options: argparse.Namespace) -> int:
 
 
 def _require_free(source: Path, targets: list[Path], force: bool) -> None:
-    """The original is never overwritten, and other files only if asked for.
-
-    Raises:
-        UsageError: a target is the original, exists, or is another target.
-    """
+    """The original is never overwritten, and other files only if asked for."""
     for target in targets:
         shown = quote(str(target))
         if target.is_dir():

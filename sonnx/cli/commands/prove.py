@@ -21,6 +21,7 @@ from sonnx.report.formats import DOCUMENT_FORMATS, HASHED, OWN_FORMATS
 
 if TYPE_CHECKING:  # these load z3
     from sonnx.workers.certificates import CertifiedQuestion
+    from sonnx.workers.tasks import Place
 
 SOLVER = "z3"
 HELP = "prove the theorems about the profile"
@@ -36,14 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--proofs", type=Path, metavar="DIR",
         help="write each query with its proof by cvc5 in the format CPC to this new folder")  # fmt: skip
     add("--format", choices=(*OWN_FORMATS, *DOCUMENT_FORMATS), default="text", help="the format of the report")
-    add("--output", type=Path, default=None, metavar="FILE", help="write the report to a file")
-    add("--timeout", type=amount("seconds"), default=None, metavar="SECONDS",
-        help="time limit for the model, or for each theorem")  # fmt: skip
-    add("--jobs", type=amount("processes", least=0), default=None, metavar="N",
+    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add("--timeout", type=amount("seconds"), metavar="SECONDS", help="time limit for the model, or for each theorem")
+    add("--jobs", type=amount("processes", least=0), metavar="N",
         help="processes for theorems and proofs (default: the cores); 0: this process")  # fmt: skip
     about_model = parser.add_argument_group("for a MODEL")
     add = about_model.add_argument
-    add("--edition", default=None, help=edition_help())
+    add("--edition", help=edition_help())
     add("--assume", action="append", default=[], metavar="N>=1,N<=64", help="conditions on the symbols of the model")
     add_input_shape_argument(about_model)
     add_limit_argument(about_model)
@@ -51,19 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("for theorems").add_argument
     add("--list", action="store_true", help="list the theorems")
     add("--select", action="append", default=[], metavar="ID", help="only these theorems or topics")
-    add("--cluster", default=None, metavar="ADDRESS", help="prove on the Dask cluster with this scheduler")
+    add("--cluster", metavar="ADDRESS", help="prove on the Dask cluster with this scheduler")
     add("--cache", type=Path, metavar="DIR", help="where answers of solvers are kept (default: the user's cache)")
     add("--no-cache", action="store_true", help="ask every query again and keep no answer")
     parser.set_defaults(command=prove_command)
 
 
 def prove_command(options: argparse.Namespace) -> int:
-    """Prove and print: 0 as expected, 1 not, 3 undecided, 2 vacuous or wrong use, 4 the tool failed.
-
-    Raises:
-        UsageError: an unknown theorem or an absent solver.
-        OSError: a folder or file cannot be written.
-    """
+    """Prove and print: 0 as expected, 1 not, 3 undecided, 2 vacuous or wrong use, 4 the tool failed."""
     _require_effect(options)
     return _prove_theorems(options) if options.model is None else _prove_model(options)
 
@@ -75,11 +70,7 @@ MODEL_OPTIONS = ("--edition", "--assume", "--input-shape", "--limit", "--memory"
 
 
 def _require_effect(options: argparse.Namespace) -> None:
-    """Refuse options that would have no effect.
-
-    Raises:
-        UsageError: names one of them.
-    """
+    """Refuse options that would have no effect."""
     others, remedy = (MODEL_OPTIONS, "name one") if options.model is None else (THEOREM_OPTIONS, "leave out the model")
     what = "a model" if options.model is None else "theorems"
     for option in others:
@@ -133,10 +124,7 @@ def _prove_theorems(options: argparse.Namespace) -> int:
         _write_proofs(certificates.certified_questions(found), options)
     cache = None if options.no_cache else options.cache or theorems.usual_folder()
     with StatusLine() as line:
-        results, interrupted = theorems.prove_theorems(
-            found, options.solver, cache, jobs=options.jobs, timeout=options.timeout, cluster=options.cluster,
-            progress=line,
-        )  # fmt: skip
+        results, interrupted = theorems.prove_theorems(found, options.solver, cache, _place(options), line)
     report = TheoremReport(results, interrupted)
     deliver(report.to_format(options.format), options.output)
     if report.interrupted:
@@ -149,7 +137,11 @@ def _write_proofs(found: Sequence[CertifiedQuestion], options: argparse.Namespac
     from sonnx.workers.certificates import summary, write_certificates
 
     with StatusLine() as line:
-        made = write_certificates(
-            found, options.proofs, jobs=options.jobs, timeout=options.timeout, cluster=options.cluster, progress=line
-        )
+        made = write_certificates(found, options.proofs, _place(options), line)
     sys.stderr.write(f"{escape(str(options.proofs))}: {summary(made)}\n")
+
+
+def _place(options: argparse.Namespace) -> Place:
+    from sonnx.workers.tasks import Place
+
+    return Place(options.jobs, options.cluster, options.timeout)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from sonnx.api import qualify
 from sonnx.base.progress import clock
 
 HELP = "verify the tool in this environment"
@@ -18,18 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def qualify_command(options: argparse.Namespace) -> int:
-    """Run every case and procedure, and write the kit; 0 if all results are as expected, else 1.
+    """Run every case and procedure, and write the kit; 0 if all results are as expected, else 1."""
+    from sonnx.cli import main  # which loads this module
 
-    Raises:
-        UsageError: the folder exists.
-        OSError: the folder cannot be written.
-    """
-    from sonnx.cli import main
-    from sonnx.evidence.qualification_kit import make, require_new, write
-
-    require_new(options.output)
     with clock("running every case and procedure"):
-        kit = make(main.run, main.parser())
-        write(options.output, kit)
+        kit = qualify(options.output, main.run, main.parser())
     sys.stdout.write("".join(f"{line}\n" for line in kit.summary()))
     return 0 if kit.passed else 1

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from sonnx.api import run
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, sizes_of
-from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.cli.arguments import amount, sizes_of
+from sonnx.cli.budget import add_value_arguments, not_conforming, within_budget
 from sonnx.model.limits import parse_limits
-from sonnx.report.formats import CheckRun, render
 
 MAX_THREADS = 1024
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -33,32 +31,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a model file")
     add("--input", action="append", default=[], metavar="NAME=FILE", help=INPUT_HELP)
     add("--random", action="store_true", help="generate the inputs that are not given")
-    add("--seed", type=int, default=None, metavar="S", help="the seed of generated inputs (default 0)")
-    add("--test-data", type=Path, default=None, metavar="DIR",
+    add("--seed", type=int, metavar="S", help="the seed of generated inputs (default 0)")
+    add("--test-data", type=Path, metavar="DIR",
         help="a folder with input_*.pb and output_*.pb: compare with its outputs")  # fmt: skip
-    add("--output", type=Path, default=None, metavar="DIR", help="write the values to files in this folder")
+    add("--output", type=Path, metavar="DIR", help="write the values to files in this folder")
     add("--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
     add("--report", choices=("text", "json"), default="text", help="the format of what is printed")
     add("--all-values", action="store_true", help="the outputs of every node, not only those of the graph")
     add("--bits", action="store_true", help="compare every bit of NaNs, too")
-    add("--edition", default=None, help="the edition the model must conform to")
-    add("--unchecked", action="store_true", help="run a model that does not conform")
-    add("--jobs", type=amount("threads", largest=MAX_THREADS), default=None, metavar="N",
+    add("--jobs", type=amount("threads", largest=MAX_THREADS), metavar="N",
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
-    add_size_arguments(parser)
-    add_limit_argument(parser)
-    add_budget_arguments(parser)
+    add_value_arguments(parser, "run")
     parser.set_defaults(command=run_command)
 
 
 @within_budget("run")
 def run_command(options: argparse.Namespace) -> int:
-    """Run and print: 0; 1 if the model has no values or they differ from the expected ones; 2 for bad input.
-
-    Raises:
-        Unreadable: the model or a file cannot be read.
-        UsageError: an unknown edition, or --jobs after numpy was loaded.
-    """
+    """Run and print: 0; 1 if the model has no values or they differ from the expected ones; 2 for bad input."""
     if options.jobs is not None:
         _set_threads(options.jobs)
     try:
@@ -69,10 +58,7 @@ def run_command(options: argparse.Namespace) -> int:
                 limits=parse_limits(options.limit), **sizes_of(options), progress=line if line.enabled else None,
             )  # fmt: skip
     except NotConforming as stop:
-        form = "json" if options.report == "json" else "text"
-        sys.stdout.write(render(form, CheckRun([stop.report], code=stop.exit_code)))
-        print(f"sonnx: {escape(str(stop))}; --unchecked runs it anyway", file=sys.stderr)
-        return stop.exit_code
+        return not_conforming(stop, "runs", options.report)
     written: list[str] = []
     if options.output is not None:
         written = [str(options.output / file) for file in report.write(options.output, options.format)]
@@ -81,22 +67,14 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def _seed(options: argparse.Namespace) -> int | None:
-    """The seed of generated inputs, None for none.
-
-    Raises:
-        UsageError: a seed without --random.
-    """
+    """The seed of generated inputs, None for none."""
     if options.seed is not None and not options.random:
         raise UsageError("--seed is that of --random: add it, or leave the seed out")
     return (options.seed or 0) if options.random else None
 
 
 def _set_threads(number: int) -> None:
-    """Set the number of threads, which libraries read when they are loaded.
-
-    Raises:
-        UsageError: numpy is loaded already.
-    """
+    """Set the number of threads, which libraries read when they are loaded."""
     if "numpy" in sys.modules:
         raise UsageError("--jobs works on the command line only: in this process numpy has its threads already")
     for name in THREADS:

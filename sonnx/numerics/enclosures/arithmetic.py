@@ -11,8 +11,9 @@ the lemma of `grown` (theorem bounds.growth).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log2
+from math import frexp, inf, log2
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,48 @@ FORMATS = {
 """The element types that have errors, by their ONNX name."""
 
 
-def grown(bound: Any, roundings: int) -> Array:
-    """A bound computed in float64 with at most this many roundings of each term, made at least the exact one."""
-    made: Array = bound * (1 + (2 * roundings + 4) * UNIT)
+def grown(bound: Any, roundings: int, *, over: bool = False) -> Array:
+    """A bound computed in float64 with at most this many roundings of each term, made at least the exact one; written
+    over `bound` where nothing else reads that.
+    """
+    over = over and isinstance(bound, np.ndarray)
+    made: Array = np.multiply(bound, 1 + (2 * roundings + 4) * UNIT, out=bound if over else None)
     made += (roundings + 1) * TINY
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """At most 1: the absolute values of numbers over a power of 2 above them, rounded to float32."""
+
+    array: Array
+    scale: float
+
+
+SINGLE, MOST_SINGLE = 2.0**-24, 2**14 - 8
+"""The relative error of a rounding to float32, and the terms of a product of `Single` at most."""
+
+
+def single(values: Array) -> Single | None:
+    """Absolute values in float32, None where their size is too far from 1."""
+    most = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    if most != 0 and not 2.0**-400 < most < 2.0**400:
+        return None
+    scale = 2.0 ** frexp(most)[1]
+    made = np.multiply(values, 1 / scale, out=np.empty(values.shape, np.float32), casting="same_kind")
+    return Single(np.abs(made, out=made), scale)
+
+
+def product_above(multiply: Callable[[Array, Array], Array], a: Single, b: Single, terms: int) -> Array:
+    """At least the product of absolute values, from sums of so many products in float32.
+
+    By the lemma of `grown` for float32: a term has at most 2 roundings of operands, one of the product and those of the
+    additions, each relative or of at most 2^-126, as no operand is above 1: also where subnormal numbers become 0.
+    """
+    scale = a.scale * b.scale
+    made = multiply(a.array, b.array) * np.float64(scale * (1 + (2 * terms + 16) * SINGLE))
+    made += (terms + 1) * (scale * 2.0**-122 + TINY)
+    return np.asarray(made)
 
 
 def times(factor: Any, error: Array) -> Array:
@@ -100,7 +138,7 @@ def function_above(values: Array) -> Array:
 
 def magnitude(low: Array, high: Array) -> Array:
     """The largest absolute value in a range; exact."""
-    return np.maximum(np.abs(low), np.abs(high))
+    return np.maximum(high, np.abs(low))
 
 
 def centre(low: Array, high: Array) -> tuple[Array, Array]:
@@ -166,16 +204,16 @@ def sum_error(
     u, n, r = made.unit, terms, scalings
     roundings = n * r + n
     g = (n + r) * u / (1 - (n + r) * u) if (n + r) * u < 1 else inf
-    partial = np.minimum(absolute, 0.5 * absolute + 0.5 * result)
     if g == inf:
         return np.full(np.shape(absolute), inf)
-    bound = (r * u + (n - 1 + r) * u * g) * absolute
+    half = max(n - 2, 0) * u / 2  # (n - 2) u H, with H = (S + |y|) / 2
+    bound = (r * u + (n - 1 + r) * u * g + half) * absolute
     if n > 1:
-        bound = bound + ((n - 2) * u * partial + u * result)
+        bound += (half + u) * result
     if order.kind != "any" and (r + depth) * u < 1:
         steps = (r + depth) * u
         bound = np.minimum(bound, steps / (1 - steps) * absolute)
-    return grown(bound + roundings * least * (1 + g), 12)
+    return grown(bound + roundings * least * (1 + g), 12, over=True)
 
 
 def rounding_error(made: Format, values: Array, least: float) -> Array:

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, above, accumulated, below, centre, grown
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import Sum, finished, finite, not_known, scaled
@@ -46,8 +47,7 @@ def batch_normalization(context: Context, inputs: Sequence[Value | None]) -> lis
 
 def average_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The mean of the elements under the kernel, padding counted or not."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = len(X.shape) - 2
     kernel = context.parameter("kernel_shape")
     pads = list(context.parameter("pads", [0] * 2 * axes))
@@ -64,8 +64,7 @@ def average_pool(context: Context, inputs: Sequence[Value | None]) -> list[Trans
 
 def global_average_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The mean over the spatial axes."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = len(X.shape) - 2
     patches = Patches(windows(X.shape[2:], X.shape[2:], [1] * axes, [1] * axes, [0] * 2 * axes))
     return [_mean(context, X, patches, np.full((1, 1, *[1] * axes), float(patches.size)))]
@@ -120,8 +119,7 @@ def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
     """ReduceMean and ReduceSum: sums along axes."""
 
     def reduce(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-        X = inputs[0]
-        assert X is not None  # noqa: S101  the count of inputs is checked before
+        [X] = required(inputs, 1)
         axes = reduced_axes(context)
         keep = bool(context.parameter("keepdims", 1))
         n = max(1, prod(X.shape[axis] for axis in axes))

@@ -33,47 +33,44 @@ Arrange = Callable[[list[Array], list[tuple[Array, ...]]], tuple[Array, ...]]
 class Cell:
     """The steps of a cell in bounds; `context` is that of the operator."""
 
-    def __init__(self, context: Context, clip: float | None) -> None:
+    def __init__(self, context: Context) -> None:
         context.require_floats()
-        self.context, self.clip = context, clip
-        self.inner = context.inner()
+        self.context, self.inner = context, context.inner()
 
     def part(self, X: Value, index: Array) -> Value:
         """The elements of X with these numbers."""
         return self.context.step(taken(index, [X]))
 
-    def constant(self, array: Array) -> Value:
+    def row(self, array: Array) -> Value:
         """A constant of the element type."""
         return constant("", np.ascontiguousarray(array.astype(ELEMENTS[self.context.element])))
 
-    def gate(
-        self,
-        weights: Array,
-        biases: Sequence[Array],
-        parts: Sequence[Value],
-        pairs: Sequence[tuple[Value, Value]],
-        *,
-        clipped: bool = True,
-    ) -> Value:
-        """Weights times the parts side by side, plus biases, plus products of values."""
-        batch = parts[0].shape[0]
-        ones = [self.constant(np.ones((batch, 1)))] * len(biases)
-        columns = [*parts, *ones]
-        index = np.hstack(_numbered(columns))
-        joined = self.context.step(taken(index, columns))
-        matrix = self.constant(np.hstack([weights, *[each[:, None] for each in biases]]).T)
-        if not pairs:
-            made = self.context.step(matmul(self.context, [joined, matrix])[0], readers=1)
-        else:
-            terms = [self.inner.step(matmul(self.inner, [joined, matrix])[0], readers=1)]
-            for left, right in pairs:
-                terms.append(self.inner.step(multiply(self.inner, [left, right])[0], readers=1))
-            made = self.context.step(add(self.context, terms)[0])
-        return self.within(made) if clipped else made
+    def join(self, *parts: Value) -> tuple[Value, ...]:
+        """Values of shape (batch, any) side by side."""
+        return parts
 
-    def within(self, X: Value) -> Value:
+    def gate(
+        self, weights: Array, biases: Sequence[Array], clip: float | None
+    ) -> Callable[[Sequence[Value], Sequence[tuple[Value, Value]]], Value]:
+        """A function: weights times the parts side by side, plus biases, plus products of values, within the clip."""
+        matrix = self.row(np.hstack([weights, *[each[:, None] for each in biases]]).T)
+
+        def of(parts: Sequence[Value], pairs: Sequence[tuple[Value, Value]]) -> Value:
+            columns = [*parts, *[self.row(np.ones((parts[0].shape[0], 1)))] * len(biases)]
+            joined = self.context.step(taken(np.hstack(_numbered(columns)), columns))
+            if not pairs:
+                made = self.context.step(matmul(self.context, [joined, matrix])[0], readers=1)
+            else:
+                terms = [matmul(self.inner, [joined, matrix]), *[multiply(self.inner, pair) for pair in pairs]]
+                steps = [self.inner.step(each[0], readers=1) for each in terms]
+                made = self.context.step(add(self.context, steps)[0])
+            return made if clip is None else self.within(made, clip)
+
+        return of
+
+    def within(self, X: Value, clip: float) -> Value:
         """X within the bound of the attribute clip."""
-        return X if self.clip is None else self.context.step(between(self.context, X, -self.clip, self.clip))
+        return self.context.step(between(self.context, X, -clip, clip))
 
     def activate(self, name: str, X: Value) -> Value:
         """An activation function."""
@@ -91,7 +88,7 @@ class Cell:
 
     def rest(self, z: Value, h: Value, g: Value) -> Value:
         """(1 - z) h + z g; where z is between 0 and 1, a number between h and g."""
-        one = self.constant(np.ones(z.shape))
+        one = self.row(np.ones(z.shape))
         left = self.inner.step(subtract(self.inner, [one, z])[0])
         made = self._mixed(left, h, z, g)
         if (z.low >= 0).all() and (z.high <= 1).all():

@@ -14,6 +14,7 @@ from math import erf, inf, pi
 
 import numpy as np
 
+from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     FUNCTION,
@@ -59,8 +60,7 @@ def transfer(function: Function) -> TransferFunction:
     """The transfer function of an elementwise function."""
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-        X = inputs[0]
-        assert X is not None  # noqa: S101  the count of inputs is checked before
+        [X] = required(inputs, 1)
         if not function.exact:
             context.require_floats()
         X = context.refine(X, lambda value: _matters(context, function, value))
@@ -291,8 +291,7 @@ INVERSE = Function(
 
 def reciprocal(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = 1 / X, where 0 is outside the range of X and of its computed values."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     X = context.refine(X, lambda value: (value.low <= value.error) & (value.high >= -value.error))
     off = X.error + context.flushed
     away = (below(X.low - off) > 0) | (above(X.high + off) < 0)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Definition
+from sonnx.numerics.application import Definition, required
 from sonnx.numerics.enclosures.values import (
     Context,
     Linear,
@@ -161,8 +161,7 @@ def padding(define: Definition) -> TransferFunction:
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         if str(context.parameter("mode", "constant")) != "constant":
             return moving(define)(context, inputs)
-        X = inputs[0]
-        assert X is not None  # noqa: S101  the count of inputs is checked before
+        [X] = required(inputs, 1)
         filling = inputs[2] if len(inputs) > 2 else None
         if filling is not None and (not filling.is_point or filling.low is not filling.high):
             raise NotExecutable("Pad has a bound for a constant below 2^53 only")

@@ -5,6 +5,7 @@ A tensor (N, C, spatial axes) becomes (N, C, kernel elements, places); padding i
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -36,10 +37,7 @@ class Patches:
 
     def columns(self, X: Array, padding: float = 0.0) -> Array:
         """(N, C, spatial axes) to (N, C, kernel elements, places)."""
-        slid = self.slid
-        if any(slid.begins) or any(slid.ends):
-            widths = [(0, 0), (0, 0), *zip(slid.begins, slid.ends, strict=True)]
-            X = np.pad(X, widths, constant_values=padding)
+        slid, X = self.slid, self._padded(X, padding)
         steps = X.strides[2:]
         kernel = tuple(s * d for s, d in zip(steps, slid.dilations, strict=True))
         moves = tuple(s * d for s, d in zip(steps, slid.strides, strict=True))
@@ -47,19 +45,45 @@ class Patches:
         view = np.lib.stride_tricks.as_strided(X, shape, (*X.strides[:2], *kernel, *moves), writeable=False)
         return view.reshape(*X.shape[:2], self.size, prod(self.places))
 
+    def views(self, X: Array, padding: float = 0.0) -> list[Array]:
+        """For each element of the kernel what it lies over, (N, C, places)."""
+        X = self._padded(X, padding)
+        return [X[at] for at in self._under()]
+
+    def _padded(self, X: Array, padding: float) -> Array:
+        widths = [(0, 0), (0, 0), *zip(self.slid.begins, self.slid.ends, strict=True)]
+        return np.pad(X, widths, constant_values=padding) if any(map(any, widths)) else X
+
+    def _under(self) -> Iterator[tuple[Any, ...]]:
+        """Where each element of the kernel lies on the padded axes, the last ones."""
+        for offsets in product(*[range(size) for size in self.slid.kernel]):
+            yield (
+                ...,
+                *(
+                    slice(j * d, j * d + (count - 1) * s + 1, s)
+                    for j, d, s, count in zip(offsets, self.slid.dilations, self.slid.strides, self.places, strict=True)
+                ),
+            )
+
     def scattered(self, columns: Array) -> Array:
         """The transposed map: (..., kernel elements, places) to (..., spatial axes), summed over an element."""
-        slid, lead = self.slid, columns.shape[:-2]
+        lead = columns.shape[:-2]
+        parts = np.moveaxis(columns.reshape(*lead, self.size, *self.places), len(lead), 0)
+        made, inside = self._widened((*lead, *self.slid.extents), np.float64)
+        for at, part in zip(self._under(), parts, strict=True):
+            made[at] += part
+        return np.asarray(made[inside])
+
+    def covered(self, marks: Array) -> Array:
+        """Of truth values (N, C, places) those of (N, C, spatial axes) that a kernel at a marked place lies over."""
+        made, inside = self._widened((*marks.shape[:2], *self.slid.extents), np.bool_)
+        for at in self._under():
+            made[at] |= marks
+        return np.asarray(made[inside])
+
+    def _widened(self, shape: Sequence[int], kind: type) -> tuple[Array, tuple[Any, ...]]:
+        """Zeros for an array with its padding, and where the array is in it."""
+        slid, lead = self.slid, len(shape) - len(self.slid.extents)
         padded = tuple(e + b + a for e, b, a in zip(slid.extents, slid.begins, slid.ends, strict=True))
-        made = np.zeros((*lead, *padded))
-        parts = columns.reshape(*lead, self.size, *self.places)
-        front: tuple[Any, ...] = (slice(None),) * len(lead)
-        for number, offsets in enumerate(product(*[range(size) for size in slid.kernel])):
-            at = tuple(
-                slice(j * d, j * d + (count - 1) * s + 1, s)
-                for j, d, s, count in zip(offsets, slid.dilations, slid.strides, self.places, strict=True)
-            )
-            made[front + at] += parts[(*front, number)]
         inside = tuple(slice(b, b + e) for b, e in zip(slid.begins, slid.extents, strict=True))
-        found: Array = made[front + inside]
-        return found
+        return np.zeros((*shape[:lead], *padded), kind), (..., *inside)

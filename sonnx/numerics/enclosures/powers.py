@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import above, below, function_above, function_below, grown
 from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, Function, transfer
 from sonnx.numerics.enclosures.products import Product, multiplied, multiply
@@ -48,8 +49,7 @@ def power(p: Array) -> Function:
 
 def pow_(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """C = A^B; a varying exponent as e^(B log A), of a base above 0."""
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     context = context.into(A.element)
     shape = np.broadcast_shapes(A.shape, B.shape)
     A = A if A.shape == shape else context.step(repeated(A, shape))

@@ -8,7 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sonnx.numerics.enclosures.arithmetic import FORMATS, TINY, above, accumulated, below, centre, grown, magnitude
+from sonnx.numerics.application import optional, required
+from sonnx.numerics.enclosures.arithmetic import (
+    FORMATS,
+    MOST_SINGLE,
+    TINY,
+    above,
+    accumulated,
+    below,
+    centre,
+    grown,
+    magnitude,
+    product_above,
+    single,
+)
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import (
     Sum,
@@ -43,6 +56,9 @@ class Product(NamedTuple):
 
 Multiply = Callable[[Array, Array], Array]
 
+LARGE = 2**20
+"""Products of numbers in a product of tensors, from which sizes are multiplied in float32."""
+
 
 def multiplied(
     context: Context,
@@ -65,32 +81,47 @@ def multiplied(
     err_a, err_b = A.has_error, B.has_error
     narrow = err_a and not wide_b and A.is_narrow  # the radius is at most NARROW e + UNIT |c| + TINY
     (ca, ra), (cb, rb) = (0.5 * A.low + 0.5 * A.high, nothing(())) if narrow else centred(A), centred(B)
-    size_a, size_b = np.abs(ca), B.magnitude if B.low is B.high else np.abs(cb)
     middle = multiply(ca, cb)
-    exact = multiply(size_a, size_b)
+
+    def sized(a: Array) -> Array:
+        """At least the product of the absolute values of an array and of the centre of B."""
+        large = not wide_b and n * middle.size >= LARGE and n <= MOST_SINGLE
+        if large and (x := single(a)) and (b := B.single):
+            return product_above(multiply, x, b, n)
+        return grown(multiply(np.abs(a), B.magnitude if B.low is B.high else np.abs(cb)), n)
+
+    exact = sized(ca)
     radius, linear, residual = nothing(()), nothing(middle.shape), nothing(())
     if wide_a:
-        linear = multiply(A.error, size_b) if err_a else linear
+        linear = sized(A.error) if err_a else linear
         residual = residual + multiply(A.error, rb + B.error) if err_a and wide_b else residual
         if narrow:
             radius = linear * NARROW
-        elif wide_b or ra.any():
-            radius = multiply(ra, size_b + rb)
+        elif wide_b:
+            radius = multiply(ra, np.abs(cb) + rb)
+        elif ra.any():
+            radius = sized(ra)
+    size_a = np.abs(ca) if wide_b else ca
     if wide_b:
         radius = radius + multiply(size_a, rb)
         if err_b and how.pull_b is not None:
             linear, residual = linear + multiply(size_a, B.error), residual + multiply(ra, B.error)
         elif err_b:
             residual = residual + multiply(size_a + ra, B.error)
-    linear = error = grown(linear, n + 3)
+    linear = error = grown(linear, n + 3) if wide_b else linear
     if residual.shape:
         residual = grown(residual, n + 3)
         error = grown(linear + residual, 1)
+    terms, fixed = n, (nothing(middle.shape), nothing(middle.shape))
+    if added is not None and added.low is added.high and added.is_point and scale == added_scale == 1.0:
+        C, added, terms = added.low.reshape(added_shape), None, n + 1
+        middle, exact, fixed = middle + C, exact + np.abs(C), (spread(C, middle.shape), spread(C, middle.shape))
     # what the ends round is at most (|middle| + radius) UNIT, and |middle| at most about `exact`
-    gamma = accumulated(n + 8)
-    radius = grown(radius * (1 + gamma) + exact * gamma, n + 8) + 2 * n * TINY * (1 + B.largest)
+    gamma = accumulated(terms + 8)
+    radius = radius * (1 + gamma)
+    radius = grown(exact * gamma + radius, terms + 8, over=True) + 2 * terms * TINY * (1 + B.largest)
     low, high = middle - radius, middle + radius
-    absolute = grown(exact + radius + error, n + 4)
+    absolute = grown(exact + radius + error, terms + 4, over=True)
     scalings = 1
     if scale != 1.0:
         ends = below(np.minimum(low * scale, high * scale)), above(np.maximum(low * scale, high * scale))
@@ -99,7 +130,7 @@ def multiplied(
             grown(each * abs(scale), 1) for each in (absolute, linear, residual, error)
         )
     part = SumRecord(
-        absolute, n, scalings, context.hypotheses.order.depth(n), max(1.0, abs(scale)),
+        absolute, terms, scalings, context.hypotheses.order.depth(n) + terms - n, max(1.0, abs(scale)),
         A.largest + B.largest, error, nothing(low.shape),
     )  # fmt: skip
     parts, inputs, pulls = [part], list[Value](), list[Pull]()
@@ -109,7 +140,6 @@ def multiplied(
     if wide_b and how.pull_b is not None:
         inputs.append(B)
         pulls.append(_scaled(how.pull_b(ca), scale))
-    fixed = nothing(low.shape), nothing(low.shape)
     if added is not None:
         low, high, part, fixed, linear = _with(added, added_shape, added_scale, low, high, linear)
         parts.append(part)
@@ -118,7 +148,7 @@ def multiplied(
             reshaped = _reshaping(added_shape, added.shape)
             pulls.append(_then(unbroadcast(added_shape, None if added_scale == 1.0 else added_scale), reshaped))
     made = Sum(
-        low, high, parts, n + (added is not None), max(scalings, 1 + (added_scale != 1.0)), depth_of(parts),
+        low, high, parts, terms + (added is not None), max(scalings, 1 + (added_scale != 1.0)), depth_of(parts),
         tuple(inputs), tuple(pulls), how.pull_terms + 1 + (prod(low.shape) if added is not None else 0),
         linear, residual, None if wide_a and wide_b else Linear(*fixed),
     )  # fmt: skip
@@ -157,8 +187,7 @@ def _reshaping(shape: Sequence[int], to: Sequence[int]) -> Pull:
 
 def matmul(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A B, of matrices, vectors and stacks of matrices."""
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     a_shape = (1, *A.shape) if len(A.shape) == 1 else A.shape
     b_shape = (*B.shape, 1) if len(B.shape) == 1 else B.shape
     batch = np.broadcast_shapes(a_shape[:-2], b_shape[:-2])
@@ -187,9 +216,7 @@ def _matmul_shape(a: Sequence[int], b: Sequence[int], batch: Sequence[int]) -> t
 
 def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = alpha A' B' + beta C, where A' is A or its transpose."""
-    A, B = inputs[:2]
-    C = inputs[2] if len(inputs) > 2 else None
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    (A, B), [C] = required(inputs, 2), optional(inputs, 2)
     trans_a, trans_b = bool(context.parameter("transA", 0)), bool(context.parameter("transB", 0))
     alpha, beta = (float(np.float32(context.parameter(name, 1.0))) for name in ("alpha", "beta"))
     if (alpha, beta) != (1.0, 1.0):
@@ -217,9 +244,7 @@ def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y[b, c, place] = sum of X under the kernel times W[c] + B[c]."""
-    X, W = inputs[:2]
-    B = inputs[2] if len(inputs) > 2 else None
-    assert X is not None and W is not None  # noqa: S101  the count of inputs is checked before
+    (X, W), [B] = required(inputs, 2), optional(inputs, 2)
     axes = len(X.shape) - 2
     slid = windows(
         X.shape[2:],
@@ -289,8 +314,7 @@ def transposed_convolution(
 
 def multiply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A B, element by element."""
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     if A.is_point != B.is_point:
         varying, factor = (B, A) if A.is_point else (A, B)
         return [scaled(context, varying, factor.low, factor.high, roundings=1)]
@@ -327,8 +351,7 @@ def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
 
 def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A / B, where 0 is outside the range of B and of its computed values."""
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     B = context.refine(B, lambda value: (value.low <= value.error) & (value.high >= -value.error))
     if context.is_integer:
         return [_whole_quotient(context, A, B)]

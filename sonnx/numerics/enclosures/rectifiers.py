@@ -13,6 +13,7 @@ from math import inf
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import optional, required
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, times
 from sonnx.numerics.enclosures.elementwise import Bounds, Function
 from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
@@ -24,17 +25,16 @@ from sonnx.numerics.formats import Array
 
 def relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = max(X, 0)."""
-    return [_rectified(context, inputs[0], 0.0, exact=True)]
+    return [_rectified(context, required(inputs, 1)[0], 0.0, exact=True)]
 
 
 def leaky_relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = X where X >= 0, else alpha X."""
     alpha = float(np.float32(context.parameter("alpha", 0.01)))
-    return [_rectified(context, inputs[0], alpha, exact=alpha in (0.0, 1.0))]
+    return [_rectified(context, required(inputs, 1)[0], alpha, exact=alpha in (0.0, 1.0))]
 
 
-def _rectified(context: Context, X: Value | None, alpha: float, *, exact: bool) -> Transfer:
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Transfer:
     if not exact:
         context.require_floats()
     if abs(alpha) > 1:
@@ -91,22 +91,20 @@ def _rectifier_lines(X: Value, alpha: float) -> Lines:
         0.0,
     )
     slope = np.where(crossing, np.where(high > -low, 1.0, alpha), np.where(low >= 0, 1.0, alpha))
-    return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset)
+    return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset, alpha)
 
 
 def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = X between bounds; the smaller of the upper bound and the larger of X and the lower one."""
-    X, *ends = inputs
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X], ends = required(inputs, 1), optional(inputs, 1, 2)
     given = [each for each in ends if each is not None]
     if any(not each.is_point or each.low is not each.high for each in given):
-        lower, upper = (*ends, None)[:2]
+        lower, upper = ends
         if lower is not None:
             X = context.step(extremum(1.0)(context, [X, lower])[0])
         return extremum(-1.0)(context, [X, upper]) if upper is not None else [between(context, X, -inf, inf)]
     least, most = -inf, inf
-    for index, name in enumerate(("min", "max")):
-        end = ends[index] if index < len(ends) else None
+    for end, name in zip(ends, ("min", "max"), strict=True):
         written = context.application.attributes.get(name)
         if end is None and written is None:
             continue
@@ -146,8 +144,7 @@ def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Trans
 
     The line is a sum of two terms, of which one has the roundings of alpha and of the product.
     """
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     context.require_floats()
     alpha, beta = (
         np.array(float(np.float32(context.parameter(name, absent)))) for name, absent in (("alpha", 0.2), ("beta", 0.5))

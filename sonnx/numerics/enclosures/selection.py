@@ -7,6 +7,7 @@ maximum moves by at most the largest error of those that can be the largest, bec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import inf, prod
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import plural
+from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grown, magnitude
 from sonnx.numerics.enclosures.averages import reduced_axes
 from sonnx.numerics.enclosures.patches import Patches
@@ -83,8 +85,7 @@ def max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
     """Y = the largest element under the kernel; padding is never the largest."""
     if context.outputs > 1:
         raise NotExecutable("MaxPool has a bound for one output only")
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = len(X.shape) - 2
     if context.parameter("auto_pad", "NOTSET") != "NOTSET" or context.parameter("ceil_mode", 0):
         raise NotExecutable("MaxPool has a bound for explicit pads and ceil_mode 0 only")
@@ -102,8 +103,7 @@ def max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
 
 def global_max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = the largest element of each channel."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = len(X.shape) - 2
     return [_pooled(context, X, Patches(windows(X.shape[2:], X.shape[2:], [1] * axes, [1] * axes, [0] * 2 * axes)))]
 
@@ -115,13 +115,7 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
     def unsure(value: Value) -> Array:
         """The elements under a kernel whose largest one is not decided, where they have errors."""
         *_, chosen, _ = found if value is first else _candidates(value, patches)
-        if (chosen >= 0).all():
-            return np.zeros(value.shape, np.bool_)
-        open_places = (chosen < 0).reshape(*value.shape[:2], 1, -1)
-        spread = patches.scattered(
-            np.broadcast_to(open_places, (*value.shape[:2], patches.size, open_places.shape[-1])) * 1.0
-        )
-        return (spread > 0) & (value.error > 0)
+        return patches.covered((chosen < 0).reshape(*value.shape[:2], *patches.places)) & (value.error > 0)
 
     X = context.refine(X, unsure)
     found = found if X is first else _candidates(X, patches)
@@ -137,8 +131,18 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
 
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
-    columns = patches.columns(X.low, -inf), patches.columns(X.high, -inf), patches.columns(X.error)
-    return _largest(*(np.moveaxis(each, 2, 0) for each in columns))
+    """See `_largest`, of the elements under the kernel, without copies of them."""
+    least, most = (patches.views(each, -inf) for each in (below(X.low - X.error), above(X.high + X.error)))
+    low, high, sure = (
+        reduce(np.maximum, each) for each in (patches.views(X.low, -inf), patches.views(X.high, -inf), least)
+    )
+    chosen, number, error = np.full(low.shape, -1), np.zeros(low.shape, np.intp), np.zeros(low.shape)
+    for index, (top, own) in enumerate(zip(most, patches.views(X.error), strict=True)):
+        possible = top >= sure
+        number += possible
+        np.copyto(chosen, index, where=possible)
+        np.maximum(error, own, out=error, where=possible)
+    return low, high, np.where(number == 1, chosen, -1), error
 
 
 def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -147,8 +151,7 @@ def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     An element whose condition is known is that of its branch.  Of another one the range is that of both branches; where
     an implementation may decide otherwise, the computed value is off by at most the distance of the branches.
     """
-    condition, X, Y = inputs
-    assert condition is not None and X is not None and Y is not None  # noqa: S101  the count of inputs is checked before
+    condition, X, Y = required(inputs, 3)
     shape = np.broadcast_shapes(condition.shape, X.shape, Y.shape)
     sure, never = condition.low > 0, condition.high <= 0
     wavering = np.broadcast_to(condition.error > 0, shape)
@@ -187,8 +190,7 @@ def comparison(decides: Decide) -> TransferFunction:
     """
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-        A, B = inputs
-        assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+        A, B = required(inputs, 2)
         sure, never = decides(A, B, nothing(A.shape), nothing(B.shape))
         off_a, off_b = context.off(A), context.off(B)
         steady_sure, steady_never = decides(A, B, off_a, off_b)
@@ -226,8 +228,7 @@ def equal(A: Value, B: Value, off_a: Array, off_b: Array) -> tuple[Array, Array]
 
 def negation(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Not: 1 - X of truth values."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     return [Transfer(1 - X.high, 1 - X.low, nothing(X.shape), (X,), (lambda rows: -rows,), 0, X.error, element="bool")]
 
 
@@ -236,8 +237,7 @@ def negation(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
 
 def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The largest element along axes."""
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axes = reduced_axes(context)
     kept = [axis for axis in range(len(X.shape)) if axis not in axes]
     shape, count = tuple(X.shape[axis] for axis in kept), prod(X.shape[axis] for axis in axes)
@@ -282,8 +282,7 @@ def argmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     range does so after it is widened by the errors.  Where the elements have no error the two are the same, except
     among zeros, whose signs real numbers do not have.
     """
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     axis = int(context.parameter("axis", 0)) % max(1, len(X.shape))
     count = X.shape[axis]
     if not count:
@@ -325,8 +324,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     of its value, and an absolute error of the function counts once, and once for each term of the sum, which is at
     least 1 - t.
     """
-    X = inputs[0]
-    assert X is not None  # noqa: S101  the count of inputs is checked before
+    [X] = required(inputs, 1)
     context.require_floats()
     rank = len(X.shape)
     axis = int(context.parameter("axis", -1 if context.application.version >= 13 else 1))

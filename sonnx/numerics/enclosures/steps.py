@@ -14,6 +14,7 @@ from math import inf
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude
 from sonnx.numerics.enclosures.selection import decided, truth
 from sonnx.numerics.enclosures.sums import finite, not_known
@@ -35,8 +36,7 @@ def step(function: Step, *, unit: bool = True) -> TransferFunction:
     """The transfer function of a nondecreasing function with whole values; `unit`: its steps are 1 high and apart."""
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-        X = inputs[0]
-        assert X is not None  # noqa: S101  the count of inputs is checked before
+        [X] = required(inputs, 1)
         return [stepped(context, X, function, unit=unit)]
 
     return apply
@@ -110,8 +110,7 @@ def mod(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Where the quotient rounded to a whole number q is the same for all ideal and computed operands, the remainder is
     A - q B.  Elsewhere it is between 0 and the largest |B|, on the side of its sign, and so is the computed one.
     """
-    A, B = inputs
-    assert A is not None and B is not None  # noqa: S101  the count of inputs is checked before
+    A, B = required(inputs, 2)
     truncated = bool(context.parameter("fmod", 0))
     shape = np.broadcast_shapes(A.shape, B.shape)
     off_a, off_b = context.off(A), context.off(B)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sonnx.numerics.enclosures.arithmetic import FORMATS, above, accumulated, below, centre, grown, magnitude
+from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, above, accumulated, below, centre, grown, magnitude
 from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
 from sonnx.numerics.formats import Array
 
@@ -34,7 +34,7 @@ class Sum(NamedTuple):
     pull_terms: int
     propagated: Array
     residual: Array | float
-    relaxed: Linear | None
+    relaxed: Linear | Callable[[], Linear] | None
 
 
 def as_sum(context: Context, value: Value) -> SumRecord:
@@ -57,7 +57,7 @@ def finished(context: Context, made: Sum) -> Transfer:
     propagated = total([part.propagated for part in parts], shape)
     if len(parts) > 1:
         absolute, propagated = grown(absolute, len(parts)), grown(propagated, len(parts))
-    result = grown(magnitude(made.low, made.high) + propagated, 1)
+    result = grown(magnitude(made.low, made.high) + propagated, 1, over=True)
     factor, widest = max(part.factor for part in parts), max(part.operands for part in parts)
     whole = hypotheses.sum(
         context.element, made.terms, made.scalings, absolute, result, factor=factor, operands=widest, depth=made.depth
@@ -202,8 +202,15 @@ def scaled(
     shape = np.broadcast_shapes(X.shape, factor_low.shape)
     ck, rk = centre(factor_low, factor_high)
     size = above(np.abs(ck) + rk)
-    corners = [each * k for each in (X.low, X.high) for k in (factor_low, factor_high)]
-    low, high = below(np.minimum.reduce(corners)), above(np.maximum.reduce(corners))
+    # k x is within rk |x| of ck x; the product, the sum with c and the end are rounded by at most 8 UNIT of their sizes
+    off = grown(
+        X.magnitude * (rk + 8 * UNIT * size) + 8 * UNIT * (0.0 if added_size is None else added_size), 8, over=True
+    )
+    ends = X.low * ck, X.high * ck
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    if added is not None:
+        low, high = low + added[0], high + added[1]
+    low, high = low - off, high + off
     propagated = grown(spread(X.error * size, shape), 1)
     residual = grown(spread(X.error * rk, shape), 1) if rk.any() else 0.0
     widest = max(1.0, float(size.max(initial=0.0)))
@@ -213,18 +220,17 @@ def scaled(
         grown(record.propagated * size, 1), record.introduced * size,
     )  # fmt: skip
     parts, terms = [part], record.terms
-    fixed_low, fixed_high = nothing(shape), nothing(shape)
     if added is not None and added_size is not None:
-        low, high = below(low + added[0]), above(high + added[1])
-        fixed_low, fixed_high = spread(added[0], shape), spread(added[1], shape)
         parts.append(SumRecord(added_size, 1, 0, 0, 1.0, 0.0, nothing(added_size.shape), nothing(added_size.shape)))
         terms += added_terms
-    relaxed = None
-    if X.magnitude.size:
+
+    def relaxed() -> Linear:
+        fixed = [spread(each, shape) for each in added or (np.zeros(()), np.zeros(()))]
+        if not rk.any():
+            return Linear(*fixed)
         wide = grown(spread(X.magnitude * rk, shape), 1)
-        relaxed = (
-            Linear(below(fixed_low - wide), above(fixed_high + wide)) if rk.any() else Linear(fixed_low, fixed_high)
-        )
+        return Linear(below(fixed[0] - wide), above(fixed[1] + wide))
+
     made = Sum(
         low, high, parts, terms, record.scalings + roundings, depth_of(parts) + added_terms, (X,),
         (unbroadcast(X.shape, ck),), repeats(X.shape, shape) + 1, propagated, residual, relaxed,

@@ -20,14 +20,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from math import inf
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, Unknown
 from sonnx.numerics.application import Application
-from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, accumulated, grown, magnitude
+from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, Single, accumulated, grown, magnitude, single
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.formats import NAMES, Array
 
@@ -64,12 +64,42 @@ class SumRecord:
 class Lines:
     """An elementwise operator between two lines: lower_slope x + lower_offset <= f(x) <= upper_slope x + upper_offset
     for each x in its range; slopes are exact, offsets rounded outward.
+
+    `left` is the slope left of 0 of a rectifier, which has slope 1 right of it: where 0 is inside the range, any slope
+    from `left` to 1 will do below, with the offset 0.
     """
 
     lower_slope: Array
     lower_offset: Array
     upper_slope: Array
     upper_offset: Array
+    left: float | None = None
+
+
+class Chosen(NamedTuple):
+    """For each row and some elements with 0 inside their range, given by flat places, of a rectifier: the slope of the
+    line below, the side of the kink (1 for x >= 0, -1 for x <= 0, 0 for both), and the weight of x on that side.
+    """
+
+    places: Array
+    slope: Array
+    side: Array
+    weight: Array
+
+    def followed(self, lines: Lines, up: Array, down: Array) -> tuple[Array, Array, Array]:
+        """The row over x, the part of `up` that counts with the offset of the line above, and the weights as rows."""
+        assert lines.left is not None  # noqa: S101  kinks are those of rectifiers
+        m, k = len(up), self.places
+        h, weights, above = up * lines.upper_slope + down * lines.lower_slope, np.zeros(up.shape), np.array(up)
+        flat_h, flat_up, flat_down = h.reshape(m, -1), up.reshape(m, -1)[:, k], down.reshape(m, -1)[:, k]
+        line = np.where(self.side > 0, 1.0, lines.left)
+        upper = np.where(self.side == 0, lines.upper_slope.reshape(-1)[k], line)
+        lower = np.where(self.side == 0, np.clip(self.slope, lines.left, 1.0), line)
+        weight = np.where(self.side == 0, 0.0, np.maximum(self.weight, 0.0))
+        flat_h[:, k] = flat_up * upper + flat_down * lower + self.side * weight
+        above.reshape(m, -1)[:, k] *= self.side == 0
+        weights.reshape(m, -1)[:, k] = weight
+        return h, above, weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +126,8 @@ DECISION = "decision"
 NARROW = 2.0**-20
 """Half the width of a range over its error, up to which the width is not followed by itself."""
 
-_serials = count()
+new_serial = count().__next__
+"""A value has a larger number than what it is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +150,7 @@ class Value:
     node: str = ""
     readers: int = 2
     """How many nodes and graph outputs read the value."""
-    serial: int = field(default_factory=_serials.__next__)
+    serial: int = field(default_factory=new_serial)
 
     @property
     def element(self) -> str:
@@ -135,7 +166,12 @@ class Value:
     @cached_property
     def magnitude(self) -> Array:
         """The largest absolute ideal value."""
-        return magnitude(self.low, self.high)
+        return np.abs(self.low) if self.low is self.high else magnitude(self.low, self.high)
+
+    @cached_property
+    def single(self) -> Single | None:
+        """The absolute values of a constant in float32."""
+        return single(self.low)
 
     @cached_property
     def computed(self) -> Array:
@@ -146,6 +182,8 @@ class Value:
     @cached_property
     def largest(self) -> float:
         """The largest absolute value an implementation can compute in any element."""
+        if self.is_point and not self.has_error:
+            return float(max(self.high.max(initial=0.0), -self.low.min(initial=0.0))) * (1 + 2.0**-50)
         return float(self.computed.max(initial=0.0))
 
     @cached_property
@@ -182,7 +220,7 @@ class Transfer:
     terms: int = 0
     propagated: Array | float = 0.0
     residual: Array | float = 0.0
-    relaxed: Linear | Callable[[], Lines] | None = None
+    relaxed: Linear | Callable[[], Linear | Lines] | None = None
     sum: SumRecord | None = None
     absolute: tuple[Array, ...] = ()
     """Of a linear operator arrays whose sum bounds Σ |C_k| |x_k| and its constants; () where elements only move."""
@@ -200,7 +238,7 @@ class Transfer:
     def noise(self) -> Array:
         """Introduced and residual errors with the slack for the roundings of the adjoint pass."""
         slack = accumulated(self.terms + 2)
-        return grown(self.introduced + self.residual + slack * np.asarray(self.propagated), 4)
+        return grown(self.introduced + self.residual + slack * np.asarray(self.propagated), 4, over=True)
 
     @cached_property
     def slack(self) -> Array:

@@ -1,4 +1,4 @@
-"""A box of inputs in an evidence pack: its files, and what it shows of the model."""
+"""What a box of inputs shows of a model: for the report of a check, and for an evidence pack with its files."""
 
 from __future__ import annotations
 
@@ -6,22 +6,30 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from functools import reduce
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
-from sonnx.bounds.bound import only_array
+from sonnx.bounds.bound import box_of, only_array
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.discharge import Discharge, discharge
-from sonnx.bounds.result import Bounds, Tensor
-from sonnx.checker.report import Report
+from sonnx.bounds.result import Tensor
+from sonnx.checker.report import Finding, Report
+from sonnx.checker.request import CheckRequest, open_model
 from sonnx.model.ir import Model
+from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
 
 FOLDER = "configuration/box"
 """The folder of a pack that has its files."""
+COUNTEREXAMPLES = "counterexamples"
+"""The folder that has the inputs of the box that break an assumption, of which each is a file as numpy reads it."""
 TOPIC = "bounds."
 """Begins the theorems that bounds rest on."""
 LIMIT = (
@@ -41,6 +49,16 @@ class BoxEvidence:
     texts: tuple[str, ...]
     """The texts of the box, with base names."""
     about: dict[str, Any]
+
+
+def discharged(report: Report, path: Path, texts: Sequence[str], request: CheckRequest, hypotheses: str) -> Report:
+    """The report on a model file where an assumption that a box of its inputs shows passes.
+
+    Raises:
+        BadInput: the box is not one of the model.
+    """
+    model = bind_symbols(open_model(path, False, request.limits)[0], request.bind, request.input_shapes)
+    return discharge(report, model, path, box_of(model, texts), texts, hypotheses_named(hypotheses)).report
 
 
 def evidence(
@@ -70,25 +88,47 @@ def evidence(
         return made
 
     box, assumed = box_of_texts(model, texts, array), hypotheses_named(hypotheses)
-    named = tuple(_with_base_names(text, sorted(read, key=len, reverse=True)) for text in texts)
+    named = tuple(reduce(_with_base_name, sorted(read, key=len, reverse=True), text) for text in texts)
     found = discharge(report, model, path, box, named, assumed)
     files = {f"{FOLDER}/{Path(name).name}": content for name, content in read.items()}
     about = {
         "inputs": list(named),
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         "hypotheses": assumed.as_json(),
-        "shown": [
-            {"place": each.where.place, "rule": each.rule, "condition": each.requires} for each in found.shown
+        "shown": [_condition(each) for each in found.shown],
+        "counterexamples": [
+            {**_condition(each), "why": escape(broken.why),
+             "input": {escape(name): _file_of(number, at) for at, name in enumerate(broken.input)}}
+            for number, (each, broken) in enumerate(found.failing)
+        ],
+        "undecided": [
+            {**_condition(each), "share": _rounded(open_.share, ROUND_CEILING), "part": open_.part}
+            for each, open_ in found.undecided
         ],
         **_figures(found),
     }  # fmt: skip
+    for number, (_, broken) in enumerate(found.failing):
+        files |= {_file_of(number, at): _npy(array) for at, array in enumerate(broken.input.values())}
     return BoxEvidence(found.report, files, named, about)
 
 
-def _with_base_names(text: str, files: Sequence[str]) -> str:
-    for each in files:
-        text = text.replace(each, Path(each).name)
-    return text
+def _with_base_name(text: str, file: str) -> str:
+    return text.replace(file, Path(file).name)
+
+
+def _condition(finding: Finding) -> dict[str, Any]:
+    return {"place": finding.where.place, "rule": finding.rule, "condition": finding.requires}
+
+
+def _file_of(number: int, at: int) -> str:
+    """The file of a pack that has an input of a counterexample."""
+    return f"{COUNTEREXAMPLES}/{number}-{at}.npy"
+
+
+def _npy(array: Array) -> bytes:
+    made = BytesIO()
+    np.save(made, array, allow_pickle=False)
+    return made.getvalue()
 
 
 def _figures(found: Discharge) -> dict[str, Any]:
@@ -98,13 +138,9 @@ def _figures(found: Discharge) -> dict[str, Any]:
     return {
         "conditions": len(bounds.conditions),
         "open": [{"place": escape(each.node), "condition": each.name} for each in bounds.conditions if not each.holds],
-        "unbounded": _stopped(bounds),
+        "unbounded": next((escape(each.unbounded) for each in bounds.tensors if each.unbounded), ""),
         "outputs": [_output(each) for each in bounds.outputs],
     }
-
-
-def _stopped(bounds: Bounds) -> str:
-    return next((escape(each.unbounded) for each in bounds.tensors if each.unbounded), "")
 
 
 def _output(tensor: Tensor) -> dict[str, Any]:

@@ -1,0 +1,224 @@
+"""The maximum of arrays as Max orders it, at the speed of memory: what Max, Min and MaxPool share.
+
+The order is that of `numerics/order.py`; of several NaNs the first operand's is the result, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.numerics.blocks import merged, walk
+from sonnx.numerics.formats import Array, Format, format_of
+from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
+from sonnx.numerics.scratch import Scratch
+
+Combine = Callable[[Sequence[Array], Array], None]
+"""Fills an array with the maximum of arrays that are broadcastable to its shape."""
+
+MAX_UNBLOCKED_ELEMENTS = 8192
+"""Elements up to which blocks do not pay."""
+
+MAX_REPEATED, MIN_REPEATED = 16384, 1024
+"""How often an element is written out: at most (numpy would copy again what its buffers hold), and at least."""
+
+_known: dict[np.dtype[Any], tuple[Combine, int]] = {}
+
+_SIGNS, _LEAST, _NEGATIVE = Scratch(), Scratch(), Scratch()
+_ROWS: defaultdict[int, Scratch] = defaultdict(Scratch)
+"""The memory of the repeated elements of each operand."""
+
+
+def fast_maximum(X: Sequence[Array], out: Array) -> Array:
+    """Y in `out`, which has the broadcast shape and the type of X and is C-contiguous.
+
+    Integers: np.maximum.  float and double: np.maximum gives the right element but for the sign of a zero; only a block
+    whose result holds -0 (the least integer of its width) gets
+
+        Y = Y and (the sign bits that all operands share, and all other bits):
+
+    a zero is -0 only if every operand is negative; a negative maximum has only negative operands.  float16 and
+    bfloat16, where np.maximum has no vector code: on the integers of the width, S the largest and M the least over the
+    operands,
+
+        Y = S if S >= 0 else M = S xor ((S xor M) and (S shifted right by all but its sign)):
+
+    a positive value is ordered like its integer, a negative one against it.  A block with a NaN gets the first one.
+
+    Raises:
+        ValueError: `out` has another shape, or the shapes of X are not broadcastable.
+    """
+    if out.shape not in [x.shape for x in X] and (shape := np.broadcast_shapes(*[x.shape for x in X])) != out.shape:
+        raise ValueError(f"the maximum has the shape {shape}, not {out.shape}")
+    if len(X) == 1 or out.size == 0:
+        np.copyto(out, X[0])
+        return out
+    combine, count = _known.get(out.dtype) or _combine(out.dtype)
+    if out.size <= MAX_UNBLOCKED_ELEMENTS:
+        combine(X, out)
+    elif all(x.shape == out.shape and x.flags.c_contiguous and x.flags.aligned for x in X):
+        _flat([x.reshape(-1) for x in X], out.reshape(-1), combine, count)
+    else:
+        _general(X, out, combine, count)
+    return out
+
+
+def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
+    """What computes a block of a type, and how many elements a block has."""
+    made = format_of(kind)
+    if made is None:
+        found: tuple[Combine, int] = fold, 1 << 18
+    elif kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
+        found = _with_zeros(made), 1 << 18
+    else:
+        found = _by_integers(made), 1 << 17
+    _known[kind] = found
+    return found
+
+
+def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
+    if combine is fold:
+        count = out.size  # one pass over the result
+    for start in range(0, out.size, count):
+        part = slice(start, start + count)
+        combine([x[part] for x in X], out[part])
+
+
+def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
+    if len(X) == 2 and any(x.size <= MAX_REPEATED and bool((x != 0).all()) for x in X):
+        combine = _fold_if_no_zeros(out.dtype) or combine
+    if combine is fold and (out.itemsize == 8 or max(_stationary(x, out.shape) for x in X) <= np.getbufsize()):
+        fold(X, out)
+        return
+    shape, Z = merged(X, out.shape)
+    target = out.reshape(shape)
+    if combine is fold:
+        _folded(Z, target, count)
+        return
+    for pieces, piece in walk(Z, target, count):
+        combine(pieces, piece)
+
+
+def _stationary(x: Array, shape: tuple[int, ...]) -> int:
+    """Elements of the output along which an operand stands still, from the last axis on."""
+    count = 1
+    for back in range(1, len(shape) + 1):
+        if back <= x.ndim and x.shape[-back] > 1 and x.strides[-back] != 0:
+            break
+        count *= shape[-back]
+    return count
+
+
+def _fold_if_no_zeros(kind: np.dtype[Any]) -> Combine | None:
+    """The plain fold where it is exact as soon as one of two operands has no zero."""
+    return fold if kind.itemsize > 2 and (format_of(kind) is None or maximum_keeps_the_first_nan(kind)) else None
+
+
+def _folded(X: Sequence[Array], out: Array, count: int) -> None:
+    """The fold alone, of operands with as many axes as the output, some of which stand still along the last one.
+
+    numpy has no vector code for that, but along an axis that fits its own buffers, where it writes the operand out
+    itself.  Along a longer one the operand is written out here, once; for 64-bit types that does not pay.
+    """
+    still = [x.shape[-1] == 1 for x in X]
+    length = out.shape[-1]
+    row = min([length, MAX_REPEATED, *(count // x.size for x, here in zip(X, still, strict=True) if here)])
+    if not any(still) or row < MIN_REPEATED:
+        fold(X, out)
+        return
+    rows, short = divmod(length, row)
+    whole = length - short
+    rowed = [_row(x, row, m) if here else x for m, (x, here) in enumerate(zip(X, still, strict=True))]
+    split = [
+        x[..., None, :] if here else x[..., :whole].reshape(*x.shape[:-1], rows, row)
+        for x, here in zip(rowed, still, strict=True)
+    ]
+    fold(split, out[..., :whole].reshape(*out.shape[:-1], rows, row))
+    if short:
+        rest = [x[..., :short] if here else x[..., whole:] for x, here in zip(rowed, still, strict=True)]
+        fold(rest, out[..., whole:])
+
+
+def _row(values: Array, count: int, number: int) -> Array:
+    """The elements of an operand that stands still along the last axis, each `count` times."""
+    row = _ROWS[number].array(values.size * count, values.dtype).reshape(*values.shape[:-1], count)
+    np.copyto(row, values)
+    return row
+
+
+def fold(X: Sequence[Array], out: Array) -> None:
+    """The maximum in the order of numpy."""
+    np.maximum(X[0], X[1], out=out)
+    for x in X[2:]:
+        np.maximum(out, x, out=out)
+
+
+def _with_zeros(made: Format) -> Combine:
+    least = -made.sign
+
+    def combine(X: Sequence[Array], out: Array) -> None:
+        fold(X, out)
+        if np.minimum.reduce(out.view(made.signed), axis=None) == least:
+            _correct_zeros([x.view(made.signed) for x in X], out.view(made.signed), made)
+
+    return combine
+
+
+def _correct_zeros(X: Sequence[Array], out: Array, made: Format) -> None:
+    """Clear the sign where some operand has none; a NaN keeps its bits."""
+    signs = _SIGNS.array(out.size, made.signed).reshape(out.shape)
+    np.bitwise_and(X[0], X[1], out=signs)
+    for x in X[2:]:
+        np.bitwise_and(signs, x, out=signs)
+    np.bitwise_or(signs, made.sign - 1, out=signs)
+    unsigned = out.view(made.unsigned)
+    if np.maximum.reduce(unsigned, axis=None) > made.sign + made.infinity:
+        np.bitwise_and(out, signs, out=out, where=unsigned <= made.sign + made.infinity)
+    else:
+        np.bitwise_and(out, signs, out=out)
+
+
+def _by_integers(made: Format) -> Combine:
+    shift = 8 * made.signed.itemsize - 1
+
+    def combine(X: Sequence[Array], out: Array) -> None:
+        integers, S = [x.view(made.signed) for x in X], out.view(made.signed)
+        M = _LEAST.array(out.size, made.signed).reshape(out.shape)
+        nan = _negative_nan(X, made)
+        if len(X) == 2:
+            np.bitwise_xor(integers[0], integers[1], out=M)  # S and M are the two operands: S xor M = X0 xor X1
+            np.maximum(integers[0], integers[1], out=S)
+        else:
+            _extremes(integers, S, M)
+        nan = nan or np.maximum.reduce(S, axis=None) > made.infinity
+        negative = _NEGATIVE.array(out.size, made.signed).reshape(out.shape)
+        np.right_shift(S, shift, out=negative)
+        np.bitwise_and(M, negative, out=M)
+        np.bitwise_xor(S, M, out=S)
+        if nan:
+            _first_nan(X, out, made)
+
+    return combine
+
+
+def _extremes(integers: Sequence[Array], S: Array, M: Array) -> None:
+    """The largest in S, and in M the largest xor the least."""
+    fold(integers, S)
+    np.minimum(integers[0], integers[1], out=M)
+    for x in integers[2:]:
+        np.minimum(M, x, out=M)
+    np.bitwise_xor(S, M, out=M)
+
+
+def _negative_nan(X: Sequence[Array], made: Format) -> bool:
+    limit = made.sign + made.infinity
+    return any(np.maximum.reduce(x.view(made.unsigned), axis=None) > limit for x in X)
+
+
+def _first_nan(X: Sequence[Array], out: Array, made: Format) -> None:
+    """Where an operand is NaN, the first such operand."""
+    for x in reversed(X):
+        np.copyto(out, x, where=x.view(made.unsigned) & (made.sign - 1) > made.infinity)

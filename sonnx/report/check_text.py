@@ -1,0 +1,219 @@
+"""The report of a check as text: a summary, the findings by rule, each result once with its places, what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from sonnx.base.escaping import escape, plural, quote
+from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
+from sonnx.checker.verdicts import Verdict, Where
+from sonnx.profile.definitions import Rule, show_tags
+from sonnx.profile.rewrites import OUTSIDE
+from sonnx.report.formats import CheckRun
+from sonnx.report.phrases import (
+    fix_command,
+    grouped,
+    justifications,
+    meaning,
+    number_with_rewrites,
+    operators_outside,
+    place,
+    project_files,
+    rewrites_of,
+    rule_page,
+    verdict_counts,
+    verdict_phrase,
+)
+from sonnx.report.terminal import PLAIN, Style
+
+MORE_PLACES = 3
+"""Further places shown for one rule; the JSON report has all."""
+TABLE_FROM = 3
+"""Rules with findings from which a table stands before the findings."""
+LABEL_WIDTH = 18
+
+
+def render(run: CheckRun) -> str:
+    """The report of one model; or for several one line for each and a line of totals, without colours."""
+    return render_in(Style(docs=run.docs), run)
+
+
+def render_in(style: Style, run: CheckRun) -> str:
+    """As `render`, in a style."""
+    if len(run.reports) + len(run.unreadable) == 1:
+        return render_full(run, style)
+    return "".join(f"{brief(report, style)}\n" for report in run.reports) + total(run)
+
+
+def render_full(run: CheckRun, style: Style = PLAIN) -> str:
+    """The whole report of each model, and a line of totals if there are several files."""
+    text = "\n".join(one_report(report, style) for report in run.reports)
+    return f"{text}\n{total(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
+
+
+def statistics(reports: Sequence[Report], style: Style = PLAIN) -> str:
+    """The rules with findings over all models, with the number of places and whether `sonnx fix` has a rewrite."""
+    findings = [finding for report in reports for finding in report.roots]
+    return "".join(f"{line}\n" for line in _table(findings, style)) or "no findings\n"
+
+
+def brief(report: Report, style: Style = PLAIN) -> str:
+    """The verdict on one model, with the number of its findings, in one line."""
+    counts = Counter(finding.verdict for finding in report.roots)
+    listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    return _headline(report, style) + (f": {listed}" if listed else "")
+
+
+def one_report(report: Report, style: Style = PLAIN) -> str:
+    """The report of one model, ending in a line feed."""
+    groups = grouped(report.roots)
+    blocks = ["\n".join([_headline(report, style), *_overview(report, groups, style)])]
+    for findings in groups:
+        lines = _group(findings, report.rules[findings[0].rule], report, style)
+        blocks.append("\n".join(lines))
+    blocks.append("\n".join(_summary(report, style)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _headline(report: Report, style: Style) -> str:
+    return f"{style.bold(escape(report.name))}: {style.verdict(report.verdict, verdict_phrase(report))}"
+
+
+# ------------------------------------------------------------------ before the findings
+
+
+def _failures(report: Report) -> list[Finding]:
+    return [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+
+
+def _overview(report: Report, groups: Sequence[Sequence[Finding]], style: Style) -> Iterator[str]:
+    failures = _failures(report)
+    if failures:
+        yield f"  {_correctable(failures)}"
+    outside = operators_outside(failures)
+    if outside:
+        yield style.wrapped(f"  operators outside the profile: {outside}", 4)
+    if len(groups) >= TABLE_FROM:
+        yield ""
+        yield from (f"  {line}" for line in _table(report.roots, style))
+
+
+def _correctable(failures: Sequence[Finding]) -> str:
+    """How many failures of how many rules, and for how many `sonnx fix` has a rewrite."""
+    rules = len({finding.rule for finding in failures})
+    text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
+    fixable = number_with_rewrites(failures)
+    number = "all" if fixable == len(failures) else fixable or "none"
+    return f"{text}; sonnx fix has rewrites for {number} of them"
+
+
+def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
+    """A row for each rule and verdict: places, and how many of them `sonnx fix` has a rewrite for."""
+    rows = [("rule", "result", "places", "sonnx fix")]
+    verdicts: list[Verdict | None] = [None]
+    for group in grouped(findings):
+        fixable = number_with_rewrites(group)
+        rows.append((group[0].rule, str(group[0].verdict), str(len(group)), str(fixable) if fixable else "-"))
+        verdicts.append(group[0].verdict)
+    if len(rows) == 1:
+        return
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row, verdict in zip(rows, verdicts, strict=True):
+        rule, result = row[0].ljust(widths[0]), row[1].ljust(widths[1])
+        cells = "  ".join(cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True))
+        yield f"{rule}  {result if verdict is None else style.verdict(verdict, result)}  {cells}"
+
+
+# ------------------------------------------------------------------ the findings
+
+
+def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style) -> Iterator[str]:
+    first = findings[0]
+    yield style.bold(place(first.where))
+    parts = (style.verdict(first.verdict), style.bold(first.rule), show_tags(first.tags), first.actual)
+    yield style.wrapped("  " + "  ".join(filter(None, parts)), LABEL_WIDTH)
+    if first.operands:
+        yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in first.operands), style)
+    if first.verdict is Verdict.FAIL:
+        yield _line("meaning", meaning(first, rule), style)
+        yield _line("requires", first.requires, style)
+        yield _line("because", rule.because, style)
+        yield _line("remedy", rule.remedy, style)
+        rewrites = rewrites_of(first)
+        if rewrites:
+            yield _line("sonnx fix", "; ".join(each.title for each in rewrites), style)
+    elif first.verdict is Verdict.DEVIATED:
+        yield from (_line(label, text, style) for label, text in justifications(findings, report))
+    elif first.verdict is not Verdict.NOT_CHECKED:
+        yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires, style)
+    if rule.kind != "project":
+        operator = f", sonnx explain {escape(first.where.operator)}" if first.rule == OUTSIDE else ""
+        yield _line("more", f"sonnx explain {first.rule}{operator}", style)
+        if style.docs:
+            yield _line("", rule_page(style.docs, first.rule), style)
+    yield from (style.wrapped(line, 11) for line in _others(first, findings[1:]))
+
+
+def _line(label: str, text: str, style: Style) -> str:
+    return style.wrapped(f"        {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
+
+
+def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
+    """The other places of a rule, equal results together."""
+    alike: dict[str, list[Where]] = {}
+    for finding in others:
+        alike.setdefault(finding.actual, []).append(finding.where)
+    shown = 0
+    for actual, places in list(alike.items())[:MORE_PLACES]:
+        shown += len(places)
+        more = len(places) - MORE_PLACES
+        lines = [*map(place, places[:MORE_PLACES]), *([f"and {more} more"] if more > 0 else [])]
+        if actual != first.actual:
+            lines[-1] += f": {actual}"
+        yield f"    also {lines[0]}"
+        yield from (f"         {line}" for line in lines[1:])
+    if shown < len(others):
+        yield f"    and {plural(len(others) - shown, 'more place')} (--format concise lists them)"
+
+
+# ------------------------------------------------------------------ after the findings
+
+
+def _summary(report: Report, style: Style) -> Iterator[str]:
+    coverage, failures = report.coverage, _failures(report)
+    if failures:
+        yield style.bold(_correctable(failures))
+        if any(map(rewrites_of, failures)):
+            command, open_sizes = fix_command(report)
+            yield f"  {style.bold(command)}" + (f"   (write numbers for {open_sizes})" if open_sizes else "")
+    yield style.wrapped(
+        f"{coverage.evaluated} of {coverage.applicable} applicable rules were evaluated everywhere; "
+        f"results: {verdict_counts(report)}", 2,
+    )  # fmt: skip
+    outside = coverage.nodes - coverage.nodes_in_profile
+    if outside:
+        named = operators_outside(failures)
+        yield style.wrapped(
+            f"{outside} of {plural(coverage.nodes, 'node')} use operators outside the profile"
+            + (f": {named}" if named else ""), 2,
+        )  # fmt: skip
+    if coverage.nodes_not_checked:
+        yield f"{plural(coverage.nodes_not_checked, 'node')} of operators whose rules are not written yet: not checked"
+    folded = len(report.findings) - len(report.roots)
+    if folded:
+        causes = sorted({finding.cause for finding in report.findings if finding.cause})
+        yield style.wrapped(f"{plural(folded, 'more result')} wait for {', '.join(causes)} and are not listed", 2)
+    for label, text in project_files(report):
+        yield f"{label}: {text}"
+    for note in report.notes:
+        yield style.dim(style.wrapped(f"note: {note}", 6))
+
+
+def total(run: CheckRun) -> str:
+    """The last line for several models."""
+    words = [str(report.verdict) for report in run.reports]
+    words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
+    order = (*Verdict, *(each.word for each in NoVerdict))
+    numbers = [f"{words.count(word)} {word}" for word in order if word in words]
+    return f"{len(words)} files: {', '.join(numbers)}\n"

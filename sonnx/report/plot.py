@@ -1,0 +1,43 @@
+"""A plot as SVG: values in their order from left to right, with heights on the scale of the marks at the left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP = 960, 300, 70, 10, 14
+"""The plot, and the room around the values, in pixels."""
+
+
+class Series(NamedTuple):
+    """Dots with their heights, None where there is none; looks are attributes of SVG, titles are escaped."""
+
+    heights: Sequence[float | None]
+    dot: str
+    line: str = ""
+    """The look of the lines between neighbours, "" for none."""
+    titles: Sequence[str] = ()
+
+
+def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: str) -> str:
+    """The SVG of series of values with equal places."""
+    heights = [height for each in series for height in each.heights if height is not None]
+    low, high = marks[0][0], max(marks[-1][0], *heights, marks[0][0] + 1)
+    step = (WIDTH - LEFT - RIGHT) / max((len(each.heights) for each in series), default=1)
+
+    def y(height: float) -> str:
+        return f"{TOP + (high - height) / (high - low) * (HEIGHT - 2 * TOP):.1f}"
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" class="plot" role="img" aria-label="{about}">']
+    for height, text in marks:
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(height)}" y2="{y(height)}"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y(height)}" dy="4" text-anchor="end">{text}</text>')
+    for each in series:
+        path = ""
+        for place, value in enumerate(each.heights):
+            if value is not None:
+                x, title = f"{LEFT + (place + 0.5) * step:.1f}", "".join(each.titles[place : place + 1])
+                path += f"{'M' if not place or each.heights[place - 1] is None else 'L'}{x} {y(value)}"
+                parts.append(f'<circle cx="{x}" cy="{y(value)}" r="3" {each.dot}><title>{title}</title></circle>')
+        parts += [f'<path d="{path}" fill="none" {each.line}/>'] if each.line else []
+    return f"{''.join(parts)}</svg>"
