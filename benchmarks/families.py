@@ -52,15 +52,15 @@ REVIEWED: Mapping[str, Callable[[], bytes]] = {
     "200 Div nodes of different types by one int8 constant of 262,144 elements":
         lambda: _readers("Div", families.INT8, b"\2"),
     "820 Max nodes of 380 inputs drawn from two shapes of rank 1,000": _inputs_and_ranks,
-    "100,000 different symbolic dimensions": lambda: families.symbols(100_000),
+    "100,000 different symbolic dimensions": lambda: families.MAKERS["symbols"](100_000),
     "8 If nodes whose branch attribute holds 60,000 empty graphs": _branches,
-    "100,000 empty tensors in an attribute": lambda: families.tensors_of_an_attribute(100_000),
-    "100,000 empty initializers": lambda: families.empty_initializers(100_000),
-    "100,000 different constants": lambda: families.different_constants(100_000),
-    "100,000 nodes outside every operator set": lambda: families.foreign_nodes(100_000),
-    "100,000 nodes without an operator": lambda: families.empty_nodes(100_000),
-    "490,000 inputs without a name": lambda: families.empty_inputs(490_000),
-    "an attribute text of 5 MB": lambda: families.text_of_an_attribute(5_000_000),
+    "100,000 empty tensors in an attribute": lambda: families.MAKERS["tensors_of_an_attribute"](100_000),
+    "100,000 empty initializers": lambda: families.MAKERS["empty_initializers"](100_000),
+    "100,000 different constants": lambda: families.MAKERS["different_constants"](100_000),
+    "100,000 nodes outside every operator set": lambda: families.MAKERS["foreign_nodes"](100_000),
+    "100,000 nodes without an operator": lambda: families.MAKERS["empty_nodes"](100_000),
+    "490,000 inputs without a name": lambda: families.MAKERS["empty_inputs"](490_000),
+    "an attribute text of 5 MB": lambda: families.MAKERS["text_of_an_attribute"](5_000_000),
 }  # fmt: skip
 """What a review found to take up to 200 seconds, 600 megabytes, or 17 megabytes of text."""
 

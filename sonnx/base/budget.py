@@ -51,6 +51,10 @@ def time_limit(seconds: float | None, *, interrupts: bool = True) -> Iterator[No
         if timed:
             signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
+    except SystemError as error:
+        if isinstance(error.__cause__, OutOfTime):  # a compiled library was interrupted
+            raise OutOfTime from None
+        raise
     finally:
         _END.reset(token)
         if timed:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from sonnx.base.escaping import escape, quote
 from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 Facts = Interpretation[TensorFacts, SubjectResults]
 """A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
 
+NOT_DRAWN = "the graph is not drawn: it has too many nodes, or too long edges between them"
 SPARSE = Type("sparse tensor", None, None, True)
 
 
@@ -67,12 +70,15 @@ def evaluate_model(
     rules = ActiveRules(catalogue.edition_named(edition), strict, tailoring)
     outline = None
     if drawn:
-        from sonnx.checker.graph_outline import outline as outline_of  # most runs do not draw
+        from sonnx.checker.graph_outline import is_drawable  # most runs do not draw
+        from sonnx.checker.graph_outline import outline as outline_of
 
-        outline = outline_of(model)
+        made = outline_of(model)
+        outline = made if is_drawable(made) else None
     about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model))
     with steps_of_model(model.limits["steps"]), no_collection():
-        return check_facts(stated_facts(model, rules), rules, about)
+        report = check_facts(stated_facts(model, rules), rules, about)
+    return replace(report, notes=(*report.notes, NOT_DRAWN)) if drawn and outline is None else report
 
 
 def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:

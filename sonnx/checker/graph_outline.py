@@ -34,6 +34,18 @@ class Outline(Struct, frozen=True):
     backward: int = 0
 
 
+MOST_DRAWN = 20_000
+"""Boxes and layers between their ends of the edges in the largest drawing: the layout takes a second for so many."""
+
+
+def is_drawable(graph: Outline) -> bool:
+    """Whether a drawing is small enough to be laid out."""
+    layers, size = [0] * len(graph.boxes), len(graph.boxes)
+    for start, end in sorted(graph.edges):
+        layers[end] = max(layers[end], layers[start] + 1)
+    return size + sum([layers[end] - layers[start] for start, end in graph.edges]) <= MOST_DRAWN
+
+
 def outline(model: Model) -> Outline:
     """The outline of the main graph."""
     graph = model.graph

@@ -147,7 +147,7 @@ class Builder(Struct, frozen=True):
         self.sizes.numbers[name] += number
         enforce(self.limits, name, self.sizes.numbers[name])
         enforce_density(self.limits, self.sizes.numbers.total(), self.size)
-        bytearray(number * PART_BYTES)  # without this memory protobuf ends the process where Python raises
+        bytes(number * PART_BYTES)  # without this memory protobuf ends the process where Python raises
 
     def function(self, message: Message) -> Function:
         """A model-local function."""

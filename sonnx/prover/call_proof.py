@@ -111,6 +111,11 @@ class CallProof:
         self, attributes: Sequence[Attribute], inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
     ) -> tuple[CallProofs, list[Facts]]:
         """The proofs of the rules, and the facts of the outputs after the call."""
+        declared = [NOTHING_STATED if each is None else each for each in outputs]
+        if is_over():
+            asked = [(rule, demand) for rule, demand in demands(self.signature, self.editions) if demand is not None]
+            late = [RuleProof(rule, "open", demand.text, reason=NO_TIME) for rule, demand in asked]
+            return CallProofs(self.signature, tuple(late)), declared
         stated = environment(self.signature, attributes, inputs, outputs)
         complete_types(self.signature, stated)
         names = self._names(stated)
@@ -122,7 +127,7 @@ class CallProof:
         after = output_facts(
             self.signature,
             stated,
-            [NOTHING_STATED if each is None else each for each in outputs],
+            declared,
             not_proved,
             lambda output: self._computed(output, shapes[output.name]),
             is_open=lambda dimension: isinstance(dimension, Unknown) and not dimension.symbol,

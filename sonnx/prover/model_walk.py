@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from sonnx.base.budget import OutOfTime
 from sonnx.base.escaping import plural
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
@@ -54,7 +55,7 @@ def prove(
     for _ in range(MAX_ROUNDS):
         try:
             again = _proof(model, name, edition, (*proof.assumptions, *conditions))
-        except Unprovable:  # a symbol has a name that no condition can state, or the conditions exclude each other
+        except (Unprovable, OutOfTime):  # no condition can state a symbol's name, or the conditions exclude each other
             break
         if not again.refuted and not again.open:
             return _stated(proof, conditions, later, sufficient=True)

@@ -174,11 +174,29 @@ Draw = Callable[[Box, float, float], DrawnBox]
 def _pieces(graph: Outline, draw: Draw) -> Iterator[Piece]:
     library = import_module(LIBRARY)
     alone = set(range(len(graph.boxes))) - {end for edge in graph.edges for end in edge}
-    layouts = library.from_edges(list(graph.edges), vertex_spacing=float(WIDTH + SPACE)) if graph.edges else []
+    parts = _connected(graph)  # the library takes memory for each pair of them
+    layouts = [each for part in parts for each in library.from_edges(part, vertex_spacing=float(WIDTH + SPACE))]
     for positions, _, _, edges in sorted(layouts, key=lambda each: min(number for number, _ in each[0])):
         yield from _cut(graph, draw, _layered(positions), sorted(edges))
     for number in sorted(alone):
         yield _piece(graph, draw, {number: (0.0, 0)}, [], 0)
+
+
+def _connected(graph: Outline) -> list[list[tuple[int, int]]]:
+    """The edges of each connected part."""
+    root = list(range(len(graph.boxes)))
+
+    def found(number: int) -> int:
+        while root[number] != number:
+            root[number] = number = root[root[number]]
+        return number
+
+    for start, end in graph.edges:
+        root[found(end)] = found(start)
+    parts: dict[int, list[tuple[int, int]]] = {}
+    for start, end in graph.edges:
+        parts.setdefault(found(start), []).append((start, end))
+    return list(parts.values())
 
 
 def _layered(positions: Sequence[tuple[int, tuple[float, float]]]) -> Points:

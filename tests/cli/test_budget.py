@@ -14,6 +14,8 @@ import pytest
 from sonnx.base import budget
 from sonnx.base.budget import OutOfTime, time_limit
 from sonnx.cli.main import run
+from sonnx.prover import call_proof
+from sonnx.prover.model_walk import prove_model
 from tests.support.invariants import one_sentence
 
 LARGE = """
@@ -113,3 +115,16 @@ def test_a_proof_keeps_its_answers(
     monkeypatch.setattr(call_proof, "is_over", lambda: True)
     assert run(["prove", "symbolic.onnx", "--timeout", "60"]) == 3
     assert call_proof.NO_TIME in capsys.readouterr().out
+
+
+def test_a_library_that_is_interrupted_ends_the_command() -> None:
+    """A compiled function reports the exception of the interrupt as an error of its own."""
+    with pytest.raises(OutOfTime), time_limit(60):
+        raise SystemError from OutOfTime()
+
+
+def test_no_rule_is_asked_after_the_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_proof, "is_over", lambda: True)
+    proof = prove_model(folder / "symbolic.onnx")
+    assert not proof.refuted
+    assert {each.reason for each in proof.open if "." in each.rule} == {call_proof.NO_TIME}

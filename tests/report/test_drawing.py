@@ -9,7 +9,8 @@ import onnx
 import onnx.parser
 import pytest
 
-from sonnx.checker.graph_outline import Outline, outline
+from sonnx.checker.checker import NOT_DRAWN
+from sonnx.checker.graph_outline import Outline, is_drawable, outline
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
@@ -19,6 +20,7 @@ from sonnx.profile.cases import cases
 from sonnx.report import graph_drawing as drawn
 from sonnx.report.formats import CheckRun
 from sonnx.report.html import render
+from tests.support import families
 from tests.support.cases import spread
 from tests.support.report_pages import Page
 
@@ -152,3 +154,19 @@ def test_names_of_a_model_are_text_only() -> None:
     Page(said)
     assert "<script" not in said
     assert "\x1b" not in said
+
+
+def test_a_graph_with_long_edges_is_not_drawn() -> None:
+    """Each node reads the input of the graph: the layout would take time by the square of the nodes."""
+    source = read(families.MAKERS["chain_of_equal_nodes"](300))
+    report = check_model(source, "", CheckRequest(), "m", drawn=True)
+    assert report.outline is None
+    assert NOT_DRAWN in report.notes
+    assert not is_drawable(outline(source))
+    assert is_drawable(outline(model()))
+
+
+def test_parts_without_a_common_edge_are_laid_out_alone() -> None:
+    boxes = tuple(outline(model()).boxes[:1] * 6)
+    parts = drawn._connected(Outline(boxes, ((0, 2), (1, 2), (3, 5))))
+    assert parts == [[(0, 2), (1, 2)], [(3, 5)]]
