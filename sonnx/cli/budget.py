@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from sonnx.base.budget import OutOfTime, memory_limit, time_limit
@@ -53,12 +56,53 @@ def within_budget(done: str) -> Callable[[Command], Command]:
     def limited(command: Command) -> Command:
         @wraps(command)
         def run(options: argparse.Namespace) -> int:
+            if options.memory is not None and hasattr(os, "fork"):
+                return _in_a_process(command, options, done)
             with budget(options, done):
                 return command(options)
 
         return run
 
     return limited
+
+
+def _in_a_process(command: Command, options: argparse.Namespace, done: str) -> int:
+    """The command in a process of its own, because a library without memory may end its process, as OpenBLAS does.
+
+    Raises:
+        Unfinished: the process ended before the command did.
+    """
+    ending, mark = os.pipe()
+    child = os.fork()
+    if not child:  # it goes on to the end of the program
+        from sonnx.numerics.matrix_products import reserve_memory
+
+        reserve_memory()
+        try:
+            with budget(options, done):
+                return command(options)
+        finally:
+            os.write(mark, b".")
+    os.close(mark)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        with os.fdopen(ending, "rb") as pipe:
+            ended = pipe.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except BaseException:  # an interrupt of this process alone
+        os.kill(child, signal.SIGKILL)
+        raise
+    if not ended:
+        raise Unfinished(_lacks_memory(options, done))
+    return code
+
+
+def _lacks_memory(options: argparse.Namespace, done: str) -> str:
+    return f"{_begun(options, done)} {plural(options.memory, 'megabyte')} of memory (--memory)"
+
+
+def _begun(options: argparse.Namespace, done: str) -> str:
+    return f"{str(options.model or options.verify)!r} was not {done} within"
 
 
 @contextmanager
@@ -68,13 +112,24 @@ def budget(options: argparse.Namespace, done: str, *, interrupts: bool = True) -
     Raises:
         Unfinished: they do not suffice.
     """
-    begun = f"{str(options.model or options.verify)!r} was not {done} within"
     try:
         with time_limit(options.timeout, interrupts=interrupts), memory_limit(options.memory):
             yield
     except OutOfTime:
-        raise Unfinished(f"{begun} {plural(options.timeout, 'second')} (--timeout)") from None
-    except MemoryError:
-        if options.memory is None:
+        raise Unfinished(f"{_begun(options, done)} {plural(options.timeout, 'second')} (--timeout)") from None
+    except Exception as error:
+        if options.memory is None or not _is_lack_of_memory(error):
             raise
-        raise Unfinished(f"{begun} {plural(options.memory, 'megabyte')} of memory (--memory)") from None
+        raise Unfinished(_lacks_memory(options, done)) from None
+
+
+SAID = ("out of memory", "bad_alloc", "bad allocation")
+"""How libraries that have no exception of Python for it say that there is no memory: z3, onnxruntime."""
+
+
+def _is_lack_of_memory(error: BaseException | None) -> bool:
+    """Whether the error, or the one it was made from, says that there is no memory, also for a compiled module."""
+    if error is None or isinstance(error, MemoryError):
+        return error is not None
+    compiled = isinstance(error, ImportError) and str(error.path or "").endswith(tuple(EXTENSION_SUFFIXES))
+    return compiled or any(said in str(error) for said in SAID) or _is_lack_of_memory(error.__context__)

@@ -34,5 +34,11 @@ def integer_product_into(A: Array, B: Array, out: Array) -> None:
         np.matmul(A.astype(out.dtype), B.astype(out.dtype), out=out)
 
 
+def reserve_memory() -> None:
+    """Have BLAS take the memory that it works in: OpenBLAS ends the process where it cannot have it."""
+    large = np.ones((512, 512))  # large enough for all its threads
+    np.matmul(large, large)
+
+
 def _largest(values: Array) -> int:
     return max(int(values.max(initial=0)), -int(values.min(initial=0)))

@@ -91,6 +91,17 @@ def test_the_memory_of_a_command(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
 
 
+def test_a_library_that_ends_its_process_for_lack_of_memory(folder: Path) -> None:
+    """Whatever the library does: the values, or the sentence."""
+    for megabytes in (70, 90, 120, 130, 140):
+        arguments = command("run", "--memory", str(megabytes))
+        done = subprocess.run([sys.executable, "-m", "sonnx", *arguments], check=False, capture_output=True, text=True)
+        said = f"sonnx: 'm.onnx' was not run within {megabytes} megabytes of memory (--memory)\n"
+        assert done.returncode == 3
+        assert done.stderr.endswith(said)
+        assert "the tool failed" not in done.stderr
+
+
 def test_a_comparison_keeps_its_runs(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
