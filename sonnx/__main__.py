@@ -24,7 +24,7 @@ def main() -> int:
         for stream in (sys.stdout, sys.stderr):  # an encoding such as cp1252 lacks characters of the formulas
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        code = run(sys.argv[1:])
+        code = run(sys.argv[1:], own_process=True)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -56,7 +56,7 @@ def within_budget(done: str) -> Callable[[Command], Command]:
     def limited(command: Command) -> Command:
         @wraps(command)
         def run(options: argparse.Namespace) -> int:
-            if options.memory is not None and hasattr(os, "fork"):
+            if options.memory is not None and options.own_process and hasattr(os, "fork"):
                 return _in_a_process(command, options, done)
             with budget(options, done):
                 return command(options)

@@ -18,9 +18,10 @@ from sonnx.cli import commands
 from sonnx.model.reader import Unreadable
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command; the exit code."""
+def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
+    """Run one command, in a process that it may fork where that is its own; the exit code."""
     options = parser(arguments[0] if arguments else "").parse_args(arguments)
+    options.own_process = own_process
     try:
         code: int = options.command(options)
     except Stop as stop:
