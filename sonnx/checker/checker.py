@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from sonnx.base.escaping import escape, quote
 from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
@@ -75,10 +73,10 @@ def evaluate_model(
 
         made = outline_of(model)
         outline = made if is_drawable(made) else None
-    about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model))
+    notes = (NOT_DRAWN,) if drawn and outline is None else ()
+    about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model), notes)
     with steps_of_model(model.limits["steps"]), no_collection():
-        report = check_facts(stated_facts(model, rules), rules, about)
-    return replace(report, notes=(*report.notes, NOT_DRAWN)) if drawn and outline is None else report
+        return check_facts(stated_facts(model, rules), rules, about)
 
 
 def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -38,6 +38,8 @@ class Subject(Struct, frozen=True):
     tailoring: Tailoring | None = None
     outline: Outline | None = None
     open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    notes: tuple[str, ...] = ()
+    """Notes besides those on results, the last ones of the report."""
 
 
 class _Row(NamedTuple):
@@ -153,7 +155,7 @@ class ReportBuilder:
             findings=tuple(self.findings),
             counts=counts,
             coverage=_coverage(counts, len(known), nodes),
-            notes=(*self.notes, *self._unlisted(numbers)),
+            notes=(*self.notes, *self._unlisted(numbers), *about.notes),
             rules=dict(sorted(rules.items())),
             bound=about.bound,
             input_shapes=about.input_shapes,

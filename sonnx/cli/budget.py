@@ -124,11 +124,11 @@ def budget(options: argparse.Namespace, done: str, *, interrupts: bool = True) -
 
 
 SAID = ("out of memory", "bad_alloc", "bad allocation")
-"""How libraries that have no exception of Python for it say that there is no memory: z3, onnxruntime."""
+"""Words of libraries that report a lack of memory by errors of their own: z3, onnxruntime."""
 
 
 def _is_lack_of_memory(error: BaseException | None) -> bool:
-    """Whether the error, or the one it was made from, says that there is no memory, also for a compiled module."""
+    """Whether the error, or the one it was made from, reports a lack of memory, also for a compiled module."""
     if error is None or isinstance(error, MemoryError):
         return error is not None
     compiled = isinstance(error, ImportError) and str(error.path or "").endswith(tuple(EXTENSION_SUFFIXES))

@@ -17,7 +17,9 @@ from pathlib import Path
 from sonnx.base.resources import own_hash
 
 NAME = "sonnx"
-USED_EXTRAS = ("solvers", "runtime", "cluster", "draw")
+DRAWING = "draw"
+"""The extra that a report with a drawing uses."""
+USED_EXTRAS = ("solvers", "runtime", "cluster", DRAWING)
 """The extras that commands use; the others are for development."""
 
 

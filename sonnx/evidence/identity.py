@@ -14,16 +14,13 @@ from sonnx.base.files import sha256
 from sonnx.base.resources import folder as data_folder
 from sonnx.base.resources import own_files, own_hash, tool_version
 from sonnx.evidence.canonical_form import canonical
-from sonnx.evidence.configuration import NAME, needed
+from sonnx.evidence.configuration import DRAWING, NAME, needed
 from sonnx.model.external_data import OutsideFolder, resolve_location
 from sonnx.model.ir import External, Model
 from sonnx.model.reader import Unreadable, map_file
 from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
-
-DRAWING = "draw"
-"""The extra that a report with a drawing uses."""
 
 
 def about_model(model: Model, name: str, digest: str, size: int, folder: Path | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Definition, required
+from sonnx.numerics.application import Definition, optional, required
 from sonnx.numerics.enclosures.values import (
     Context,
     Linear,
@@ -161,8 +161,7 @@ def padding(define: Definition) -> TransferFunction:
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         if str(context.parameter("mode", "constant")) != "constant":
             return moving(define)(context, inputs)
-        [X] = required(inputs, 1)
-        filling = inputs[2] if len(inputs) > 2 else None
+        [X], [filling] = required(inputs, 1), optional(inputs, 2)
         if filling is not None and (not filling.is_point or filling.low is not filling.high):
             raise NotExecutable("Pad has a bound for a constant below 2^53 only")
         value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
