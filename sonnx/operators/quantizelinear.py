@@ -223,7 +223,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     if not context.require("divisor", bool((np.abs(divisor) > inner.flushed).all()), "no scale is 0"):
         return [sums.not_known(X.shape)]
     inverse = arithmetic.below(1 / divisor), arithmetic.above(1 / divisor)
-    quotient = inner.step(sums.scaled(inner, X, *inverse, roundings=2))
+    quotient = inner.step(sums.scaled(inner, X, *inverse, roundings=2, rounded=True))
     whole = context.into(NAMES[zero.dtype])
     number = inner.step(steps.stepped(inner, quotient, np.rint))
     least, greatest = limits_of(zero.dtype)

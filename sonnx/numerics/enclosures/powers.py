@@ -13,10 +13,10 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import required
-from sonnx.numerics.enclosures.arithmetic import above, below, function_above, function_below, grown
+from sonnx.numerics.enclosures.arithmetic import above, below, function_above, function_below, grown, magnitude
 from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, Function, transfer
 from sonnx.numerics.enclosures.products import Product, multiplied, multiply
-from sonnx.numerics.enclosures.sums import not_known, scaled, unbroadcast
+from sonnx.numerics.enclosures.sums import factors_of, finite, not_known, scaled, unbroadcast
 from sonnx.numerics.enclosures.values import Context, Linear, Pull, Transfer, Value, constant, nothing, spread
 from sonnx.numerics.formats import Array
 
@@ -111,6 +111,27 @@ SQUARE = Function(
 )
 
 
+def carried(context: Context, sums: Transfer, squares: Value) -> Transfer:
+    """Sums over neighbouring channels, where an implementation may carry them from one channel to the next.
+
+    It adds the square that is new and takes off the one that left.  What it computes for a channel is a sum of all
+    squares up to there and of those that left, with the same exact value (theorem bounds.running-sum).
+    """
+    if not context.hypotheses.running or context.hypotheses.rounds_once :
+        return sums
+    count = squares.shape[1]
+    absolute = grown(2 * squares.computed.sum(axis=1, keepdims=True), count + 2)
+    absolute = np.array(spread(absolute, squares.shape))
+    factors, result = factors_of(squares), grown(magnitude(sums.low, sums.high) + sums.propagated + sums.residual, 2)
+    introduced = context.hypotheses.sum(context.element, 2 * count, 1, absolute, result, factors)
+    finite(context, absolute, absolute, introduced, 2 * count)
+    made = replace(sums, introduced=introduced)
+    if sums.sum is None:
+        return made
+    record = replace(sums.sum, absolute=absolute, terms=2 * count, depth=inf, introduced=introduced)
+    return replace(made, sum=record)
+
+
 def response_normalization(
     context: Context, X: Value, alpha: float, beta: float, bias: float, around: Array, size: int
 ) -> Transfer:
@@ -131,11 +152,11 @@ def response_normalization(
         return lambda rows: np.matmul(weights.T, rows.reshape(len(rows), *flat)).reshape(len(rows), *shape)
 
     how = Product(combined, size, lambda _: pull(around), pull, size)
-    sums = inner.step(multiplied(inner, constant("", around), squares, how), readers=1)
+    sums = inner.step(carried(inner, multiplied(inner, constant("", around), squares, how), squares), readers=1)
     factor, start = alpha / size, np.full((1,) * len(shape), bias)
     divisor = inner.step(
         scaled(inner, sums, np.array(below(factor)), np.array(above(factor)), roundings=3, added=(start, start),
-               added_terms=1, added_size=start * (1 + 2.0**-7))
+               added_terms=1, added_size=start * (1 + 2.0**-7), rounded=True)
     )  # fmt: skip
     least = below(np.maximum(divisor.low, below(bias)) - divisor.error)
     if not context.require("divisor", bool((least > context.flushed).all()), "the divisor is above 0"):
