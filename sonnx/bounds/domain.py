@@ -158,7 +158,9 @@ class BoundsDomain:
         present = [each for each in inputs if each is not None]
         operator = find_operator(call.operator)
         if operator is not None and _stays_exact(operator, present):
-            return _exact(operator, application, inputs, outputs)
+            made = _exact(operator, application, inputs, outputs)
+            if not _rounded(present[:1], made):
+                return made
         function = operator.bound if operator is not None else None
         varying = next((each for each in present if not each.is_point), present[0] if present else None)
         if function is None or varying is None:
@@ -356,6 +358,15 @@ def _exact(
         place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
         for place, array in zip(outputs, operator.define(application, given), strict=True)
     ]
+
+
+def _rounded(inputs: Sequence[Value], outputs: Sequence[Value | None]) -> bool:
+    """Whether a conversion between types rounded: an implementation may round another way, so it has an error."""
+    pairs = [(x, y) for x in inputs for y in outputs if y is not None and x.element != y.element]
+    return any(
+        y.element in FORMATS and not (x.low is x.high and x.shape == y.shape and np.array_equal(x.low, y.low))
+        for x, y in pairs
+    )  # fmt: skip
 
 
 def _ancestors_size(value: Value) -> int:

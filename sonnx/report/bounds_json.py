@@ -35,6 +35,8 @@ class HypothesesPart(Part, frozen=True):
     """Whether a product and a sum may be rounded once."""
     flush: bool
     """Whether subnormal numbers may become zero."""
+    running: bool
+    """Whether a sum over neighbouring channels may be carried from one channel to the next."""
     accumulator: dict[str, str]
     """The format of sums by element type, where it is another one."""
     functions: dict[str, FunctionPart]

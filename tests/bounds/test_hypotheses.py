@@ -47,7 +47,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ("[a]\norder = 'lanes'", "lanes is a positive number exactly where the order is lanes"),
     ("[a]\nlanes = 4", "lanes is a positive number exactly where the order is lanes"),
     ("[a]\norder = 'once'\nfused = true", "fused must be false"),
-    ("[a]\nfused = 'yes'", "fused and flush are true or false"),
+    ("[a]\nfused = 'yes'", "fused, flush and running are true or false"),
     ("[a]\naccumulator = { float = 'float16' }", "is not a format at least as precise"),
     ("[a]\nfunctions = { Exp = { ulp = -1 } }", "numbers of at least 0"),
     ("[a]\nfuse = true", "unknown field 'fuse'"),
