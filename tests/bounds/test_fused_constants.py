@@ -6,7 +6,6 @@ Each row has a model, an input, and what was computed by onnxruntime or by the s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
