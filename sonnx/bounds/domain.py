@@ -28,6 +28,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import (
+    NO_WRAP_AROUND,
     Condition,
     Context,
     NotBounded,
@@ -177,7 +178,8 @@ class BoundsDomain:
         context = Context(
             self.hypotheses, application, element, self._refine, require, len(outputs), self.memory.layouts, node
         )
-        transfers = [_whole(context, transfer) for transfer in function(context, inputs)]
+        recorded = operator is not None and NO_WRAP_AROUND in operator.shown_by.values()
+        transfers = [_whole(context, transfer, recorded) for transfer in function(context, inputs)]
         failed = next((each for each in reversed(self.conditions) if not each.holds), None)
         why = "" if held or failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
         return [
@@ -316,8 +318,10 @@ def _computed_in(inputs: Sequence[Value]) -> str:
     return min(inputs, key=rank).element
 
 
-def _whole(context: Context, made: Transfer) -> Transfer:
-    """The transfer of integers and truth values: ranges have whole ends, and no value wraps around."""
+def _whole(context: Context, made: Transfer, recorded: bool) -> Transfer:
+    """The transfer of integers and truth values: ranges have whole ends, and no value wraps around; recorded where that
+    does not hold, or where a rule is shown by it.
+    """
     element = made.element or context.element
     if element in FORMATS:
         return made
@@ -330,9 +334,9 @@ def _whole(context: Context, made: Transfer) -> Transfer:
     least, most = limits_of(kind)
     error = _error(made, element)
     inside = (below(low - error) > float(least) - 1) & (above(high + error) < float(most) + 1)
-    if not made.saturates and not inside.all():
+    if not made.saturates and (recorded or not inside.all()):
         ends = f"{low.min():.6g} to {high.max():.6g}, error {error.max():.3g}"
-        context.require("no wrap-around", False, f"values from {ends}, in the type {element}")
+        context.require(NO_WRAP_AROUND, bool(inside.all()), f"values from {ends}, in the type {element}")
     return replace(made, low=low, high=high)
 
 

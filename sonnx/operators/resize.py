@@ -390,8 +390,8 @@ def whole_lengths(application: Application, inputs: Sequence[Any]) -> bool:
 
 
 def place_error(application: Application, inputs: Sequence[Any]) -> float:
-    """How far a place computed in float with six roundings of numbers up to twice the axis, and a resized length without
-    its fractional part (`SCALE_ROUNDED`), can be from the exact one.
+    """How far a place computed in float can be from the exact one: six roundings of numbers up to twice the axis, and
+    a resized length without its fractional part (`SCALE_ROUNDED`).
 
     Weights are the distances from a place to its neighbours, so they change by as much.
     """

@@ -207,18 +207,17 @@ class Factors:
         sizes = _falling((*self.sizes, *other.sizes))
         return Factors(sizes, self.constants * other.constants, max(self.operand, other.operand))
 
-    def scaled(self, size: float, *, constant: float | None = None, everywhere: bool, steps: int = 1) -> Factors:
+    def scaled(self, size: float, *, everywhere: bool, steps: int = 1) -> Factors:
         """Times a constant factor.
 
         Args:
-            size: at least its absolute value, and that of what it is made of.
-            constant: at least its absolute value; `size` if None.
+            size: at least its absolute value, and that of each product of what it is made of.
             everywhere: whether it is the same for all elements.
             steps: 2 where it is itself a rounded number, which may have underflowed.
         """
-        more, folded = max(size, 1.0), max(size if constant is None else constant, 1.0)
+        more = max(size, 1.0)
         sizes = _falling((*self.sizes, more, *[1.0] * (steps - 1)))
-        return Factors(sizes, self.constants * folded, self.operand * (folded if everywhere else 1.0))
+        return Factors(sizes, self.constants * more, self.operand * (more if everywhere else 1.0))
 
     def or_(self, other: Factors) -> Factors:
         """Of the terms of both."""
@@ -248,7 +247,13 @@ def roundings(terms: Any, scalings: Any) -> Any:
 
 
 def sum_error(
-    made: Format, order: SumOrder, terms: int, scalings: float, absolute: Array, result: Array, least: float,
+    made: Format,
+    order: SumOrder,
+    terms: int,
+    scalings: float,
+    absolute: Array,
+    result: Array,
+    least: float,
     depth: float,
 ) -> Array:
     """How far the computed sum of terms v_1 .. v_n can be from the exact sum y.

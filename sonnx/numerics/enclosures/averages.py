@@ -12,7 +12,16 @@ from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import FORMATS, Factors, above, accumulated, below, centre, grown
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import Sum, finished, not_known, scaled
-from sonnx.numerics.enclosures.values import Context, Linear, SumRecord, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.enclosures.values import (
+    ARGUMENT,
+    Context,
+    Linear,
+    SumRecord,
+    Transfer,
+    TransferFunction,
+    Value,
+    nothing,
+)
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 
@@ -32,7 +41,7 @@ def batch_normalization(context: Context, inputs: Sequence[Value | None]) -> lis
     # epsilon and var + epsilon are numbers of the element type, of which subnormal ones have absolute errors
     off = 0.0 if context.hypotheses.rounds_once else made.tiny + 2 * context.flushed
     positive = bool((sum_low > 2 * off).all() and (var >= 0).all() and (sum_high < made.largest).all())
-    if not context.require("argument", positive, "var + epsilon is positive and finite"):
+    if not context.require(ARGUMENT, positive, "var + epsilon is positive and finite"):
         return [not_known(X.shape)]
     more = float((2 * off / sum_low).max(initial=0.0)) / made.unit
     root_low, root_high = below(np.sqrt(sum_low)), above(np.sqrt(sum_high))

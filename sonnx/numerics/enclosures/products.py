@@ -41,7 +41,18 @@ from sonnx.numerics.enclosures.sums import (
     unbroadcast,
     unscaled,
 )
-from sonnx.numerics.enclosures.values import NARROW, Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.values import (
+    DIVISOR,
+    NARROW,
+    Context,
+    Linear,
+    Pull,
+    SumRecord,
+    Transfer,
+    Value,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import Windows, windows
 
@@ -347,8 +358,8 @@ def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
     """
     away = ((B.low - B.error > 0) | (B.high + B.error < 0)).all()
     exact = max(A.largest, B.largest) < 2.0**53
-    if not context.require("divisor", bool(away), "no divisor is 0") or not context.require(
-        "divisor", exact, "dividend and divisor are below 2^53"
+    if not context.require(DIVISOR, bool(away), "no divisor is 0") or not context.require(
+        DIVISOR, exact, "dividend and divisor are below 2^53"
     ):
         return not_known(np.broadcast_shapes(A.shape, B.shape))
 
@@ -384,7 +395,7 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     error_b = B.error + context.flushed
     least = below(away - error_b)
     if not context.require(
-        "divisor", bool((least > 0).all()), f"the divisor is at least {away.min(initial=np.inf):.3g} from 0"
+        DIVISOR, bool((least > 0).all()), f"the divisor is at least {away.min(initial=np.inf):.3g} from 0"
     ):
         return [not_known(np.broadcast_shapes(A.shape, B.shape))]
     if B.is_point:

@@ -155,7 +155,14 @@ def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Trans
     )
     inner = context.inner()
     line = scaled(
-        inner, X, alpha, alpha, roundings=2, added=(beta, beta), added_terms=1, added_size=np.abs(beta) * (1 + 2.0**-7),
+        inner,
+        X,
+        alpha,
+        alpha,
+        roundings=2,
+        added=(beta, beta),
+        added_terms=1,
+        added_size=np.abs(beta) * (1 + 2.0**-7),
         rounded=not representable(float(alpha), context.element),
     )
     made = between(inner, inner.step(line, readers=1), 0.0, 1.0)

@@ -27,7 +27,17 @@ from sonnx.numerics.enclosures.arithmetic import (
     grown,
     magnitude,
 )
-from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.values import (
+    FINITE,
+    Context,
+    Linear,
+    Pull,
+    SumRecord,
+    Transfer,
+    Value,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import Array
 
 
@@ -81,9 +91,7 @@ def finished(context: Context, made: Sum) -> Transfer:
         absolute, propagated = grown(absolute, len(parts)), grown(propagated, len(parts))
     result = grown(magnitude(made.low, made.high) + propagated, 1, over=True)
     factors, reach = reduce(Factors.or_, [part.factors for part in parts]), _reach(parts, shape)
-    whole = hypotheses.sum(
-        context.element, made.terms, made.scalings, absolute, result, factors, depth=made.depth
-    )
+    whole = hypotheses.sum(context.element, made.terms, made.scalings, absolute, result, factors, depth=made.depth)
     introduced = whole
     if any(part.introduced.strides != (0,) * part.introduced.ndim for part in parts):  # a part that was a sum before
         before = total([part.introduced for part in parts], shape)
@@ -105,7 +113,12 @@ def _reach(parts: Sequence[SumRecord], shape: Sequence[int]) -> Array | None:
 
 
 def finite(
-    context: Context, absolute: Array, result: Array, error: Array, roundings: float, factors: Factors | None = None,
+    context: Context,
+    absolute: Array,
+    result: Array,
+    error: Array,
+    roundings: float,
+    factors: Factors | None = None,
     reach: Array | None = None,
 ) -> bool:
     """Whether every partial sum is below the largest number of the format, in any order; of a sum with scales also
@@ -125,7 +138,7 @@ def finite(
     held = {what: top * (1 + 2.0**-40) < largest * (1 - unit) for what, top in tops.items()}
     what = next((what for what, holds in held.items() if not holds), "partial sums")
     text = f"{what} up to {tops[what]:.3g}, the format ends at {largest:.3g}"
-    return context.require("finite", all(held.values()), text)
+    return context.require(FINITE, all(held.values()), text)
 
 
 def centred(value: Value) -> tuple[Array, Array]:
@@ -251,9 +264,8 @@ def scaled(
 
     def times(record: SumRecord) -> SumRecord:
         factors = record.factors.scaled(
-            float(parts.max(initial=0.0)), constant=float(size.max(initial=0.0)), everywhere=size.size == 1,
-            steps=2 if rounded else 1,
-        )  # fmt: skip
+            float(parts.max(initial=0.0)), everywhere=size.size == 1, steps=2 if rounded else 1
+        )
         reach = grown((unscaled(context, record, X.computed) + before) * np.maximum(parts, 1.0), 4)
         return SumRecord(
             grown(record.absolute * size, 1), record.terms, record.scalings + roundings, record.depth, factors,
@@ -297,8 +309,8 @@ def scaled(
 
 def factors_of_steps(before: Array, parts: Array) -> Factors:
     """Of a constant that is multiplied by a computed factor."""
-    made = Factors.of_constant(float(before.max(initial=0.0)))
-    return made.scaled(float(parts.max(initial=0.0)), constant=1.0, everywhere=False, steps=2)
+    made = Factors.of(float(before.max(initial=0.0)))
+    return made.scaled(float(parts.max(initial=0.0)), everywhere=False, steps=2)
 
 
 def unscaled(context: Context, record: SumRecord, result: Array) -> Array:

@@ -141,6 +141,9 @@ class Condition:
     detail: str
 
 
+ARGUMENT, DIVISOR, EXPONENT, FINITE, NO_WRAP_AROUND = "argument", "divisor", "exponent", "finite", "no wrap-around"
+"""Names of conditions."""
+
 DECISION = "decision"
 """The name of a condition that is counted, not required: an implementation may decide otherwise."""
 
