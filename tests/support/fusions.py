@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import sonnx
@@ -32,7 +32,13 @@ from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import NotBounded
 
 Array = Any
-KINDS = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16), "float": np.dtype(np.float32)}
+KINDS: dict[str, Any] = {
+    "float16": np.dtype(np.float16),
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float": np.dtype(np.float32),
+}
+finfo: Any = ml_dtypes.finfo
+ort: Any = import_module("onnxruntime")
 LEVELS = tuple(
     getattr(ort.GraphOptimizationLevel, f"ORT_{name}")
     for name in ("DISABLE_ALL", "ENABLE_BASIC", "ENABLE_EXTENDED", "ENABLE_ALL")
@@ -64,7 +70,7 @@ class Network:
     image: bool
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> Any:
         """Of the elements."""
         return KINDS[self.kind]
 
@@ -77,12 +83,12 @@ class Drawing:
 
     def __init__(self, source: np.random.Generator, kind: str) -> None:
         self.source, self.kind, self.dtype = source, kind, KINDS[kind]
-        info = ml_dtypes.finfo(self.dtype)
+        info = finfo(self.dtype)
         self.least, self.most = np.log2(float(info.smallest_subnormal)), np.log2(float(info.max))
         self.largest = float(info.max)
         if source.integers(3) == 0:
             self.least, self.most = max(self.least, -8.0), min(self.most, 10.0)
-        self.size = 2.0 ** source.uniform(self.least, self.most - 1)
+        self.size = float(2.0 ** source.uniform(self.least, self.most - 1))
 
     def numbers(self, shape: Any, size: float, *, positive: bool = False) -> Array:
         """Numbers of about a magnitude, in the element type, none infinite."""
@@ -93,7 +99,7 @@ class Drawing:
 
     def next(self) -> float:
         """The factor to the magnitude of the next value, which is moved to."""
-        before, self.size = self.size, 2.0 ** self.source.uniform(self.least, self.most - 1)
+        before, self.size = self.size, float(2.0 ** self.source.uniform(self.least, self.most - 1))
         return self.size / before
 
     def stage(self, name: str, n: int) -> tuple[Stage, int]:
@@ -108,7 +114,7 @@ class Drawing:
             m, k = int(source.choice([1, 4, 16, 48])), self.next() / n
             if name == "MatMul":
                 return Stage(name, (self.numbers((n, m), k),)), m
-            bias = self.numbers((m,), self.size * source.choice([0.0, 1.0]))
+            bias = self.numbers((m,), self.size * source.choice([0.0, 1.0, 2.0 ** source.uniform(-8, 24)]))
             if name == "Conv":
                 return Stage(name, (self.numbers((n, m), k), bias)), m
             share = 2.0 ** source.uniform(-1, 1) ** 3 if source.integers(2) else k * 2.0 ** source.uniform(-4, 4)
@@ -138,7 +144,8 @@ TOPICS: dict[str, tuple[Sequence[Sequence[str]], bool]] = {
     ),
     "constants": (
         [("MatMul", *SCALES), (*SCALES, "MatMul"), ("Mul", "Div"), ("Mul", "Mul"), ("Mul", "MatMul", "Add"),
-         ("MatMul", "Add", "Mul"), ("Mul", "MatMul", "Mul"), ("Mul", "Identity", "MatMul"), ("MatMul", "Identity", "Mul"),
+         ("MatMul", "Add", "Mul"), ("Mul", "MatMul", "Mul"), ("Mul", "Identity", "MatMul"),
+         ("MatMul", "Identity", "Mul"),
          ("Gemm", "Mul"), ("Mul", "Gemm"), ("Div", "Identity", "MatMul"), ("Add", "Mul"), ("MatMul", "Sub"), ("Mul",),
          ("Add", "Sub"), ("MatMul", "LeakyRelu", "Mul"), ("Div", "MatMul", "BatchNormalization")], False,
     ),
@@ -163,8 +170,8 @@ def network(source: np.random.Generator, topic: str) -> Network:
     kind = str(source.choice(list(KINDS)))
     chains, image = TOPICS["constants" if topic == "quantized" and source.integers(2) else
                            "convolutions" if topic == "quantized" else topic]  # fmt: skip
-    chain = list(chains[source.integers(len(chains))])
-    if (chain[-2:] == list(SCALES) and len(chain) > 2) or (chain[:2] == list(SCALES) and len(chain) > 2):
+    chain = list(chains[int(source.integers(len(chains)))])
+    if len(chain) > 2 and list(SCALES) in (chain[-2:], chain[:2]):
         chain.remove(str(source.choice(SCALES)))
     n = int(source.choice([8, 24, 64] if topic == "response" else [1, 4, 16, 64]))
     drawing = Drawing(source, "float" if topic == "quantized" else kind)
@@ -189,7 +196,8 @@ def model_of(made: Network, *, quantized: float = 0.0) -> ModelProto:
     """The network as a model, with a QuantizeLinear of a scale at its end where one is given."""
     number, n = helper.np_dtype_to_tensor_dtype(made.dtype), made.x.shape[1]
     shape = [1, n, 1, 1] if made.image else [1, n]
-    nodes, constants, value = [], [], "x"
+    nodes, value = [], "x"
+    constants: list[Any] = []
 
     def constant(array: Array, name: str) -> str:
         name = f"{name}{len(constants)}"
@@ -238,7 +246,7 @@ def by_onnxruntime(model: ModelProto, inputs: Sequence[Array]) -> Iterator[tuple
 def torch() -> Any:
     """The module, None where it is not installed."""
     try:
-        import torch as module
+        module: Any = import_module("torch")
     except ImportError:
         return None
     module.set_num_threads(1)
@@ -290,7 +298,7 @@ class Adversary:
 
     def __init__(self, kind: str, source: np.random.Generator, *, flush: bool, rewrites: bool = True) -> None:
         self.dtype, self.source, self.flush, self.rewrites = KINDS[kind], source, flush, rewrites
-        self.normal = float(ml_dtypes.finfo(self.dtype).smallest_normal)
+        self.normal = float(finfo(self.dtype).smallest_normal)
 
     def run(self, stages: Sequence[Stage], x: Array) -> Array:
         """The outputs (points, elements)."""
@@ -330,7 +338,7 @@ class Adversary:
             scale, added = Stage("scale", (alpha,)), Stage("add", (self.rounded(beta * k[1]),))
             return [scale, Stage("sum", (k[0],)), added] if self.chance() else [Stage("sum", (k[0],)), scale, added]
         if stage.name == "BatchNormalization":
-            return self.normalization(*k, stage.attributes["epsilon"])
+            return self.normalization(k[0], k[1], k[2], k[3], stage.attributes["epsilon"])
         return [stage]
 
     def normalization(self, scale: Array, shift: Array, mean: Array, var: Array, epsilon: float) -> list[Stage]:
@@ -572,13 +580,14 @@ def chains(tally: Tally, source: np.random.Generator, topic: str) -> None:
 def casts(tally: Tally, source: np.random.Generator, topic: str) -> None:
     """A conversion of constants near the middle of two numbers of the result, and of those to float, which is exact."""
     kind = str(source.choice(["float16", "bfloat16"]))
-    drawing, wide = Drawing(source, kind), np.dtype(source.choice([np.float64, np.float32]))
+    drawing, wide = Drawing(source, kind), np.dtype(str(source.choice(["float64", "float32"])))
     near = drawing.numbers((64,), drawing.size).astype(np.float64)
-    step = np.abs(near) * float(ml_dtypes.finfo(KINDS[kind]).eps) / 4 * source.choice([1.0, 2.0], 64)
+    step = np.abs(near) * float(finfo(KINDS[kind]).eps) / 4 * source.choice([1.0, 2.0], 64)
     constant = (near + step * source.choice([1, 1 - 2.0**-20, 1 + 2.0**-30, 0.3], 64)).astype(wide)
     number = helper.np_dtype_to_tensor_dtype(KINDS[kind])
     graph = helper.make_graph(
-        [helper.make_node("Cast", ["c"], ["n"], to=number), helper.make_node("Cast", ["n"], ["y"], to=TensorProto.FLOAT)],
+        [helper.make_node("Cast", ["c"], ["n"], to=number),
+         helper.make_node("Cast", ["n"], ["y"], to=TensorProto.FLOAT)],
         "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1,))],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, (64,))], [numpy_helper.from_array(constant, "c")],
     )  # fmt: skip
@@ -601,9 +610,9 @@ def quantized(tally: Tally, source: np.random.Generator, topic: str) -> None:
     tally.networks[topic] += 1
     data = model.SerializeToString()
     parsed = read(data)
-    ends = tuple(np.full([1, made.x.shape[1], *[1, 1] * made.image], sign * largest) for sign in (-1, 1))
+    low, high = (np.full([1, made.x.shape[1], *[1, 1] * made.image], sign * largest) for sign in (-1, 1))
     found = discharge(
-        sonnx.check(data), parsed, None, box_of_arrays(parsed, {"x": ends}), ("x",), hypotheses_named(ANY)
+        sonnx.check(data), parsed, None, box_of_arrays(parsed, {"x": (low, high)}), ("x",), hypotheses_named(ANY)
     )
     shown = any(each.rule == "QuantizeLinear.input-finite" for each in found.shown)
     tally.claims[topic if shown else f"{topic}, none"] += 1

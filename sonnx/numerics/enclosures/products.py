@@ -129,8 +129,11 @@ def multiplied(
     if residual.shape:
         residual = grown(residual, n + 3)
         error = grown(linear + residual, 1)
+    operands = [as_operand(context, each) for each in (A, B)]
+    factors, reach = operands[0].factors.times(operands[1].factors), None
     terms, fixed = n, (nothing(middle.shape), nothing(middle.shape))
     if added is not None and added.low is added.high and added.is_point and scale == added_scale == 1.0:
+        factors = factors.or_(factors_of(added))
         C, added, terms = added.low.reshape(added_shape), None, n + 1
         middle, exact, fixed = middle + C, exact + np.abs(C), (spread(C, middle.shape), spread(C, middle.shape))
     # what the ends round is at most (|middle| + radius) UNIT, and |middle| at most about `exact`
@@ -139,8 +142,6 @@ def multiplied(
     radius = grown(exact * gamma + radius, terms + 8, over=True) + 2 * terms * TINY * (1 + B.largest)
     low, high = middle - radius, middle + radius
     absolute = grown(exact + radius + error, terms + 4, over=True)
-    operands = [as_operand(context, each) for each in (A, B)]
-    factors, reach = operands[0].factors.times(operands[1].factors), None
     scalings = 1 + sum(each.scalings for each in operands)
     if any(each.reach is not None for each in operands):
         reach = grown(multiply(*[each.absolute if each.reach is None else each.reach for each in operands]), n)
