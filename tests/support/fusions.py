@@ -633,22 +633,20 @@ def quantized(tally: Tally, source: np.random.Generator, topic: str) -> None:
         compare(maker, np.stack(results))
 
 
-def one(tally: Tally, source: np.random.Generator, topic: str) -> None:
-    """One network of a topic."""
+def one(tally: Tally, seed: int, number: int, topic: str) -> None:
+    """One network of a topic, which depends on the seed and its number only."""
+    source = np.random.default_rng([seed, number, EVERY_TOPIC.index(topic)])
     run: dict[str, Callable[[Tally, np.random.Generator, str], None]] = {"casts": casts, "quantized": quantized}
     with np.errstate(all="ignore"):
         run.get(topic, chains)(tally, source, topic)
 
 
 def campaign(values: int, seed: int, topics: Sequence[str] = EVERY_TOPIC) -> Tally:
-    """Networks of each topic in turn, until so many values are compared; a network depends on the seed, its number and
-    its topic only.
-    """
+    """Networks of each topic in turn, until so many values are compared."""
     tally, number = Tally(), 0
     while sum(tally.values.values()) < values:
-        for place, topic in enumerate(EVERY_TOPIC):
-            if topic in topics:
-                one(tally, np.random.default_rng([seed, number, place]), topic)
+        for topic in topics:
+            one(tally, seed, number, topic)
         number += 1
     return tally
 
