@@ -272,7 +272,7 @@ def sum_error(
 
     The last part is of underflow: a rounding of a term is off by `least` more, is multiplied by the factors that follow
     it, of which W bounds the product (`Factors.after_rounding`), and later roundings let that grow by 1 + g (theorems
-    bounds.sum-underflow, sum-roundings, folded-constant and factors-*).
+    bounds.sum-underflow, sum-roundings, folded-constant and factors-left).
 
     Where no term passes more than `depth` additions the error is also at most γ_(r + depth) S, plus the same last term.
 

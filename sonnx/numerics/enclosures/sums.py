@@ -4,6 +4,10 @@ An implementation computes each of them as a sum of terms (`arithmetic.sum_error
 with fusion, an operator whose input was itself a sum may be computed with it as one larger sum; its introduced error is
 then what the larger sum has more than the smaller ones, so that the errors along the nodes add up to that of the fused
 one (theorem bounds.fused-sums).
+
+Where a sum has scales, an implementation may multiply by them before or after it, and multiply constants in advance:
+`SumRecord.reach` and `Factors` keep what that can make of partial sums and of constants (theorems
+bounds.sum-before-scale, folded-constant and factors-left).
 """
 
 from __future__ import annotations
