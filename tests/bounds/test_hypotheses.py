@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from proofs.bounds import counted
 from sonnx.base.errors import UsageError
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
@@ -177,6 +178,11 @@ def test_the_error_of_a_sum_is_that_of_its_lemma(name: str, n: int, r: float) ->
             made, SumOrder("any"), n, r, np.array([float(S)]), np.array([float(y)]), float(W) * made.tiny, np.inf
         ).item()
         assert wanted <= Fraction(got) <= wanted * Fraction(1.001) + 16 * Fraction(2) ** -1074
+
+
+def test_the_code_counts_as_many_roundings_as_the_theorem() -> None:
+    for n, r in ((1, 0.0), (2, 1.0), (40, 7.25), (4096, 3.0)):
+        assert roundings(n, r) == counted(n, r)
 
 
 def left(sizes: tuple[float, ...], out: int) -> float:
