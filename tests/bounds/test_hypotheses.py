@@ -18,6 +18,7 @@ from sonnx.numerics.enclosures.arithmetic import (
     SumOrder,
     product_above,
     representable,
+    roundings,
     single,
     sum_error,
 )
