@@ -160,7 +160,7 @@ class BoundsDomain:
         operator = find_operator(call.operator)
         if operator is not None and _stays_exact(operator, present):
             made = _exact(operator, application, inputs, outputs)
-            if not _rounded(present[:1], made):
+            if operator.bound is None or not _rounded(present[:1], made):
                 return made
         function = operator.bound if operator is not None else None
         varying = next((each for each in present if not each.is_point), present[0] if present else None)

@@ -245,6 +245,13 @@ def test_a_cast_that_rounds_nothing_stays_a_constant() -> None:
     assert (found.low.tolist(), found.high.tolist(), found.error.tolist()) == ([0.5, 3.0], [0.5, 3.0], [0.0, 0.0])
 
 
+def test_a_constant_of_a_shape_stays_a_constant() -> None:
+    value = numpy_helper.from_array(np.array([0.1], f))
+    model = chain([("ConstantOfShape", (np.array([2], np.int64),), {"value": value})], np.zeros(2, f))
+    found = bounded(model, np.zeros(2, f), "ieee-any")
+    assert (found.low.tolist(), found.error.tolist()) == ([float(f(0.1))] * 2, [0.0, 0.0])
+
+
 def resized(scale: float, mode: str, extent: int = 5) -> tuple[onnx.ModelProto, Array]:
     x = np.arange(1, extent + 1, dtype=f).reshape(1, extent) * 100
     nodes = [helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode=mode)]
