@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep lint proofs theorems pythons oldest docs node-verdicts bench campaign short-campaign fuzz clean
+.PHONY: demo test pytest deep lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -88,6 +88,10 @@ bench: $(VENV)/installed
 campaign: deep
 	mkdir -p build
 	$(BIN)/python -m tests.support.campaigns --resume build/campaigns.jsonl
+
+# Ten million values of networks that an optimizer fuses, against the bounds: some minutes.
+bounds-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.fusions
 
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed

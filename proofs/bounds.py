@@ -90,6 +90,74 @@ def fused_sums(whole: int = 1) -> Obligations:
     yield Obligation("the sum itself", known, 2 * size(a + b) <= s + t + size(a + b))
 
 
+def counted(terms: Any, scalings: Any) -> Any:
+    """How many roundings the code counts for a sum of n terms with r roundings each; a test compares the two."""
+    return terms * scalings + terms
+
+
+def count_of_roundings(additions: int = 1) -> Obligations:
+    """A term has r roundings, an addition one more: together at most what the code counts, less one."""
+    n1, n2, r = z3.Reals("n1 n2 r")
+    yield Obligation("a term", (r >= 0,), r <= counted(1, r) - 1)
+    both = counted(n1, r) - 1 + counted(n2, r) - 1 + additions
+    yield Obligation("an addition", (n1 >= 1, n2 >= 1, r >= 0), both <= counted(n1 + n2, r) - 1)
+
+
+def underflow_in_sums(times: int = 1) -> Obligations:
+    """With c within g S + a of P, a of the underflows so far, the rounded sum is within
+    ((1 + g)(1 + u) - 1) S + (a + b)(1 + u) + w; k underflows then cost at most k w (1 + g).
+    """
+    p, q, s, t, c, d, e, g, u, a, b, w = z3.Reals("p q s t c d e g u a b w")
+    known = (within(p, s), within(q, t), within(c - p, g * s + a), within(d - q, g * t + b))
+    unrounded = c + d - p - q
+    yield Obligation("before rounding", known, within(unrounded, g * (s + t) + a + b))
+    total, under = z3.Reals("total under")
+    summed = (within(p + q, total), within(unrounded, g * total + under))
+    top = total + g * total + under
+    yield Obligation("what is rounded", summed, within(c + d, top))
+    rounded = (within(unrounded, g * total + under), within(e, u * top + times * w))
+    grown = ((1 + g) * (1 + u) - 1) * total + under * (1 + u) + w
+    yield Obligation("after rounding", rounded, within(unrounded + e, grown))
+    k, growth = z3.Reals("k growth")
+    one = (w >= 0, growth >= 1, u >= 0, growth * (1 + u) >= 1, keeps_order(growth * (1 + u), z3.RealVal(1), w))
+    yield Obligation("one more", one, k * w * growth * (1 + u) + times * w <= (k + 1) * w * growth * (1 + u))
+
+
+def folded_constants(share: int = 1) -> Obligations:
+    """A product p of constants, computed as c, is multiplied by x: what underflowed counts |x| times, at most W."""
+    p, c, x, u, e, w = z3.Reals("p c x u e w")
+    h = z3.Real("h")
+    off = (within(c - p, h + e), h >= 0, e >= 0, within(x, share * w), w >= 0)
+    order = (keeps_order(h + e, size(c - p), size(x)), keeps_order(share * w, size(x), e))
+    yield Obligation("times x", (*off, *order), within((c - p) * x, h * size(x) + e * w))
+    yield Obligation("relative part", (h == u * size(p), u >= 0), h * size(x) == u * size(p) * size(x))
+
+
+def factors_left(least: int = 1) -> Obligations:
+    """The factors that follow a rounding: all but two at most, none counted below 1, and at most the largest ones."""
+    s, t, x, y, r = z3.Reals("s t x y r")
+    known = (x >= s, y >= t, s >= least, t >= least, r >= 1)
+    order = (keeps_order(x, s, t), keeps_order(y, t, x), keeps_order(x * y, s * t, r))
+    yield Obligation("the smallest are left out", (*known, *order), r * (s * t) <= r * (x * y))
+    yield Obligation("one factor less", (r >= 1, x >= least, keeps_order(x, z3.RealVal(1), r)), r <= r * x)
+
+
+def sums_before_scales(least: int = 1) -> Obligations:
+    """A partial sum of at most h, before and after a scale k, is at most h max(1, |k|)."""
+    p, h, k, m = z3.Reals("p h k m")
+    known = (within(p, h), h >= 0, m >= least, within(k, m))
+    yield Obligation("before", (*known, keeps_order(m, z3.RealVal(1), h)), within(p, h * m))
+    order = (keeps_order(m, size(k), h), keeps_order(h, size(p), size(k)))
+    yield Obligation("after", (*known, *order), within(k * p, h * m))
+
+
+def running_sums(most: int = 1) -> Obligations:
+    """The squares up to a channel add up to q, those that left to p, all of them to t: a window is q - p."""
+    p, q, t, h, left = z3.Reals("p q t h left")
+    yield Obligation("the next window", (), (q + h) - (p + left) == (q - p) + h - left)
+    yield Obligation("absolute values", (p >= 0, p <= q, q <= most * t), q + p <= 2 * t)
+
+
 def telescoping(sign: int = 1) -> Obligations:
     """For d = C x + r and any h: g d = h x + (C'g - h) x + g r; an error of h costs its size times |x|."""
     c = [[z3.Real(f"c{i}{j}") for j in (0, 1)] for i in (0, 1)]
@@ -213,6 +281,18 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      {"twice": 2}),
     ("fused-sums", "The bound of a larger sum covers the bounds of the smaller sums it was fused from.",
      "S_b + |b| ≤ S_a + S_b + |a + b|", fused_sums, {"without the sum": 0}),
+    ("sum-roundings", "The roundings of the terms and of the additions are at most as many as the code counts.",
+     "n r + n - 1 < n r + n", count_of_roundings, {"two in an addition": 3}),
+    ("sum-underflow", "Each rounding that underflows costs its absolute error once, grown by later roundings.",
+     "|c - P| ≤ ((1 + g)(1 + u) - 1) S + k (1 + g) w", underflow_in_sums, {"twice": 2}),
+    ("folded-constant", "What a product of constants loses by underflow is multiplied by the factors that follow.",
+     "|(c - p) x| ≤ u |p| |x| + e W", folded_constants, {"a larger factor": 2}),
+    ("factors-left", "The product of the factors that follow a rounding is at most that of all but the two smallest, "
+     "each taken as at least 1.", "r s t ≤ r x y", factors_left, {"factors below 1": -1}),
+    ("sum-before-scale", "A bound of partial sums times the larger of 1 and a scale holds before and after the scale.",
+     "|P|, |k P| ≤ h max(1, |k|)", sums_before_scales, {"scales below 1": 0}),
+    ("running-sum", "A sum that is carried from one window to the next has at most twice the sum of all its terms.",
+     "Σ heads + Σ tails ≤ 2 T", running_sums, {"tails left out": 2}),
     ("telescoping", "Any numbers may stand for an adjoint; what they miss costs its size times the error there.",
      "g d = h x + (C'g - h) x + g r", telescoping, {"other sign": -1}),
     ("kink", "At a kink a rectifier has a slope between its two.",

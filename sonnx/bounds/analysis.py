@@ -191,7 +191,7 @@ def bound_model(
         decisions = decide(final[outputs[0]], differences, argmax=argmax)
     return Bounds(
         name, analyser.active.edition.name, not unchecked, hypotheses, tuple(tensors), tuple(run.conditions),
-        tuple(decisions), {each: (interval.low, interval.high) for each, interval in box.items()},
+        tuple(decisions), box,
         shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
         coarse=tuple(dict.fromkeys(run.domain.coarse)),
     )  # fmt: skip

@@ -6,19 +6,19 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
+from sonnx.base.files import sha256
 from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
 from sonnx.bounds.result import Bounds
 from sonnx.bounds.split import Goal, Pool, Work, bisect
+from sonnx.checker.request import open_model
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
-from sonnx.model.reader import read
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import Array
@@ -47,9 +47,13 @@ def bound(
     `sonnx.bound` documents the arguments and errors.
     """
     assumed = hypotheses_named(hypotheses) if isinstance(hypotheses, str) else hypotheses
-    model = bind_symbols(read(source, limits=limits), bind or {}, input_shapes or {})
+    opened, digest = open_model(source, True, limits)
+    model = bind_symbols(opened, bind or {}, input_shapes or {})
     path = None if isinstance(source, bytes) else Path(source)
-    ranges = box_of(model, box)
+    read_files: dict[str, str] = {}
+    ranges = box_of(model, box, read_files)
+    if path is not None:
+        read_files |= constant_files(model, path.parent)
     if split is not None and all(each.is_point for each in ranges.values()):
         raise UsageError("--split halves a box; the inputs are points")
     if kept is not None and split is None:
@@ -64,14 +68,30 @@ def bound(
             Goal(max_error, tuple(differences), argmax), dict(limits),
         )  # fmt: skip
         found = bisect(work, ranges, found, split, progress, pool=pool, kept=kept)
-    return replace(found, max_error=max_error)
+    return replace(found, max_error=max_error, sha256=digest, files=read_files)
 
 
-def box_of(model: Model, box: Mapping[str, Array | tuple[Array, Array]] | Collection[str]) -> Box:
-    """A box from arrays, or from texts of the command line."""
+def box_of(
+    model: Model, box: Mapping[str, Array | tuple[Array, Array]] | Collection[str],
+    read_files: dict[str, str] | None = None,
+) -> Box:  # fmt: skip
+    """A box from arrays, or from texts of the command line; the hashes of its files are put into a mapping."""
     if isinstance(box, Mapping):
         return box_of_arrays(model, box)
-    return box_of_texts(model, box, partial(only_array, limits=model.limits))
+
+    def array(name: str) -> Array:
+        made = only_array(name, model.limits)
+        if read_files is not None:
+            read_files[name] = sha256(Path(name))
+        return made
+
+    return box_of_texts(model, box, array)
+
+
+def constant_files(model: Model, folder: Path) -> dict[str, str]:
+    """The hashes of the files beside a model that its constants stand in."""
+    places = {each.external.location for each in model.graph.initializers if each.external is not None}
+    return {each: sha256(folder / each) for each in sorted(places) if (folder / each).is_file()}
 
 
 def only_array(name: str, limits: Limits = DEFAULT_LIMITS) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
+from sonnx.base.files import sha256
 from sonnx.model.ir import Model, Value
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
@@ -40,6 +41,16 @@ class Interval:
     def is_point(self) -> bool:
         """Whether the box has one element."""
         return bool((self.low == self.high).all())
+
+    @property
+    def is_same(self) -> bool:
+        """Whether each element has the same interval."""
+        return all(bool((each == each.reshape(-1)[:1]).all()) for each in (self.low, self.high))
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the lower ends, then of the upper ends: float64, little endian, in row-major order."""
+        return sha256(np.stack([self.low, self.high]).astype("<f8").tobytes())
 
 
 Box = Mapping[str, Interval]

@@ -1,15 +1,15 @@
 """Assumptions of a check that a box of inputs shows, or refutes.
 
 A rule that the definition of an operator decides element by element (`Operator.error_conditions`) is about the values
-at run time, so a check assumes it.  Where every output of the node has bounds, the conditions of its transfer function
-hold for each input of the box, in real arithmetic and in every implementation within the hypotheses; they include those
-rules.
+at run time, so a check assumes it.  `Operator.shown_by` names the condition of the transfer function that shows it.
+Where that is recorded, the inputs of the node have bounds; where it holds, so does the rule, for each input of the box,
+in real arithmetic and in every implementation within the hypotheses.  A rule without a condition stays assumed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from sonnx.executor.executor import ModelRunner
 from sonnx.executor.node_errors import place_of
 from sonnx.model.ir import Model
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.enclosures.values import NotBounded
+from sonnx.numerics.enclosures.values import Condition, NotBounded
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.operators.registry import find_operator
 
@@ -65,7 +65,7 @@ def discharge(
             replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}")), (), (), (), None
         )
     waiting = {each: key for each in report.findings if (key := _assumption(model, each)) is not None}
-    known = _shown({each.name for each in found.tensors if not each.unbounded}, model)
+    known = _shown(found.conditions, model)
     decided = _on_parts(model, path, box, hypotheses, report.edition, [k for k in waiting.values() if k not in known])
     shown = tuple(each for each, key in waiting.items() if key in known | decided.shown)
     failing = {each: decided.failing[key] for each, key in waiting.items() if key in decided.failing}
@@ -100,11 +100,10 @@ def _on_parts(
 
     def shown_on(part: Box) -> tuple[set[Assumption], int]:
         try:
-            values = analyser.run(part).values
+            run = analyser.run(part)
         except NotBounded:
             return set(), MAX_NUMBERS
-        known = {name for name, each in values.items() if not each.unbounded}
-        return _shown(known, model), sum(each.low.size for each in values.values())
+        return _shown(run.conditions, model), sum(each.low.size for each in run.values.values())
 
     types = {value.name: np.dtype(ELEMENTS[value.type.element or ""]) for value in wanted(model)}
     return decide_on_parts(box, types, waiting, shown_on, runner.run)
@@ -121,13 +120,17 @@ def _assumption(model: Model, finding: Finding) -> Assumption | None:
     return None
 
 
-def _shown(known: set[str], model: Model) -> set[Assumption]:
-    """The assumptions about nodes whose outputs all have bounds."""
+def _shown(conditions: Iterable[Condition], model: Model) -> set[Assumption]:
+    """The assumptions that conditions show: recorded for the node, which has bounded inputs then, and each holds."""
+    held: dict[tuple[str, str], bool] = {}
+    for each in conditions:
+        held[each.node, each.name] = each.holds and held.get((each.node, each.name), True)
     return {
-        (place_of(node, index), rule)
+        (place, rule)
         for index, node in enumerate(model.graph.nodes)
-        if all(name in known for name in node.outputs if name) and (operator := find_operator(node.operator))
+        if (operator := find_operator(node.operator)) is not None and (place := place_of(node, index))
         for rule in operator.error_conditions
+        if held.get((place, operator.shown_by.get(rule, "")), False)
     }
 
 

@@ -28,6 +28,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import (
+    NO_WRAP_AROUND,
     Condition,
     Context,
     NotBounded,
@@ -158,7 +159,9 @@ class BoundsDomain:
         present = [each for each in inputs if each is not None]
         operator = find_operator(call.operator)
         if operator is not None and _stays_exact(operator, present):
-            return _exact(operator, application, inputs, outputs)
+            made = _exact(operator, application, inputs, outputs)
+            if operator.bound is None or not _rounded(present[:1], made):
+                return made
         function = operator.bound if operator is not None else None
         varying = next((each for each in present if not each.is_point), present[0] if present else None)
         if function is None or varying is None:
@@ -175,7 +178,8 @@ class BoundsDomain:
         context = Context(
             self.hypotheses, application, element, self._refine, require, len(outputs), self.memory.layouts, node
         )
-        transfers = [_whole(context, transfer) for transfer in function(context, inputs)]
+        recorded = operator is not None and NO_WRAP_AROUND in operator.shown_by.values()
+        transfers = [_whole(context, transfer, recorded) for transfer in function(context, inputs)]
         failed = next((each for each in reversed(self.conditions) if not each.holds), None)
         why = "" if held or failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
         return [
@@ -314,8 +318,10 @@ def _computed_in(inputs: Sequence[Value]) -> str:
     return min(inputs, key=rank).element
 
 
-def _whole(context: Context, made: Transfer) -> Transfer:
-    """The transfer of integers and truth values: ranges have whole ends, and no value wraps around."""
+def _whole(context: Context, made: Transfer, recorded: bool) -> Transfer:
+    """The transfer of integers and truth values: ranges have whole ends, and no value wraps around; recorded where that
+    does not hold, or where a rule is shown by it.
+    """
     element = made.element or context.element
     if element in FORMATS:
         return made
@@ -328,9 +334,9 @@ def _whole(context: Context, made: Transfer) -> Transfer:
     least, most = limits_of(kind)
     error = _error(made, element)
     inside = (below(low - error) > float(least) - 1) & (above(high + error) < float(most) + 1)
-    if not made.saturates and not inside.all():
+    if not made.saturates and (recorded or not inside.all()):
         ends = f"{low.min():.6g} to {high.max():.6g}, error {error.max():.3g}"
-        context.require("no wrap-around", False, f"values from {ends}, in the type {element}")
+        context.require(NO_WRAP_AROUND, bool(inside.all()), f"values from {ends}, in the type {element}")
     return replace(made, low=low, high=high)
 
 
@@ -356,6 +362,15 @@ def _exact(
         place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
         for place, array in zip(outputs, operator.define(application, given), strict=True)
     ]
+
+
+def _rounded(inputs: Sequence[Value], outputs: Sequence[Value | None]) -> bool:
+    """Whether a conversion between types rounded: an implementation may round another way, so it has an error."""
+    pairs = [(x, y) for x in inputs for y in outputs if y is not None and x.element != y.element]
+    return any(
+        y.element in FORMATS and not (x.low is x.high and x.shape == y.shape and np.array_equal(x.low, y.low))
+        for x, y in pairs
+    )  # fmt: skip
 
 
 def _ancestors_size(value: Value) -> int:

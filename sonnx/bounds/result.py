@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.bounds.box import Box
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Condition
 from sonnx.numerics.formats import Array
@@ -66,7 +67,7 @@ class Bounds:
     tensors: tuple[Tensor, ...]
     conditions: tuple[Condition, ...]
     decisions: tuple[Decision, ...]
-    box: Mapping[str, tuple[Array, Array]]
+    box: Box
     shares: tuple[tuple[str, float], ...]
     """The share of each node in the error of the worst output element, largest first."""
     split: Mapping[str, Any] | None = None
@@ -75,6 +76,10 @@ class Bounds:
     """What the error of the first output must not exceed."""
     coarse: tuple[str, ...] = ()
     """The values that keep their forward errors, because the adjoint pass would follow too many numbers."""
+    sha256: str = ""
+    """The hash of the model file, "" where it was not read from bytes."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The hashes of the other files that were read, by the names they were read under: of the box, and of constants."""
 
     @property
     def holds(self) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, half_width
 from sonnx.numerics.enclosures import averages
+from sonnx.numerics.enclosures.values import ARGUMENT
 from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, times, total
 from sonnx.numerics.formats import Array, patterns
 from sonnx.numerics.rounding import grid_of
@@ -181,5 +182,6 @@ OPERATOR = Operator(
     define=define,
     kernel=kernel,
     error_conditions=(VARIANCE_NOT_NEGATIVE,),
+    shown_by={VARIANCE_NOT_NEGATIVE: ARGUMENT},
     bound=averages.batch_normalization,
 )

@@ -19,7 +19,7 @@ from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import from_mpfr, rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements
 from sonnx.numerics.enclosures import arithmetic, sums
-from sonnx.numerics.enclosures.values import Context, Transfer, Value
+from sonnx.numerics.enclosures.values import NO_WRAP_AROUND, Context, Transfer, Value
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array, format_of, is_integer, is_small_float, widened
 from sonnx.numerics.numpy_trials import arithmetic_is_ieee
@@ -120,7 +120,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     shift = spread_values(context.application, X.shape, zero).astype(np.float64)
     low, high = X.low - shift, X.high - shift
     size = arithmetic.magnitude(low, high) + X.error
-    if X.element == "int32" and not context.require("no wrap-around", bool((size < 2.0**31).all()), "of differences"):
+    if X.element == "int32" and not context.require(NO_WRAP_AROUND, bool((size < 2.0**31).all()), "of differences"):
         return [sums.not_known(X.shape)]
     exact = size <= 1 / arithmetic.FORMATS[kind].unit
     rounded = np.where(exact, 0.0, context.hypotheses.rounding(kind, size))

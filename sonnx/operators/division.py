@@ -26,6 +26,7 @@ from sonnx.numerics.correctly_rounded import ZERO, is_negative
 from sonnx.numerics.elementwise import each, elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import arithmetic
 from sonnx.numerics.enclosures import elementwise, products, steps
+from sonnx.numerics.enclosures.values import DIVISOR, NO_WRAP_AROUND
 from sonnx.numerics.formats import Array, format_of
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, same_floats
@@ -128,6 +129,7 @@ OPERATORS = (
         define=elementwise_definition(div, require=require_quotients),
         kernel=div_kernel,
         error_conditions=(DIVISOR_NOT_ZERO, REPRESENTABLE),
+        shown_by={DIVISOR_NOT_ZERO: DIVISOR, REPRESENTABLE: NO_WRAP_AROUND},
         axis_broadcasting=True,
         bound=products.divide,
     ),

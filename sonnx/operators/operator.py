@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +30,7 @@ class Operator:
         fast_path: the same outputs as `define`, faster, for any number of outputs.
         signature: of an operator that has no data file in restrictions/operators; else None.
         error_conditions: the slugs of the rules that `define`, `kernel` and `fast_path` decide element by element.
+        shown_by: for each of them the condition of `bound` that shows it, where it is recorded and holds.
         rounding_points: where a value is rounded before the output, as the data file names it.
         axis_broadcasting: before operator set 7 the second input is broadcast along an axis.
         explicit_attributes: brings a node outside the profile into a form that the data file describes.
@@ -47,6 +48,7 @@ class Operator:
     fast_path: Definition | None = None
     signature: StatedSignature | None = None
     error_conditions: tuple[str, ...] = ()
+    shown_by: Mapping[str, str] = field(default_factory=dict)
     rounding_points: tuple[str, ...] = ()
     axis_broadcasting: bool = False
     explicit_attributes: ExplicitAttributes | None = None

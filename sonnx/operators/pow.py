@@ -20,6 +20,7 @@ from sonnx.numerics.correctly_rounded import to_mpfr
 from sonnx.numerics.elementwise import each, elements, integer_array, refuse
 from sonnx.numerics.elementwise_kernels import real_function_of_two
 from sonnx.numerics.enclosures import powers
+from sonnx.numerics.enclosures.values import EXPONENT, NO_WRAP_AROUND
 from sonnx.numerics.formats import Array, format_of
 from sonnx.operators.operator import Operator
 
@@ -87,6 +88,7 @@ OPERATOR = Operator(
     define=define,
     kernel=kernel,
     error_conditions=(EXPONENT_NOT_NEGATIVE, REPRESENTABLE),
+    shown_by={EXPONENT_NOT_NEGATIVE: EXPONENT, REPRESENTABLE: NO_WRAP_AROUND},
     axis_broadcasting=True,
     bound=powers.pow_,
 )

@@ -24,7 +24,7 @@ from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import rounding_context, to_mpfr
 from sonnx.numerics.elementwise import elements, integer_array, refuse
 from sonnx.numerics.enclosures import arithmetic, rectifiers, steps, sums
-from sonnx.numerics.enclosures.values import Context, Transfer, Value
+from sonnx.numerics.enclosures.values import DIVISOR, FINITE, Context, Transfer, Value
 from sonnx.numerics.formats import (
     ELEMENTS,
     NAMES,
@@ -220,10 +220,10 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     divisor = spread_values(application, X.shape, scale.exact.astype(np.float64))
     shift = spread_values(application, X.shape, widened(zero)).astype(np.float64)
     inner = context.into(NAMES[precision])
-    if not context.require("divisor", bool((np.abs(divisor) > inner.flushed).all()), "no scale is 0"):
+    if not context.require(DIVISOR, bool((np.abs(divisor) > inner.flushed).all()), "no scale is 0"):
         return [sums.not_known(X.shape)]
     inverse = arithmetic.below(1 / divisor), arithmetic.above(1 / divisor)
-    quotient = inner.step(sums.scaled(inner, X, *inverse, roundings=2))
+    quotient = inner.step(sums.scaled(inner, X, *inverse, roundings=2, rounded=True))
     whole = context.into(NAMES[zero.dtype])
     number = inner.step(steps.stepped(inner, quotient, np.rint))
     least, greatest = limits_of(zero.dtype)
@@ -240,6 +240,7 @@ OPERATOR = Operator(
     define=define,
     kernel=kernel,
     error_conditions=(SCALE_NOT_ZERO, SCALE_FINITE, INPUT_FINITE),
+    shown_by={SCALE_NOT_ZERO: DIVISOR, SCALE_FINITE: DIVISOR, INPUT_FINITE: FINITE},
     rounding_points=("quotient", "integer"),
     result_type=result_type,
     bound=bound,

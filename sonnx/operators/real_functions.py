@@ -25,6 +25,7 @@ from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.elementwise import ElementFunction, elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import arithmetic, guarded, real_function
 from sonnx.numerics.enclosures import elementwise
+from sonnx.numerics.enclosures.values import ARGUMENT
 from sonnx.numerics.formats import ELEMENTS, Array, format_of
 from sonnx.operators.operator import Operator
 
@@ -93,6 +94,7 @@ OPERATORS = (
         define=elementwise_definition(ACOS, require=require_arguments),
         kernel=guarded(require_arguments, real_function(ACOS, np.arccos)),
         error_conditions=(WITHIN_ONE,),
+        shown_by={WITHIN_ONE: ARGUMENT},
         bound=elementwise.transfer(elementwise.ACOS),
     ),
     Operator(name="Erf", define=define_erf, kernel=erf_kernel, bound=elementwise.transfer(elementwise.ERF)),

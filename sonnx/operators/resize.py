@@ -39,6 +39,12 @@ MIN_WEIGHT = Fraction(1, 2**700)
 MAX_EXACT_DIGITS = 53 - 24
 """Digits of a weight whose product with an element of at most 32 bits is exact in float64."""
 
+BY_RESIZED_LENGTH = ("align_corners", "pytorch_half_pixel", "half_pixel_symmetric", CROPPING)
+"""Where the place depends on length_resized, of which implementations take off the fractional part."""
+
+SCALE_ROUNDED = Fraction(1, 2**23)
+"""How far a resized length may be from a whole one, relative, because its scale is rounded to float."""
+
 EXACT_BY_POWERS = ("half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn")
 """Where the place is a quotient by the scale and a half, exact in float for a scale that is a power of two."""
 
@@ -326,6 +332,11 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     application = context.application
     given = [np.empty(X.shape, ELEMENTS[X.element]), *[None if each is None else each.exact for each in inputs[1:]]]
     sampled = samplings(application, given)
+    if not (context.hypotheses.rounds_once or whole_lengths(application, given)):
+        raise NotExecutable(
+            "Resize has no bound where a place depends on the length of a resized axis that is not whole: "
+            "implementations differ in that length"
+        )
     if any(each is None for sampling in sampled for each in sampling):
         raise NotExecutable("Resize has a bound without extrapolation only")
     if moves_only(sampled):
@@ -366,15 +377,28 @@ def matrix_of(sampling: Sampling, extent: int) -> Array:
     return made
 
 
+def whole_lengths(application: Application, inputs: Sequence[Any]) -> bool:
+    """Whether no place depends on a resized length that is not whole, but for the rounding of a scale to float."""
+    stated = application.version >= STATED_SINCE
+    if not stated or application.names["coordinate_transformation_mode"] not in BY_RESIZED_LENGTH:
+        return True
+    return all(
+        abs(axis.length_resized - axis.count) <= axis.count * SCALE_ROUNDED
+        and (axis.length_resized > 1) == (axis.count > 1)
+        for axis in axes(application, inputs[0], *optional(inputs, 1))
+    )
+
+
 def place_error(application: Application, inputs: Sequence[Any]) -> float:
-    """How far a place computed in float with six roundings of numbers up to twice the axis can be from the exact one.
+    """How far a place computed in float can be from the exact one: six roundings of numbers up to twice the axis, and
+    a resized length without its fractional part (`SCALE_ROUNDED`).
 
     Weights are the distances from a place to its neighbours, so they change by as much.
     """
     found = axes(application, inputs[0], *optional(inputs, 1))
     longest = max((float(end) for each in found for end in (each.length_original, each.length_resized, each.count)),
                   default=0.0)  # fmt: skip
-    return 12 * 2.0**-24 * (longest + 1)
+    return (12 + 4) * 2.0**-24 * (longest + 1)
 
 
 def steady_places(application: Application, inputs: Sequence[Any]) -> bool:

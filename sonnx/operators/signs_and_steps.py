@@ -28,6 +28,7 @@ from sonnx.numerics.correctly_rounded import ZERO, is_infinite, is_nan, is_zero
 from sonnx.numerics.elementwise import elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import clip_into, guarded, numpy_kernel
 from sonnx.numerics.enclosures import elementwise, rectifiers, steps
+from sonnx.numerics.enclosures.values import NO_WRAP_AROUND
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, same_floats, same_numbers
@@ -97,6 +98,7 @@ OPERATORS = (
         define=elementwise_definition(absolute, require=require_absolute_values),
         kernel=guarded(require_absolute_values, numpy_kernel(np.abs)),
         error_conditions=(REPRESENTABLE,),
+        shown_by={REPRESENTABLE: NO_WRAP_AROUND},
         bound=elementwise.transfer(elementwise.ABS),
     ),
     Operator(

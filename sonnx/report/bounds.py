@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Tensor
 from sonnx.numerics.enclosures.values import DECISION
 from sonnx.report import bounds_json
@@ -14,6 +15,8 @@ from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rend
 from sonnx.report.formats import render_document
 from sonnx.report.plot import Series, plot
 
+MAX_INTERVALS = 8
+"""Elements of an input whose intervals are listed."""
 MAX_SHARES = 5
 """Nodes in the list of shares."""
 HEADS = ("shape", "#low", "#high", "#introduced", "#propagated", "#error")
@@ -120,11 +123,29 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
     yield "edition", bounds.edition if bounds.checked else "the model was not checked"
     yield "hypotheses", f"{bounds.hypotheses.name}: {bounds.hypotheses.statement}"
     yield from (("excluded", text) for text in bounds.hypotheses.excludes)
-    for name, (low, high) in bounds.box.items():
-        ends = f"in [{low.min():.6g}, {high.max():.6g}]" if low.size else "no elements"
-        yield "input", f"{name} {list(low.shape)}: {ends}"
+    if bounds.sha256:
+        yield "SHA-256", bounds.sha256
+    yield from (("file", f"{name}, SHA-256 {digest}") for name, digest in bounds.files.items())
+    for name, each in bounds.box.items():
+        yield "input", f"{name} {list(each.low.shape)}: {_interval(each)}"
     for node, share in bounds.shares[:MAX_SHARES]:
         yield "share", f"{share:.1%} of the error of the worst output element: {node}"
+
+
+def _interval(made: Interval) -> str:
+    """The box of an input, with every digit: one interval, those of few elements, or where to find them."""
+    pairs = [*zip(made.low.reshape(-1).tolist(), made.high.reshape(-1).tolist(), strict=True)]
+    if not pairs:
+        return "no elements"
+    if made.is_same:
+        return f"each element in {list(pairs[0])}"
+    if len(pairs) <= MAX_INTERVALS:
+        return "elements in " + ", ".join(str(list(each)) for each in pairs)
+    what = "a number of its own" if made.is_point else "an interval of its own"
+    return (
+        f"each element has {what}, all within [{made.low.min()}, {made.high.max()}]; SHA-256 of the lower ends and the "
+        f"upper ends as float64 {made.sha256}"
+    )
 
 
 def _notes(bounds: Bounds) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from msgspec import convert
 
+from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.numerics.formats import Array
+from sonnx.profile.text_types import Sha256
 from sonnx.report.json_parts import EditionName, JsonDocument, Number, Part, dumps, part, tool
 
 MAX_ELEMENTS = 64
@@ -35,6 +36,8 @@ class HypothesesPart(Part, frozen=True):
     """Whether a product and a sum may be rounded once."""
     flush: bool
     """Whether subnormal numbers may become zero."""
+    running: bool
+    """Whether a sum over neighbouring channels may be carried from one channel to the next."""
     accumulator: dict[str, str]
     """The format of sums by element type, where it is another one."""
     functions: dict[str, FunctionPart]
@@ -49,11 +52,17 @@ class InputPart(Part, frozen=True):
     shape: tuple[Number, ...]
     """Its shape."""
     low: float | None
-    """The least lower end; null without elements."""
+    """The least lower end of an element; null without elements."""
     high: float | None
-    """The largest upper end; null without elements."""
+    """The largest upper end of an element; null without elements."""
     point: bool
     """Whether each interval is a point."""
+    same: bool
+    """Whether each element has the interval from low to high."""
+    intervals: tuple[tuple[float, float], ...] | None
+    """The lower and the upper end of each element, row by row, if there are at most 64."""
+    sha256: Sha256
+    """The hash of all lower ends, then all upper ends, row by row, as float64 in little endian."""
 
 
 class ElementPart(Part, frozen=True):
@@ -157,8 +166,12 @@ class BoundsDocument(JsonDocument, frozen=True):
     """The edition the model conforms to; null where it was not checked."""
     hypotheses: HypothesesPart
     """What is assumed of implementations."""
+    sha256: Sha256 | None
+    """The hash of the model file, null where the model was not read from bytes."""
+    files: dict[str, Sha256]
+    """The hashes of the other files that were read, by name: those of the box, and constants beside the model."""
     box: dict[str, InputPart]
-    """The box of each input."""
+    """The box of each input that was analysed."""
     tensors: tuple[TensorPart, ...]
     """The outputs, or with --every-node every tensor."""
     conditions: tuple[ConditionPart, ...]
@@ -181,7 +194,8 @@ def render(bounds: Bounds, every_node: bool) -> str:
         part(
             BoundsDocument, bounds, format=1, tool=tool(), edition=bounds.edition if bounds.checked else None,
             hypotheses=convert(bounds.hypotheses.as_json(), HypothesesPart),
-            box={name: _input(*ends) for name, ends in bounds.box.items()},
+            sha256=bounds.sha256 or None, files=dict(bounds.files),
+            box={name: _input(each) for name, each in bounds.box.items()},
             tensors=tuple(map(_tensor, bounds.listed(every_node))),
             conditions=tuple(
                 part(ConditionPart, each, condition=each.name, holds=bool(each.holds)) for each in bounds.conditions
@@ -198,9 +212,14 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _input(low: Array, high: Array) -> InputPart:
+def _input(interval: Interval) -> InputPart:
+    low, high = interval.low, interval.high
     least, largest = (float(low.min()), float(high.max())) if low.size else (None, None)
-    return InputPart(low.shape, least, largest, bool((low == high).all()))
+    listed = tuple(zip(low.reshape(-1).tolist(), high.reshape(-1).tolist(), strict=True))
+    return InputPart(
+        low.shape, least, largest, interval.is_point, interval.is_same, listed if low.size <= MAX_ELEMENTS else None,
+        interval.sha256,
+    )  # fmt: skip
 
 
 def _decision(made: Decision) -> DecisionPart:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -157,3 +159,66 @@ def test_a_model_outside_the_profile_needs_unchecked_and_transfer_functions(tmp_
     assert "--unchecked bounds it anyway" in capsys.readouterr().err
     assert run(["bound", str(path), "--input", "x=[0,1]", "--unchecked"]) == 3
     assert "node 'r' (Round, graph/node[0]): the operator 'Round' has no bounds yet" in capsys.readouterr().err
+
+
+def test_the_report_states_the_box_that_was_analysed(
+    model: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each element has an interval of its own; the hull of all would be another claim."""
+    monkeypatch.chdir(tmp_path)
+    x = np.array([[0.02, 0.6, -0.25]], np.float32)
+    np.save("x.npy", x)
+    run(["bound", model, "--input", "x=x.npy+-0.125", "--format", "json"])
+    made = json.loads(capsys.readouterr().out)
+    jsonschema.validate(made, SCHEMA)
+    low, high = (np.nextafter(x.astype(float) + sign * 0.125, sign * np.inf) for sign in (-1, 1))
+    inward = (
+        np.where(low.astype(np.float32) < low, np.nextafter(low.astype(np.float32), np.float32(9)), low),
+        np.where(high.astype(np.float32) > high, np.nextafter(high.astype(np.float32), np.float32(-9)), high),
+    )
+    ends = [each.astype(np.float32).astype("<f8") for each in inward]
+    assert made["box"]["x"] == {
+        "shape": [1, 3], "low": ends[0].min(), "high": ends[1].max(), "point": False, "same": False,
+        "intervals": np.stack(ends, -1).reshape(3, 2).tolist(),
+        "sha256": hashlib.sha256(ends[0].tobytes() + ends[1].tobytes()).hexdigest(),
+    }  # fmt: skip
+    assert made["sha256"] == hashlib.sha256(Path(model).read_bytes()).hexdigest()
+    assert made["files"] == {"x.npy": hashlib.sha256(Path("x.npy").read_bytes()).hexdigest()}
+    run(["bound", model, "--input", "x=x.npy+-0.125"])
+    text = capsys.readouterr().out
+    assert f"file        x.npy, SHA-256 {made['files']['x.npy']}" in text
+    assert f"SHA-256     {made['sha256']}" in text
+    intervals = ", ".join(map(str, made["box"]["x"]["intervals"]))
+    assert f"input       x [1, 3]: elements in {intervals}" in text
+
+
+@pytest.mark.parametrize(("box", "text"), [
+    ("[-1,1]", "x [1, 20]: each element in [-1.0, 1.0]"),
+    ("[0.1,0.1]", ""),
+    ("x.npy", "x [1, 20]: each element has a number of its own, all within [0.0, 19.0]; SHA-256 of the lower ends and "
+     "the upper ends as float64 "),
+    ("x.npy+-1", "x [1, 20]: each element has an interval of its own, all within [-1.0, 20.0]; SHA-256 of the lower"),
+])  # fmt: skip
+def test_the_box_of_many_elements_is_stated_by_its_hash(
+    box: str, text: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.arange(20, dtype=np.float32).reshape(1, 20))
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 20)) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", value[:1], value[1:])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+    Path("m.onnx").write_bytes(made.SerializeToString())
+    code = run(["bound", "m.onnx", "--input", f"x={box}", "--unchecked"])
+    found = capsys.readouterr()
+    assert code == (0 if text else 2)  # no float is 0.1
+    assert text in found.out
+    assert text or "contains no number of type float" in found.err
+
+
+def test_files_of_constants_are_stated_with_their_hashes(model: str, tmp_path: Path, capsys: Any) -> None:
+    made = onnx.load(model)
+    onnx.save(made, tmp_path / "apart.onnx", save_as_external_data=True, location="apart.bin", size_threshold=0)
+    run(["bound", str(tmp_path / "apart.onnx"), "--input", "x=[-1,1]", "--format", "json", "--unchecked"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["files"] == {"apart.bin": hashlib.sha256((tmp_path / "apart.bin").read_bytes()).hexdigest()}
+    assert document["box"]["x"]["same"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,14 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.base.errors import ErrorCondition
+from sonnx.bounds.analysis import bound_model
+from sonnx.bounds.box import box_of_arrays
+from sonnx.bounds.discharge import _shown
 from sonnx.cli.main import run
+from sonnx.model.reader import read
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.values import ARGUMENT, DIVISOR, EXPONENT, FINITE, NO_WRAP_AROUND, Condition
+from sonnx.operators.registry import all_operators, find_operator
 
 
 @pytest.fixture
@@ -120,3 +128,73 @@ def test_two_files_of_a_box_need_two_names(arc: str, tmp_path: Path, capsys: pyt
     box = f"x={tmp_path}/a/x.npy:{tmp_path}/b/x.npy"
     assert run(["audit", arc, "--output", str(tmp_path / "pack"), "--box", box]) == 2
     assert "two files of the box are named 'x.npy'" in capsys.readouterr().err
+
+
+def test_each_error_condition_of_an_operator_with_bounds_is_shown_by_a_condition_of_its_own() -> None:
+    """A new one stays assumed until a condition of the transfer function is named for it."""
+    names = {ARGUMENT, DIVISOR, EXPONENT, FINITE, NO_WRAP_AROUND}
+    with_conditions = [each for each in all_operators().values() if each.bound is not None and each.error_conditions]
+    assert len(with_conditions) >= 6
+    for operator in with_conditions:
+        assert set(operator.shown_by) == set(operator.error_conditions), operator.name
+        assert set(operator.shown_by.values()) <= names, operator.name
+
+
+def integers(operator: str, kind: int, declared: dict[str, list[int]]) -> onnx.ModelProto:
+    values = {name: helper.make_tensor_value_info(name, kind, shape) for name, shape in declared.items()}
+    inputs = [values[name] for name in values if name != "y"]
+    node = helper.make_node(operator, [each.name for each in inputs], ["y"])
+    graph = helper.make_graph([node], "g", inputs, [values["y"]])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@pytest.mark.parametrize(("box", "shown"), [
+    ({"a": (-(2**31), 5), "b": (-1, -1)}, {"Div.integer-divisor-not-zero"}),
+    ({"a": (-9, 5), "b": (-1, 3)}, set()),
+    ({"a": (-9, 5), "b": (-3, -1)}, {"Div.integer-divisor-not-zero", "Div.quotient-representable"}),
+])  # fmt: skip
+def test_conditions_of_one_node_are_shown_apart(box: dict[str, tuple[int, int]], shown: set[str]) -> None:
+    model = integers("Div", TensorProto.INT32, {"a": [1], "b": [1], "y": [1]})
+    data = model.SerializeToString()
+    parsed = read(data)
+    ends = {name: (np.array([low], float), np.array([high], float)) for name, (low, high) in box.items()}
+    found = bound_model(parsed, box_of_arrays(parsed, ends), hypotheses_named("ieee-any"), unchecked=True)
+    assert {rule for _, rule in _shown(found.conditions, parsed)} == shown
+
+
+def test_an_error_condition_without_a_named_condition_stays_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = read(integers("Div", TensorProto.INT32, {"a": [1], "b": [1], "y": [1]}).SerializeToString())
+    conditions = [Condition("node '' (Div, graph/node[0])", each, True, "") for each in (DIVISOR, NO_WRAP_AROUND)]
+    assert len(_shown(conditions, parsed)) == 2
+    operator = find_operator("Div")
+    assert operator is not None
+    more = replace(operator, error_conditions=(*operator.error_conditions, "Div.new"))
+    monkeypatch.setattr("sonnx.bounds.discharge.find_operator", lambda _: more)
+    assert {rule for _, rule in _shown(conditions, parsed)} == set(operator.error_conditions)
+    assert not _shown([*conditions, replace(conditions[0], holds=False)], parsed) - {
+        (conditions[0].node, "Div.quotient-representable")
+    }
+
+
+def test_a_box_does_not_show_what_constants_multiplied_in_advance_break(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Conv, Mul and QuantizeLinear: onnxruntime multiplies weight and factor, whose product is infinite."""
+    declared = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 1, 1, 1]) for name in "xcm"}
+    constants = [helper.make_tensor("w", TensorProto.FLOAT, [1, 1, 1, 1], [1e20]),
+                 helper.make_tensor("k", TensorProto.FLOAT, [1, 1, 1, 1], [1e20]),
+                 helper.make_tensor("s", TensorProto.FLOAT, [], [1e18]),
+                 helper.make_tensor("z", TensorProto.UINT8, [], [128])]  # fmt: skip
+    conv = {"dilations": [1, 1], "group": 1, "kernel_shape": [1, 1], "pads": [0, 0, 0, 0], "strides": [1, 1]}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], auto_pad="NOTSET", **conv),
+             helper.make_node("Mul", ["c", "k"], ["m"]),
+             helper.make_node("QuantizeLinear", ["m", "s", "z"], ["y"], axis=1)]  # fmt: skip
+    y = helper.make_tensor_value_info("y", TensorProto.UINT8, [4, 1, 1, 1])
+    values = [declared["c"], declared["m"]]
+    graph = helper.make_graph(nodes, "g", [declared["x"]], [y], constants, value_info=values)
+    path = str(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    assert run(["check", path]) == 3
+    assert "1 assumed" in capsys.readouterr().out
+    assert run(["check", path, "--box", "x=[-1e-20,1e-20]"]) == 3
+    assert "products of constants up to 1e+40, the format ends at 3.4e+38" in capsys.readouterr().out

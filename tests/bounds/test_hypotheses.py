@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain, combinations
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from proofs.bounds import counted
 from sonnx.base.errors import UsageError
-from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder, product_above, single, sum_error
+from sonnx.numerics.enclosures.arithmetic import (
+    FORMATS,
+    Factors,
+    SumOrder,
+    product_above,
+    representable,
+    roundings,
+    single,
+    sum_error,
+)
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named, predefined
 from tests.support.cases import each_case
 
@@ -47,7 +59,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ("[a]\norder = 'lanes'", "lanes is a positive number exactly where the order is lanes"),
     ("[a]\nlanes = 4", "lanes is a positive number exactly where the order is lanes"),
     ("[a]\norder = 'once'\nfused = true", "fused must be false"),
-    ("[a]\nfused = 'yes'", "fused and flush are true or false"),
+    ("[a]\nfused = 'yes'", "fused, flush and running are true or false"),
     ("[a]\naccumulator = { float = 'float16' }", "is not a format at least as precise"),
     ("[a]\nfunctions = { Exp = { ulp = -1 } }", "numbers of at least 0"),
     ("[a]\nfuse = true", "unknown field 'fuse'"),
@@ -146,3 +158,66 @@ def test_a_long_sum_one_after_another_nearly_attains_its_bound_and_breaks_those_
     )
     assert 0.45 * any_order < abs(computed - exact) <= any_order
     assert abs(computed - exact) > 1.9 * lanes > 38 * pairs
+
+
+# ------------------------------------------------------------------ the lemma of a sum, and the factors of its terms
+
+
+@each_case("name", FORMATS)
+@each_case("n", [1, 2, 3, 40])
+@each_case("r", [0, 1, 7.25])
+def test_the_error_of_a_sum_is_that_of_its_lemma(name: str, n: int, r: float) -> None:
+    """The statement of `sum_error` (theorems bounds.sum-* and factors-left) in exact numbers."""
+    made = FORMATS[name]
+    u, least = Fraction(made.unit), Fraction(made.tiny)
+    for S, y, W in ((Fraction(3), Fraction(1), Fraction(1)), (Fraction(2) ** -12, Fraction(0), Fraction(1000))):
+        g = (n + Fraction(r)) * u / (1 - (n + Fraction(r)) * u)
+        half = (S + y) / 2
+        wanted = Fraction(r) * u * S + max(n - 2, 0) * u * half + (u * y if n > 1 else 0)
+        wanted += (n - 1 + Fraction(r)) * u * g * S + (n * Fraction(r) + n) * (1 + g) * W * least
+        got = sum_error(
+            made, SumOrder("any"), n, r, np.array([float(S)]), np.array([float(y)]), float(W) * made.tiny, np.inf
+        ).item()
+        assert wanted <= Fraction(got) <= wanted * Fraction(1.001) + 16 * Fraction(2) ** -1074
+
+
+def test_the_code_counts_as_many_roundings_as_the_theorem() -> None:
+    for n, r in ((1, 0.0), (2, 1.0), (40, 7.25), (4096, 3.0)):
+        assert roundings(n, r) == counted(n, r)
+
+
+def left(sizes: tuple[float, ...], out: int) -> float:
+    """The largest product of some of the numbers, where so many are left out at least."""
+    kept = chain.from_iterable(combinations(sizes, count) for count in range(max(len(sizes) - out, 0) + 1))
+    return max(prod(each) for each in kept)
+
+
+@each_case("sizes", [(), (5.0,), (5.0, 0.5), (0.25, 0.5), (3.0, 7.0, 2.0), (0.1, 9.0, 4.0), (2.0, 3.0, 5.0, 0.5, 7.0)])
+def test_what_follows_a_rounding_is_the_largest_product_without_two_factors(sizes: tuple[float, ...]) -> None:
+    for made in (Factors.of(*sizes), Factors.of(*sizes[:1]).times(Factors.of(*sizes[1:]))):
+        assert made.after_rounding == pytest.approx(left(sizes, 2))
+        assert made.after_operand == pytest.approx(left(sizes, 1))
+        assert made.after_rounding >= left(sizes, 2)
+
+
+def test_factors_of_scaled_terms() -> None:
+    """A constant that is itself computed may underflow before it is multiplied by anything."""
+    product = Factors.of(3.0).times(Factors.of_constant(5.0))
+    assert (product.constants, product.operand, product.after_rounding) == (5.0, 3.0, pytest.approx(1.0))
+    channel, scalar = (product.scaled(7.0, everywhere=each) for each in (False, True))
+    assert (channel.constants, channel.operand, scalar.operand) == (35.0, 3.0, 21.0)
+    assert channel.after_rounding == pytest.approx(7.0)
+    assert product.scaled(7.0, everywhere=False, steps=2).after_rounding == pytest.approx(35.0)
+    assert product.scaled(0.5, everywhere=True) == product.scaled(1.0, everywhere=True)
+    both = channel.or_(Factors.of(11.0, 2.0))
+    assert both.sizes == (11.0, 5.0, 3.0)
+    assert (both.constants, both.operand) == (35.0, 11.0)
+
+
+@each_case(("value", "element", "wanted"), [
+    (0.1, "float", False), (0.5, "float16", True), (float(np.float32(0.1)), "float", True), (0.1, "double", True),
+    (float(np.float32(0.1)), "bfloat16", False), (1e5, "float16", False), (2.0**-25, "float16", False),
+    (3.5, "int8", True),
+])  # fmt: skip
+def test_which_numbers_a_type_has(value: float, element: str, wanted: bool) -> None:
+    assert representable(value, element) == wanted

@@ -11,14 +11,14 @@ the lemma of `grown` (theorem bounds.growth).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import frexp, inf, log2
+from math import frexp, inf, log2, prod
 from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import ELEMENTS, Array
 
 UNIT, TINY = 2.0**-53, 2.0**-1074
 """The relative error of a rounding to float64, and the least positive float64."""
@@ -52,6 +52,12 @@ FORMATS = {
     "double": Format("double", UNIT, TINY, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
 }
 """The element types that have errors, by their ONNX name."""
+
+
+def representable(value: float, element: str) -> bool:
+    """Whether an element type has a number."""
+    with np.errstate(all="ignore"):
+        return element not in FORMATS or float(np.float64(value).astype(ELEMENTS[element])) == value
 
 
 def grown(bound: Any, roundings: int, *, over: bool = False) -> Array:
@@ -172,8 +178,83 @@ class SumOrder:
         return inf
 
 
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What the terms of a sum are products of, in any order and grouping: operands and constants.
+
+    `sizes` has for each factor a number of at least 1 that is at least its absolute value in every term, largest first.
+    `constants` is at least every product of constants, `operand` every product of an operand and factors that are the
+    same for all elements: what an implementation may multiply in advance.
+    """
+
+    sizes: tuple[float, ...]
+    constants: float = 1.0
+    operand: float = 1.0
+
+    @staticmethod
+    def of(*operands: float) -> Factors:
+        """Of operands of at most these absolute values."""
+        sizes = _falling(max(each, 1.0) for each in operands)
+        return Factors(sizes, operand=max(sizes, default=1.0))
+
+    @staticmethod
+    def of_constant(size: float) -> Factors:
+        """Of one constant."""
+        return Factors((max(size, 1.0),), constants=max(size, 1.0))
+
+    def times(self, other: Factors) -> Factors:
+        """Of products with other terms."""
+        sizes = _falling((*self.sizes, *other.sizes))
+        return Factors(sizes, self.constants * other.constants, max(self.operand, other.operand))
+
+    def scaled(self, size: float, *, everywhere: bool, steps: int = 1) -> Factors:
+        """Times a constant factor.
+
+        Args:
+            size: at least its absolute value, and that of each product of what it is made of.
+            everywhere: whether it is the same for all elements.
+            steps: 2 where it is itself a rounded number, which may have underflowed.
+        """
+        more = max(size, 1.0)
+        sizes = _falling((*self.sizes, more, *[1.0] * (steps - 1)))
+        return Factors(sizes, self.constants * more, self.operand * (more if everywhere else 1.0))
+
+    def or_(self, other: Factors) -> Factors:
+        """Of the terms of both."""
+        count = max(len(self.sizes), len(other.sizes))
+        one, two = (each.sizes + (1.0,) * (count - len(each.sizes)) for each in (self, other))
+        sizes = tuple(map(max, one, two))
+        return Factors(sizes, max(self.constants, other.constants), max(self.operand, other.operand))
+
+    @property
+    def after_rounding(self) -> float:
+        """At least what a rounded product of two or more factors is multiplied by afterwards."""
+        return prod(self.sizes[:-2]) * (1 + 2.0**-40)
+
+    @property
+    def after_operand(self) -> float:
+        """At least what a single factor is multiplied by."""
+        return prod(self.sizes[:-1]) * (1 + 2.0**-40)
+
+
+def _falling(sizes: Iterable[float]) -> tuple[float, ...]:
+    return tuple(sorted(sizes, reverse=True))
+
+
+def roundings(terms: Any, scalings: Any) -> Any:
+    """At least how many roundings the sum of so many terms has (theorem bounds.sum-roundings)."""
+    return terms * scalings + terms
+
+
 def sum_error(
-    made: Format, order: SumOrder, terms: int, scalings: int, absolute: Array, result: Array, least: float, depth: float
+    made: Format,
+    order: SumOrder,
+    terms: int,
+    scalings: float,
+    absolute: Array,
+    result: Array,
+    least: float,
+    depth: float,
 ) -> Array:
     """How far the computed sum of terms v_1 .. v_n can be from the exact sum y.
 
@@ -187,7 +268,11 @@ def sum_error(
     terms outside, |P| + |y - P| <= S and |P| <= |y| + |y - P|; the last addition has P = y.  The roundings of scales
     add up to at most r S (1 + g).  So for n >= 2
 
-        |error| <= r u S + (n - 2) u H + u |y| + (n - 1 + r) u g S + (number of roundings) least.
+        |error| <= r u S + (n - 2) u H + u |y| + (n - 1 + r) u g S + (n r + n) (1 + g) W least.
+
+    The last part is of underflow: a rounding of a term is off by `least` more, is multiplied by the factors that follow
+    it, of which W bounds the product (`Factors.after_rounding`), and later roundings let that grow by 1 + g (theorems
+    bounds.sum-underflow, sum-roundings, folded-constant and factors-left).
 
     Where no term passes more than `depth` additions the error is also at most γ_(r + depth) S, plus the same last term.
 
@@ -198,11 +283,10 @@ def sum_error(
         scalings: r.
         absolute: S, of the computed operands.
         result: a bound of |y|, of the computed operands.
-        least: the absolute error of a rounding that underflows, times the largest factor that follows it.
+        least: W times the absolute error of a rounding that underflows.
         depth: the additions a term passes at most, `inf` where not limited.
     """
     u, n, r = made.unit, terms, scalings
-    roundings = n * r + n
     g = (n + r) * u / (1 - (n + r) * u) if (n + r) * u < 1 else inf
     if g == inf:
         return np.full(np.shape(absolute), inf)
@@ -213,7 +297,7 @@ def sum_error(
     if order.kind != "any" and (r + depth) * u < 1:
         steps = (r + depth) * u
         bound = np.minimum(bound, steps / (1 - steps) * absolute)
-    return grown(bound + roundings * least * (1 + g), 12, over=True)
+    return grown(bound + roundings(n, r) * least * (1 + g), 12, over=True)
 
 
 def rounding_error(made: Format, values: Array, least: float) -> Array:

@@ -9,10 +9,19 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import required
-from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, above, accumulated, below, centre, grown
+from sonnx.numerics.enclosures.arithmetic import FORMATS, Factors, above, accumulated, below, centre, grown
 from sonnx.numerics.enclosures.patches import Patches
-from sonnx.numerics.enclosures.sums import Sum, finished, finite, not_known, scaled
-from sonnx.numerics.enclosures.values import Context, Linear, SumRecord, Transfer, TransferFunction, Value, nothing
+from sonnx.numerics.enclosures.sums import Sum, finished, not_known, scaled
+from sonnx.numerics.enclosures.values import (
+    ARGUMENT,
+    Context,
+    Linear,
+    SumRecord,
+    Transfer,
+    TransferFunction,
+    Value,
+    nothing,
+)
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 
@@ -28,11 +37,13 @@ def batch_normalization(context: Context, inputs: Sequence[Value | None]) -> lis
     scale, B, mean, var = (each.low.reshape(-1, *spatial) for each in rest if each is not None)
     epsilon = float(np.float32(context.parameter("epsilon", 1e-5)))
     sum_low, sum_high = below(var + epsilon), above(var + epsilon)
-    unit = FORMATS[context.element].unit
-    if not context.require(
-        "argument", bool((sum_low > context.flushed).all() and (var >= 0).all()), "var + epsilon is positive"
-    ):
+    made = FORMATS[context.element]
+    # epsilon and var + epsilon are numbers of the element type, of which subnormal ones have absolute errors
+    off = 0.0 if context.hypotheses.rounds_once else made.tiny + 2 * context.flushed
+    positive = bool((sum_low > 2 * off).all() and (var >= 0).all() and (sum_high < made.largest).all())
+    if not context.require(ARGUMENT, positive, "var + epsilon is positive and finite"):
         return [not_known(X.shape)]
+    more = float((2 * off / sum_low).max(initial=0.0)) / made.unit
     root_low, root_high = below(np.sqrt(sum_low)), above(np.sqrt(sum_high))
     corners = below(scale / root_low), below(scale / root_high), above(scale / root_low), above(scale / root_high)
     k_low, k_high = np.minimum(corners[0], corners[1]), np.maximum(corners[2], corners[3])
@@ -41,8 +52,11 @@ def batch_normalization(context: Context, inputs: Sequence[Value | None]) -> lis
     shift_low, shift_high = below(np.minimum(*shift)), above(np.maximum(*shift))
     added = below(B - shift_high), above(B - shift_low)
     added_size = grown(np.abs(B) + np.abs(mean) * size, 3)
-    assert unit < 1  # noqa: S101  a floating-point type
-    return [scaled(context, X, k_low, k_high, roundings=7, added=added, added_terms=2, added_size=added_size)]
+    parts = np.maximum(np.maximum(size, np.abs(scale)), above(1 / root_low))
+    return [
+        scaled(context, X, k_low, k_high, roundings=7 + more, added=added, added_terms=2, added_size=added_size,
+               rounded=True, steps=(np.abs(mean), parts))
+    ]  # fmt: skip
 
 
 def average_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -91,16 +105,18 @@ def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transf
     low, high = below(mean - wide), above(mean + wide)
     error = grown(sums(X.error) / number, n + 2)
     absolute = grown(sums(X.computed) / number, n + 2)
-    operands = X.largest + 1.0
-    part = SumRecord(absolute, n, 2, context.hypotheses.order.depth(n), 1.0, operands, error, nothing(out))
-    # overflow: a partial sum is up to n times the mean, before the division
-    finite(
-        context, absolute * number, absolute * number, absolute * number * (n * 2 * FORMATS[context.element].unit), n
-    )
+    part = _mean_record(context, X, n, absolute, absolute * number, error)
     made = Sum(
         low, high, [part], n, 2, part.depth, (X,), (pull,), n + 2, error, 0.0, Linear(nothing(out), nothing(out))
     )
     return finished(context, made)
+
+
+def _mean_record(context: Context, X: Value, n: int, absolute: Array, sums: Array, error: Array) -> SumRecord:
+    """A mean of n terms; `sums` bounds the partial sums before the division."""
+    factors = Factors.of(X.largest).scaled(1.0, everywhere=True, steps=2)
+    depth = context.hypotheses.order.depth(n)
+    return SumRecord(absolute, n, 2, depth, factors, error, nothing(absolute.shape), grown(sums, 1))
 
 
 def reduced_axes(context: Context) -> tuple[int, ...]:
@@ -141,12 +157,11 @@ def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
         wide = grown(wide + accumulated(n + 3) * (sums(np.abs(middle)) + wide), 4)
         low, high = below(sums(middle) - wide), above(sums(middle) + wide)
         error, absolute = grown(sums(X.error), n + 2), grown(sums(X.computed), n + 2)
-        operands = X.largest + 1.0
-        scalings = 2 if mean else 0
-        part = SumRecord(
-            absolute, n, scalings, context.hypotheses.order.depth(n), 1.0, operands, error, nothing(low.shape)
-        )
-        finite(context, absolute * share, absolute * share, absolute * share * (n * 2 * UNIT), n)
+        scalings, depth = 2 if mean else 0, context.hypotheses.order.depth(n)
+        part = (
+            _mean_record(context, X, n, absolute, absolute * share, error) if mean
+            else SumRecord(absolute, n, 0, depth, Factors.of(X.largest), error, nothing(low.shape))
+        )  # fmt: skip
         fixed = Linear(nothing(low.shape), nothing(low.shape))
         made = Sum(low, high, [part], n, scalings, part.depth, (X,), (pull,), 2, error, 0.0, fixed)
         return [finished(context, made)]

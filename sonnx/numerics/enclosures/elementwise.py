@@ -28,7 +28,16 @@ from sonnx.numerics.enclosures.arithmetic import (
     magnitude,
     times,
 )
-from sonnx.numerics.enclosures.values import Context, Lines, Transfer, TransferFunction, Value
+from sonnx.numerics.enclosures.values import (
+    ARGUMENT,
+    DIVISOR,
+    FINITE,
+    Context,
+    Lines,
+    Transfer,
+    TransferFunction,
+    Value,
+)
 from sonnx.numerics.formats import Array
 
 Bounds = tuple[Array, Array]
@@ -69,7 +78,7 @@ def transfer(function: Function) -> TransferFunction:
             reached = X.low - X.error >= function.domain
             inside = least > function.domain or (function.modulus is not None and bool(reached.all()))
             inside = inside and bool((X.high + X.error <= function.most).all())
-            if not context.require("argument", inside, f"computed arguments are at least {least:.3g}"):
+            if not context.require(ARGUMENT, inside, f"computed arguments are at least {least:.3g}"):
                 wide = np.full(X.shape, inf)
                 return [Transfer(-wide, wide, wide)]
         low, high = function.image(context, X.low, X.high)
@@ -95,7 +104,7 @@ def transfer(function: Function) -> TransferFunction:
         if not context.is_integer:
             largest = FORMATS[context.element].largest
             top = float((value + introduced).max(initial=0.0))
-            context.require("finite", top < largest, f"values up to {top:.3g}, the format ends at {largest:.3g}")
+            context.require(FINITE, top < largest, f"values up to {top:.3g}, the format ends at {largest:.3g}")
 
         def pull(rows: Array) -> Array:
             return rows * c
@@ -295,7 +304,7 @@ def reciprocal(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
     X = context.refine(X, lambda value: (value.low <= value.error) & (value.high >= -value.error))
     off = X.error + context.flushed
     away = (below(X.low - off) > 0) | (above(X.high + off) < 0)
-    if not context.require("divisor", bool(away.all()), "no divisor is 0"):
+    if not context.require(DIVISOR, bool(away.all()), "no divisor is 0"):
         wide = np.full(X.shape, inf)
         return [Transfer(-wide, wide, wide)]
     return transfer(INVERSE)(context, [X])

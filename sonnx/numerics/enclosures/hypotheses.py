@@ -14,7 +14,15 @@ import numpy as np
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.numerics.enclosures.arithmetic import FORMATS, Format, SumOrder, rounding_error, steps_error, sum_error
+from sonnx.numerics.enclosures.arithmetic import (
+    FORMATS,
+    Factors,
+    Format,
+    SumOrder,
+    rounding_error,
+    steps_error,
+    sum_error,
+)
 from sonnx.numerics.formats import Array
 
 ORDERS = ("any", "pairwise", "lanes", "once")
@@ -22,7 +30,7 @@ ORDERS = ("any", "pairwise", "lanes", "once")
 EXACT = "exact"
 """The order of a sum that is not rounded; no file states it."""
 
-FIELDS = ("statement", "order", "lanes", "fused", "flush", "accumulator", "functions", "excludes")
+FIELDS = ("statement", "order", "lanes", "fused", "flush", "running", "accumulator", "functions", "excludes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,7 @@ class Hypotheses:
     order: SumOrder
     fused: bool
     flush: bool
+    running: bool
     accumulators: Mapping[str, str]
     functions: Mapping[str, Accuracy]
     excludes: tuple[str, ...]
@@ -90,12 +99,11 @@ class Hypotheses:
         self,
         element: str,
         terms: int,
-        scalings: int,
+        scalings: float,
         absolute: Array,
         result: Array,
+        factors: Factors,
         *,
-        factor: float = 1.0,
-        operands: float = 0.0,
         depth: float = inf,
     ) -> Array:
         """The error of a sum; see `enclosure.sum_error`.
@@ -106,16 +114,16 @@ class Hypotheses:
             scalings: roundings of each term beside the additions.
             absolute: a bound of the sum of the terms' absolute values.
             result: a bound of the absolute value of the sum.
-            factor: at least 1 and at least every factor that multiplies a rounded value afterwards.
-            operands: a bound of the sum of the absolute values of the factors of any term, what flushing one may cost.
+            factors: of the terms.
             depth: additions that a term passes at most.
         """
         if self.rounds_once:
             return self.rounding(element, result)
         made = self.accumulator(element)
-        error = sum_error(made, self.order, terms, scalings, absolute, result, self.least(made) * factor, depth)
-        if self.flush:  # a flushed operand changes its term by less than the least normal number times the other one
-            error = error + 2 * terms * (scalings + 1) * FORMATS[element].normal * factor * (1 + operands)
+        least = self.least(made) * factors.after_rounding
+        error = sum_error(made, self.order, terms, scalings, absolute, result, least, depth)
+        if self.flush:  # a flushed factor changes its term by less than the least normal number times the other ones
+            error = error + 2 * terms * (scalings + 1) * FORMATS[element].normal * factors.after_operand
         return error if made.name == element else error + self.rounding(element, result + error)
 
     def as_json(self) -> dict[str, Any]:
@@ -126,6 +134,7 @@ class Hypotheses:
             "order": self.order.kind + (f" {self.order.lanes}" if self.order.lanes else ""),
             "fused": self.fused,
             "flush": self.flush,
+            "running": self.running,
             "accumulator": dict(self.accumulators),
             "functions": {name: {"ulp": a.ulp, "absolute": a.absolute} for name, a in self.functions.items()},
             "excludes": list(self.excludes),
@@ -180,9 +189,9 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
         raise refuse(f"the order is none of {', '.join(ORDERS)}")
     if (order == "lanes") != (isinstance(lanes, int) and lanes > 0) or not isinstance(lanes, int):
         raise refuse("lanes is a positive number exactly where the order is lanes")
-    fused, flush = table.get("fused", True), table.get("flush", False)
-    if not isinstance(fused, bool) or not isinstance(flush, bool):
-        raise refuse("fused and flush are true or false")
+    fused, flush, running = table.get("fused", True), table.get("flush", False), table.get("running", False)
+    if not all(isinstance(each, bool) for each in (fused, flush, running)):
+        raise refuse("fused, flush and running are true or false")
     if order == "once" and fused:
         raise refuse("an order of once rounds each operator, so fused must be false")
     accumulators = table.get("accumulator", {})
@@ -198,7 +207,7 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
     if not isinstance(statement, str):
         raise refuse("statement is a sentence")
     return Hypotheses(
-        name, statement, SumOrder(order, lanes), fused, flush, dict(accumulators), functions, tuple(excludes)
+        name, statement, SumOrder(order, lanes), fused, flush, running, dict(accumulators), functions, tuple(excludes)
     )
 
 

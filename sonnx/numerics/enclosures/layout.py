@@ -98,9 +98,13 @@ def taken(source: Array, values: Sequence[Value], one_to_one: bool = False) -> T
         take(lambda value: value.high if value.is_point else nothing(value.shape)),
     )
     most = 1 if one_to_one or not source.size else int(np.bincount(source.reshape(-1)).max())
+    record = None
+    if len(values) == 1 and most == 1 and source.size == values[0].low.size:
+        record = _moved_record(values[0], lambda array: array.reshape(-1)[source])
     return Transfer(
-        low, high, nothing(low.shape), tuple(used), tuple(pulls), most, error, 0.0, Linear(fixed_low, fixed_high)
-    )
+        low, high, nothing(low.shape), tuple(used), tuple(pulls), most, error, 0.0, Linear(fixed_low, fixed_high),
+        record,
+    )  # fmt: skip
 
 
 def _in_order(source: Array) -> bool:
@@ -117,17 +121,16 @@ def _reshaped(X: Value, shape: Sequence[int]) -> Transfer:
     def turned(array: Array) -> Array:
         return array.reshape(shape)
 
-    made, record = X.transfer, None
-    if made is not None and made.sum is not None and X.readers == 1:
-        old = made.sum
-        record = SumRecord(
-            turned(old.absolute), old.terms, old.scalings, old.depth, old.factor, old.operands,
-            turned(old.propagated), turned(old.introduced),
-        )  # fmt: skip
     return Transfer(
         turned(X.low), turned(X.high), nothing(shape), (X,), (pull,), 0, turned(X.error), 0.0,
-        Linear(nothing(shape), nothing(shape)), record,
+        Linear(nothing(shape), nothing(shape)), _moved_record(X, turned),
     )  # fmt: skip
+
+
+def _moved_record(X: Value, move: Callable[[Array], Array]) -> SumRecord | None:
+    """A sum whose elements only move stays one."""
+    made = X.transfer
+    return made.sum.moved(move) if made is not None and made.sum is not None and X.readers == 1 else None
 
 
 def _spread(source: Array, start: int, shape: Sequence[int]) -> Pull:

@@ -13,12 +13,27 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import required
-from sonnx.numerics.enclosures.arithmetic import above, below, function_above, function_below, grown
+from sonnx.numerics.enclosures.arithmetic import UNIT, above, below, function_above, function_below, grown, magnitude
 from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, Function, transfer
 from sonnx.numerics.enclosures.products import Product, multiplied, multiply
-from sonnx.numerics.enclosures.sums import not_known, scaled, unbroadcast
-from sonnx.numerics.enclosures.values import Context, Linear, Pull, Transfer, Value, constant, nothing, spread
+from sonnx.numerics.enclosures.sums import factors_of, finite, not_known, scaled, unbroadcast
+from sonnx.numerics.enclosures.values import (
+    ARGUMENT,
+    DIVISOR,
+    EXPONENT,
+    Context,
+    Linear,
+    Pull,
+    Transfer,
+    Value,
+    constant,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import Array
+
+EXPONENT_ROUNDED = 1024 * UNIT
+"""The relative error of a power that float64 has, of an exponent that is rounded to float64."""
 
 
 def power_range(low: Array, high: Array, p: Array) -> Bounds:
@@ -40,6 +55,8 @@ def power(p: Array) -> Function:
 
     def slopes(_: Context, low: Array, high: Array) -> Bounds:
         least, most = power_range(low, high, p - 1)
+        # p - 1 is rounded, so a power is off by a factor x^d with |d| <= UNIT |p - 1|, and |(p - 1) ln x| < 750
+        least, most = least - np.abs(least) * EXPONENT_ROUNDED, most + np.abs(most) * EXPONENT_ROUNDED
         ends = p * least, p * most
         made = below(np.minimum(*ends)), above(np.maximum(*ends))
         return np.where(p == 0, 0.0, made[0]), np.where(p == 0, 0.0, made[1])
@@ -61,12 +78,12 @@ def pow_(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     whole = np.floor(p) == p
     off = A.error + context.flushed
     if context.is_integer:
-        if not context.require("exponent", bool((whole & (p >= 0)).all()), "exponents are whole and not negative"):
+        if not context.require(EXPONENT, bool((whole & (p >= 0)).all()), "exponents are whole and not negative"):
             return [not_known(shape)]
         made = _of_integers(context, A, p)
         return [made]
     inside = (whole & (p >= 0)) | (below(A.low - off) > 0) | (whole & (above(A.high + off) < 0))
-    if not context.require("argument", bool(inside.all()), "a base is above 0 where its exponent is not whole, and "
+    if not context.require(ARGUMENT, bool(inside.all()), "a base is above 0 where its exponent is not whole, and "
                            "not 0 where its exponent is negative"):  # fmt: skip
         return [not_known(shape)]
     return transfer(power(p))(context, [A])
@@ -93,7 +110,7 @@ def repeated(X: Value, shape: tuple[int, ...]) -> Transfer:
 def _exponential(context: Context, A: Value, B: Value) -> Transfer:
     inner = context.unrounded()
     off = A.error + context.flushed
-    if not context.require("argument", bool((below(A.low - off) > 0).all()), "a base of a varying exponent is above 0"):
+    if not context.require(ARGUMENT, bool((below(A.low - off) > 0).all()), "a base of a varying exponent is above 0"):
         return not_known(np.broadcast_shapes(A.shape, B.shape))
     logarithm = inner.step(transfer(LOG)(inner, [A])[0])
     argument = inner.step(multiply(inner, [logarithm, B])[0])
@@ -109,6 +126,27 @@ SQUARE = Function(
     lambda _, low, high: (2 * low, 2 * high),
     introduced=lambda context, _, value: context.hypotheses.rounding(context.element, value),
 )
+
+
+def carried(context: Context, sums: Transfer, squares: Value) -> Transfer:
+    """Sums over neighbouring channels, where an implementation may carry them from one channel to the next.
+
+    It adds the square that is new and takes off the one that left.  What it computes for a channel is a sum of all
+    squares up to there and of those that left, with the same exact value (theorem bounds.running-sum).
+    """
+    if not context.hypotheses.running or context.hypotheses.rounds_once:
+        return sums
+    count = squares.shape[1]
+    absolute = grown(2 * squares.computed.sum(axis=1, keepdims=True), count + 2)
+    absolute = np.array(spread(absolute, squares.shape))
+    factors, result = factors_of(squares), grown(magnitude(sums.low, sums.high) + sums.propagated + sums.residual, 2)
+    introduced = context.hypotheses.sum(context.element, 2 * count, 1, absolute, result, factors)
+    finite(context, absolute, absolute, introduced, 2 * count)
+    made = replace(sums, introduced=introduced)
+    if sums.sum is None:
+        return made
+    record = replace(sums.sum, absolute=absolute, terms=2 * count, depth=inf, introduced=introduced)
+    return replace(made, sum=record)
 
 
 def response_normalization(
@@ -131,14 +169,14 @@ def response_normalization(
         return lambda rows: np.matmul(weights.T, rows.reshape(len(rows), *flat)).reshape(len(rows), *shape)
 
     how = Product(combined, size, lambda _: pull(around), pull, size)
-    sums = inner.step(multiplied(inner, constant("", around), squares, how), readers=1)
+    sums = inner.step(carried(inner, multiplied(inner, constant("", around), squares, how), squares), readers=1)
     factor, start = alpha / size, np.full((1,) * len(shape), bias)
     divisor = inner.step(
         scaled(inner, sums, np.array(below(factor)), np.array(above(factor)), roundings=3, added=(start, start),
-               added_terms=1, added_size=start * (1 + 2.0**-7))
+               added_terms=1, added_size=start * (1 + 2.0**-7), rounded=True)
     )  # fmt: skip
     least = below(np.maximum(divisor.low, below(bias)) - divisor.error)
-    if not context.require("divisor", bool((least > context.flushed).all()), "the divisor is above 0"):
+    if not context.require(DIVISOR, bool((least > context.flushed).all()), "the divisor is above 0"):
         return not_known(shape)
     inverse = transfer(power(np.full(shape, -beta)))(inner, [divisor])[0]
     if not context.hypotheses.rounds_once:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     MOST_SINGLE,
     TINY,
+    Factors,
     above,
     accumulated,
     below,
@@ -20,22 +22,37 @@ from sonnx.numerics.enclosures.arithmetic import (
     grown,
     magnitude,
     product_above,
+    representable,
     single,
 )
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import (
     Sum,
+    as_operand,
     as_sum,
     centred,
     depth_of,
+    factors_of,
     finished,
     finite,
     not_known,
     repeats,
     scaled,
     unbroadcast,
+    unscaled,
 )
-from sonnx.numerics.enclosures.values import NARROW, Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.values import (
+    DIVISOR,
+    NARROW,
+    Context,
+    Linear,
+    Pull,
+    SumRecord,
+    Transfer,
+    Value,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import Windows, windows
 
@@ -112,8 +129,11 @@ def multiplied(
     if residual.shape:
         residual = grown(residual, n + 3)
         error = grown(linear + residual, 1)
+    operands = [as_operand(context, each) for each in (A, B)]
+    factors, reach = operands[0].factors.times(operands[1].factors), None
     terms, fixed = n, (nothing(middle.shape), nothing(middle.shape))
     if added is not None and added.low is added.high and added.is_point and scale == added_scale == 1.0:
+        factors = factors.or_(factors_of(added))
         C, added, terms = added.low.reshape(added_shape), None, n + 1
         middle, exact, fixed = middle + C, exact + np.abs(C), (spread(C, middle.shape), spread(C, middle.shape))
     # what the ends round is at most (|middle| + radius) UNIT, and |middle| at most about `exact`
@@ -122,17 +142,21 @@ def multiplied(
     radius = grown(exact * gamma + radius, terms + 8, over=True) + 2 * terms * TINY * (1 + B.largest)
     low, high = middle - radius, middle + radius
     absolute = grown(exact + radius + error, terms + 4, over=True)
-    scalings = 1
+    scalings = 1 + sum(each.scalings for each in operands)
+    if any(each.reach is not None for each in operands):
+        reach = grown(multiply(*[each.absolute if each.reach is None else each.reach for each in operands]), n)
+    depth = context.hypotheses.order.depth(n) + terms - n
+    part = SumRecord(absolute, terms, scalings, depth, factors, error, nothing(low.shape), reach)
     if scale != 1.0:
-        ends = below(np.minimum(low * scale, high * scale)), above(np.maximum(low * scale, high * scale))
-        (low, high), scalings = ends, 2
+        reach = unscaled(context, part, grown(magnitude(low, high) + error, 1))
+        low, high = below(np.minimum(low * scale, high * scale)), above(np.maximum(low * scale, high * scale))
         absolute, linear, residual, error = (
             grown(each * abs(scale), 1) for each in (absolute, linear, residual, error)
         )
-    part = SumRecord(
-        absolute, terms, scalings, context.hypotheses.order.depth(n) + terms - n, max(1.0, abs(scale)),
-        A.largest + B.largest, error, nothing(low.shape),
-    )  # fmt: skip
+        steps = 1 if representable(scale, context.element) else 2
+        factors, scalings = factors.scaled(abs(scale), everywhere=True, steps=steps), scalings + steps
+        reach = grown(reach * max(1.0, abs(scale)), 1)
+        part = SumRecord(absolute, terms, scalings, depth, factors, error, nothing(low.shape), reach)
     parts, inputs, pulls = [part], list[Value](), list[Pull]()
     if wide_a:
         inputs.append(A)
@@ -141,14 +165,15 @@ def multiplied(
         inputs.append(B)
         pulls.append(_scaled(how.pull_b(ca), scale))
     if added is not None:
-        low, high, part, fixed, linear = _with(added, added_shape, added_scale, low, high, linear)
+        steps = 0 if added_scale == 1.0 else 1 if representable(added_scale, context.element) else 2
+        low, high, part, fixed, linear = _with(added, added_shape, added_scale, steps, low, high, linear)
         parts.append(part)
         if not added.is_point:
             inputs.append(added)
             reshaped = _reshaping(added_shape, added.shape)
             pulls.append(_then(unbroadcast(added_shape, None if added_scale == 1.0 else added_scale), reshaped))
     made = Sum(
-        low, high, parts, terms + (added is not None), max(scalings, 1 + (added_scale != 1.0)), depth_of(parts),
+        low, high, parts, terms + (added is not None), max(each.scalings for each in parts), depth_of(parts),
         tuple(inputs), tuple(pulls), how.pull_terms + 1 + (prod(low.shape) if added is not None else 0),
         linear, residual, None if wide_a and wide_b else Linear(*fixed),
     )  # fmt: skip
@@ -156,18 +181,20 @@ def multiplied(
 
 
 def _with(
-    added: Value, shape: Sequence[int], scale: float, low: Array, high: Array, error: Array
+    added: Value, shape: Sequence[int], scale: float, steps: int, low: Array, high: Array, error: Array
 ) -> tuple[Array, Array, SumRecord, tuple[Array, Array], Array]:
-    """The range of a product with one more term, and the term."""
+    """The range of a product with one more term, and the term; `steps` are the roundings of its scale."""
     C_low, C_high, C_error = (each.reshape(shape) for each in (added.low, added.high, added.error))
-    size = added.computed.reshape(shape)
+    size, factors = added.computed.reshape(shape), factors_of(added)
+    reach = None if scale == 1.0 else grown(size * max(1.0, abs(scale)), 1)
     if scale != 1.0:
+        factors = factors.scaled(abs(scale), everywhere=True, steps=steps)
         C_low, C_high = (
             below(np.minimum(C_low * scale, C_high * scale)),
             above(np.maximum(C_low * scale, C_high * scale)),
         )
         C_error, size = grown(C_error * abs(scale), 1), grown(size * abs(scale), 1)
-    part = SumRecord(size, 1, 0, 0, 1.0, 0.0, C_error, nothing(size.shape))
+    part = SumRecord(size, 1, steps, 0, factors, C_error, nothing(size.shape), reach)
     fixed = (C_low, C_high) if added.is_point else (nothing(low.shape), nothing(low.shape))
     fixed = spread(fixed[0], low.shape), spread(fixed[1], low.shape)
     return below(low + C_low), above(high + C_high), part, fixed, grown(error + C_error, 1)
@@ -332,8 +359,8 @@ def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
     """
     away = ((B.low - B.error > 0) | (B.high + B.error < 0)).all()
     exact = max(A.largest, B.largest) < 2.0**53
-    if not context.require("divisor", bool(away), "no divisor is 0") or not context.require(
-        "divisor", exact, "dividend and divisor are below 2^53"
+    if not context.require(DIVISOR, bool(away), "no divisor is 0") or not context.require(
+        DIVISOR, exact, "dividend and divisor are below 2^53"
     ):
         return not_known(np.broadcast_shapes(A.shape, B.shape))
 
@@ -349,6 +376,16 @@ def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
     return Transfer(low, high, np.where(inexact, wide_high - wide_low, 0.0))
 
 
+def _divided(context: Context, A: Value, inverse_low: Array, inverse_high: Array) -> Transfer:
+    """A over a constant: one rounding by itself; in a larger sum a product with the inverse, rounded before."""
+    folded = len(as_sum(context, A).factors.sizes) > 1
+    made = scaled(context, A, inverse_low, inverse_high, roundings=2 if folded else 1, rounded=folded)
+    if folded or made.sum is None:
+        return made
+    record = replace(made.sum, factors=made.sum.factors.scaled(1.0, everywhere=False), scalings=2)
+    return replace(made, sum=replace(record, operand=lambda: record))
+
+
 def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A / B, where 0 is outside the range of B and of its computed values."""
     A, B = required(inputs, 2)
@@ -359,12 +396,11 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     error_b = B.error + context.flushed
     least = below(away - error_b)
     if not context.require(
-        "divisor", bool((least > 0).all()), f"the divisor is at least {away.min(initial=np.inf):.3g} from 0"
+        DIVISOR, bool((least > 0).all()), f"the divisor is at least {away.min(initial=np.inf):.3g} from 0"
     ):
         return [not_known(np.broadcast_shapes(A.shape, B.shape))]
     if B.is_point:
-        folded = as_sum(context, A).terms > 1
-        return [scaled(context, A, below(1 / B.low), above(1 / B.low), roundings=2 if folded else 1)]
+        return [_divided(context, A, below(1 / B.low), above(1 / B.low))]
     shape = np.broadcast_shapes(A.shape, B.shape)
     corners = [a / b for a in (A.low, A.high) for b in (B.low, B.high)]
     low, high = below(np.minimum.reduce(corners)), above(np.maximum.reduce(corners))
@@ -384,7 +420,8 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         # da / b^ - inverse da: |1/b^ - inverse| <= |1/b^ - 1/b| + reach
         residual = grown((error_b / away / least + reach) * A.error + quotient * error_b / least, 6)
     computed = grown(quotient + error, 1)
-    introduced = context.hypotheses.sum(context.element, 1, 1, computed, computed, operands=A.largest)
+    factors = Factors.of(A.largest, 1.0)
+    introduced = context.hypotheses.sum(context.element, 1, 1, computed, computed, factors)
     if context.hypotheses.flush:
         introduced = introduced + grown(2 * FORMATS[context.element].normal * (1 + quotient) / least, 3)
     finite(context, computed, computed, introduced, 1)

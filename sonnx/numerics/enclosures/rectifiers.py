@@ -14,7 +14,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import optional, required
-from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, times
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, representable, times
 from sonnx.numerics.enclosures.elementwise import Bounds, Function
 from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
 from sonnx.numerics.enclosures.selection import extremum
@@ -63,8 +63,12 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
     propagated = times(np.abs(c), error) if alpha or np.ndim(residual) else c * error
     introduced = nothing(X.shape)
     if not exact:
-        size = np.where(positive, 0.0, abs(alpha) * np.maximum(np.abs(low) + error, 0.0))
-        introduced = np.where(positive, 0.0, context.hypotheses.rounding(context.element, grown(size, 2)))
+        reach = np.maximum(np.abs(low) + error, 0.0)
+        introduced = context.hypotheses.rounding(context.element, grown(abs(alpha) * reach, 2))
+        if not context.hypotheses.rounds_once and not representable(alpha, context.element):
+            own = context.hypotheses.rounding(context.element, np.array(abs(alpha)))
+            introduced = grown(introduced + own * reach * (1 + context.unit), 3)
+        introduced = np.where(positive, 0.0, introduced)
     if context.hypotheses.flush:
         introduced = introduced + context.flushed
 
@@ -151,7 +155,15 @@ def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Trans
     )
     inner = context.inner()
     line = scaled(
-        inner, X, alpha, alpha, roundings=2, added=(beta, beta), added_terms=1, added_size=np.abs(beta) * (1 + 2.0**-7)
+        inner,
+        X,
+        alpha,
+        alpha,
+        roundings=2,
+        added=(beta, beta),
+        added_terms=1,
+        added_size=np.abs(beta) * (1 + 2.0**-7),
+        rounded=not representable(float(alpha), context.element),
     )
     made = between(inner, inner.step(line, readers=1), 0.0, 1.0)
     return [rounded_at_end(context, made)]

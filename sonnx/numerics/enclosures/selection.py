@@ -20,7 +20,16 @@ from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grow
 from sonnx.numerics.enclosures.averages import reduced_axes
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import unbroadcast
-from sonnx.numerics.enclosures.values import DECISION, Context, Transfer, TransferFunction, Value, nothing, spread
+from sonnx.numerics.enclosures.values import (
+    DECISION,
+    FINITE,
+    Context,
+    Transfer,
+    TransferFunction,
+    Value,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import windows
 
@@ -364,7 +373,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     top = grown(s_high, 1)
     introduced = _softmax_error(context, top, spread, n)
     context.require(
-        "finite",
+        FINITE,
         bool(np.isfinite(largest).all() and (introduced < 1e300).all()),
         "exponentials are at most 1 after the largest argument is subtracted",
     )

@@ -19,6 +19,8 @@ from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, m
 from sonnx.numerics.enclosures.selection import decided, truth
 from sonnx.numerics.enclosures.sums import finite, not_known
 from sonnx.numerics.enclosures.values import (
+    ARGUMENT,
+    DIVISOR,
     Context,
     Linear,
     Transfer,
@@ -80,7 +82,7 @@ def cast(context: Context, X: Value, element: str) -> Transfer:
     off = context.off(X)
     inside = (below(X.low - off) > float(least) - 1) & (above(X.high + off) < float(most) + 1)
     ends = f"{X.low.min(initial=inf):.6g} to {X.high.max(initial=-inf):.6g}"
-    if not context.require("argument", bool(inside.all()), f"computed values from {ends} are of type {element}"):
+    if not context.require(ARGUMENT, bool(inside.all()), f"computed values from {ends} are of type {element}"):
         return not_known(X.shape)
     return replace(stepped(context, X, np.trunc, element), saturates=True)
 
@@ -116,7 +118,7 @@ def mod(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     off_a, off_b = context.off(A), context.off(B)
     a_low, a_high = below(A.low - off_a), above(A.high + off_a)
     b_low, b_high = below(B.low - off_b), above(B.high + off_b)
-    if not context.require("divisor", bool(((b_low > 0) | (b_high < 0)).all()), "no divisor is 0"):
+    if not context.require(DIVISOR, bool(((b_low > 0) | (b_high < 0)).all()), "no divisor is 0"):
         return [not_known(shape)]
     whole = np.trunc if truncated else np.floor
     corners = [a / b for a in (a_low, a_high) for b in (b_low, b_high)]

@@ -4,19 +4,44 @@ An implementation computes each of them as a sum of terms (`arithmetic.sum_error
 with fusion, an operator whose input was itself a sum may be computed with it as one larger sum; its introduced error is
 then what the larger sum has more than the smaller ones, so that the errors along the nodes add up to that of the fused
 one (theorem bounds.fused-sums).
+
+Where a sum has scales, an implementation may multiply by them before or after it, and multiply constants in advance:
+`SumRecord.reach` and `Factors` keep what that can make of partial sums and of constants (theorems
+bounds.sum-before-scale, folded-constant and factors-left).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
 
-from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, above, accumulated, below, centre, grown, magnitude
-from sonnx.numerics.enclosures.values import Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.arithmetic import (
+    FORMATS,
+    UNIT,
+    Factors,
+    above,
+    accumulated,
+    below,
+    centre,
+    grown,
+    magnitude,
+)
+from sonnx.numerics.enclosures.values import (
+    FINITE,
+    Context,
+    Linear,
+    Pull,
+    SumRecord,
+    Transfer,
+    Value,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import Array
 
 
@@ -27,7 +52,7 @@ class Sum(NamedTuple):
     high: Array
     parts: Sequence[SumRecord]
     terms: int
-    scalings: int
+    scalings: float
     depth: float
     inputs: tuple[Value, ...]
     pulls: tuple[Pull, ...]
@@ -45,9 +70,20 @@ def as_sum(context: Context, value: Value) -> SumRecord:
     return term(value)
 
 
+def as_operand(context: Context, value: Value) -> SumRecord:
+    """A factor of a product: an operand times constants, where the hypotheses let the product multiply by these."""
+    made = as_sum(context, value).operand
+    return term(value) if made is None else made()
+
+
 def term(value: Value) -> SumRecord:
     """A value as one term of a sum."""
-    return SumRecord(value.computed, 1, 0, 0, 1.0, 0.0, value.error, nothing(value.shape))
+    return SumRecord(value.computed, 1, 0, 0, factors_of(value), value.error, nothing(value.shape))
+
+
+def factors_of(value: Value) -> Factors:
+    """A value as a factor."""
+    return Factors.of_constant(value.largest) if value.is_point else Factors.of(value.largest)
 
 
 def finished(context: Context, made: Sum) -> Transfer:
@@ -58,33 +94,55 @@ def finished(context: Context, made: Sum) -> Transfer:
     if len(parts) > 1:
         absolute, propagated = grown(absolute, len(parts)), grown(propagated, len(parts))
     result = grown(magnitude(made.low, made.high) + propagated, 1, over=True)
-    factor, widest = max(part.factor for part in parts), max(part.operands for part in parts)
-    whole = hypotheses.sum(
-        context.element, made.terms, made.scalings, absolute, result, factor=factor, operands=widest, depth=made.depth
-    )
+    factors, reach = reduce(Factors.or_, [part.factors for part in parts]), _reach(parts, shape)
+    whole = hypotheses.sum(context.element, made.terms, made.scalings, absolute, result, factors, depth=made.depth)
     introduced = whole
     if any(part.introduced.strides != (0,) * part.introduced.ndim for part in parts):  # a part that was a sum before
         before = total([part.introduced for part in parts], shape)
         own = hypotheses.rounding(context.element, grown(result + before + whole, 2))
         introduced = np.maximum(grown(whole - before * (1 - 2.0**-50), 2), own)
-    finite(context, absolute, result, whole, made.terms + made.scalings)
-    record = SumRecord(absolute, made.terms, made.scalings, made.depth, factor, widest, propagated, whole)
+    finite(context, absolute, result, whole, made.terms + made.scalings, factors, reach)
+    record = SumRecord(absolute, made.terms, made.scalings, made.depth, factors, propagated, whole, reach)
     return Transfer(
         made.low, made.high, introduced, made.inputs, made.pulls, made.pull_terms, made.propagated, made.residual,
         made.relaxed, record if hypotheses.fused else None, (absolute, propagated),
     )  # fmt: skip
 
 
-def finite(context: Context, absolute: Array, result: Array, error: Array, roundings: int) -> bool:
-    """Whether every partial sum is below the largest number of the format, in any order."""
+def _reach(parts: Sequence[SumRecord], shape: Sequence[int]) -> Array | None:
+    """See `SumRecord.reach`."""
+    if all(part.reach is None for part in parts):
+        return None
+    return grown(total([part.absolute if part.reach is None else part.reach for part in parts], shape), len(parts))
+
+
+def finite(
+    context: Context,
+    absolute: Array,
+    result: Array,
+    error: Array,
+    roundings: float,
+    factors: Factors | None = None,
+    reach: Array | None = None,
+) -> bool:
+    """Whether every partial sum is below the largest number of the format, in any order; of a sum with scales also
+    before any of them, and so are the constants that an implementation may multiply in advance.
+    """
     if context.is_integer:
         return True  # modulo 2^n partial sums do not matter
-    made = context.hypotheses.accumulator(context.element)
-    largest = min(made.largest, FORMATS[context.element].largest)
+    unit = context.unit
+    largest = min(context.hypotheses.accumulator(context.element).largest, FORMATS[context.element].largest)
     most, ends, off = (float(np.max(each, initial=0.0)) for each in (absolute, result, error))
-    top = min(most, 0.5 * most + 0.5 * ends) + 2 * roundings * made.unit * most + off
-    holds = bool(top * (1 + 2.0**-40) < largest * (1 - made.unit))
-    return context.require("finite", holds, f"partial sums up to {top:.3g}, the format ends at {largest:.3g}")
+    tops = {"partial sums": min(most, 0.5 * most + 0.5 * ends) + 2 * roundings * unit * most + off}
+    if factors is not None and reach is not None and not context.hypotheses.rounds_once:
+        slack = 1 + 2 * roundings * unit
+        tops["partial sums before a scale"] = float(np.max(reach, initial=0.0)) * slack + off
+        tops["products of constants"] = factors.constants * slack
+        tops["scaled operands"] = factors.operand * slack
+    held = {what: top * (1 + 2.0**-40) < largest * (1 - unit) for what, top in tops.items()}
+    what = next((what for what, holds in held.items() if not holds), "partial sums")
+    text = f"{what} up to {tops[what]:.3g}, the format ends at {largest:.3g}"
+    return context.require(FINITE, all(held.values()), text)
 
 
 def centred(value: Value) -> tuple[Array, Array]:
@@ -181,10 +239,12 @@ def scaled(
     factor_low: Array,
     factor_high: Array,
     *,
-    roundings: int,
+    roundings: float,
     added: tuple[Array, Array] | None = None,
     added_terms: int = 0,
     added_size: Array | None = None,
+    rounded: bool = False,
+    steps: tuple[Array, Array] | None = None,
 ) -> Transfer:
     """Y = k X + c, for constants k and c in ranges; k is within a few roundings of what is multiplied.
 
@@ -197,11 +257,25 @@ def scaled(
         added: the range of c.
         added_terms: the terms that make c.
         added_size: a bound of the sum of their absolute values.
+        rounded: whether k is itself computed, and may underflow.
+        steps: where X - a is multiplied by parts of k one after another, a bound of a, and of each product of parts.
     """
     record = as_sum(context, X)
     shape = np.broadcast_shapes(X.shape, factor_low.shape)
     ck, rk = centre(factor_low, factor_high)
     size = above(np.abs(ck) + rk)
+    before, parts = (nothing(()), size) if steps is None else steps
+
+    def times(record: SumRecord) -> SumRecord:
+        factors = record.factors.scaled(
+            float(parts.max(initial=0.0)), everywhere=size.size == 1, steps=2 if rounded else 1
+        )
+        reach = grown((unscaled(context, record, X.computed) + before) * np.maximum(parts, 1.0), 4)
+        return SumRecord(
+            grown(record.absolute * size, 1), record.terms, record.scalings + roundings, record.depth, factors,
+            grown(record.propagated * size, 1), record.introduced * size, spread(reach, shape),
+        )  # fmt: skip
+
     # k x is within rk |x| of ck x; the product, the sum with c and the end are rounded by at most 8 UNIT of their sizes
     off = grown(
         X.magnitude * (rk + 8 * UNIT * size) + 8 * UNIT * (0.0 if added_size is None else added_size), 8, over=True
@@ -213,15 +287,11 @@ def scaled(
     low, high = low - off, high + off
     propagated = grown(spread(X.error * size, shape), 1)
     residual = grown(spread(X.error * rk, shape), 1) if rk.any() else 0.0
-    widest = max(1.0, float(size.max(initial=0.0)))
-    part = SumRecord(
-        grown(record.absolute * size, 1), record.terms, record.scalings, record.depth,
-        record.factor * widest, max(record.operands, X.largest + widest),
-        grown(record.propagated * size, 1), record.introduced * size,
-    )  # fmt: skip
-    parts, terms = [part], record.terms
+    summands, terms = [times(record)], record.terms
     if added is not None and added_size is not None:
-        parts.append(SumRecord(added_size, 1, 0, 0, 1.0, 0.0, nothing(added_size.shape), nothing(added_size.shape)))
+        zero = nothing(added_size.shape)
+        others = Factors.of(float(added_size.max(initial=0.0))) if steps is None else factors_of_steps(*steps)
+        summands.append(SumRecord(added_size, 1, 0, 0, others, zero, zero))
         terms += added_terms
 
     def relaxed() -> Linear:
@@ -232,10 +302,27 @@ def scaled(
         return Linear(below(fixed[0] - wide), above(fixed[1] + wide))
 
     made = Sum(
-        low, high, parts, terms, record.scalings + roundings, depth_of(parts) + added_terms, (X,),
+        low, high, summands, terms, record.scalings + roundings, depth_of(summands) + added_terms, (X,),
         (unbroadcast(X.shape, ck),), repeats(X.shape, shape) + 1, propagated, residual, relaxed,
     )  # fmt: skip
-    return finished(context, made)
+    done = finished(context, made)
+    if added is not None or done.sum is None:
+        return done
+    return replace(done, sum=replace(done.sum, operand=lambda: times(as_operand(context, X))))
+
+
+def factors_of_steps(before: Array, parts: Array) -> Factors:
+    """Of a constant that is multiplied by a computed factor."""
+    made = Factors.of(float(before.max(initial=0.0)))
+    return made.scaled(float(parts.max(initial=0.0)), everywhere=False, steps=2)
+
+
+def unscaled(context: Context, record: SumRecord, result: Array) -> Array:
+    """A bound of every partial sum of a record, with what its roundings add; `result` bounds the computed sum."""
+    if record.reach is not None:
+        return record.reach
+    share = 0.5 + 2 * (record.terms + record.scalings) * context.unit
+    return grown(record.absolute * share + 0.5 * result, 4)
 
 
 def weighted(
@@ -261,9 +348,8 @@ def weighted(
     error = grown(weigh(X.error), roundings)
     absolute = grown(weigh(X.computed), roundings)
     zero = nothing(low.shape)
-    part = SumRecord(
-        absolute, terms, scalings, context.hypotheses.order.depth(terms), 1.0, X.largest + 1.0, error, zero
-    )
+    factors = Factors.of(X.largest).scaled(1.0, everywhere=False, steps=2)
+    part = SumRecord(absolute, terms, scalings, context.hypotheses.order.depth(terms), factors, error, zero)
     slack = grown(accumulated(roundings) * absolute, 4)
     fixed = Linear(-slack, slack)
     made = Sum(low, high, [part], terms, scalings, part.depth, (X,), (pull,), roundings, error, 0.0, fixed)
@@ -278,7 +364,8 @@ def progression(context: Context, start: float, step: float, count: int) -> Tran
     product = i * step
     low, high = below(below(product) + start), above(above(product) + start)
     size = grown(abs(start) + np.abs(product), 3)
-    introduced = context.hypotheses.sum(context.element, count + 1, 1, size, size)
+    factors = Factors.of(count, abs(step))
+    introduced = context.hypotheses.sum(context.element, count + 1, 1, size, size, factors)
     finite(context, size, size, introduced, count + 1)
     return Transfer(low, high, introduced)
 

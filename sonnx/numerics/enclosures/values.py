@@ -27,7 +27,16 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, Unknown
 from sonnx.numerics.application import Application
-from sonnx.numerics.enclosures.arithmetic import FORMATS, UNIT, Single, accumulated, grown, magnitude, single
+from sonnx.numerics.enclosures.arithmetic import (
+    FORMATS,
+    UNIT,
+    Factors,
+    Single,
+    accumulated,
+    grown,
+    magnitude,
+    single,
+)
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.formats import NAMES, Array
 
@@ -46,18 +55,30 @@ class SumRecord:
     """A value as the sum it was computed by: what a fusion with the next operator needs.
 
     `absolute` bounds the sum of the absolute values of its `terms` terms on computed operands, `scalings` the roundings
-    of a term beside additions, `depth` the additions a term passes; `factor` and `operands` are as in `Hypotheses.sum`.
-    `introduced` is the error of this sum; `propagated` the error of its operands in it.
+    of a term beside additions, `depth` the additions a term passes, `factors` what the terms are products of.
+    `introduced` is the error of this sum; `propagated` the error of its operands in it.  `reach` bounds every partial
+    sum, also before any of its scales; None where none was scaled.
     """
 
     absolute: Array
     terms: int
-    scalings: int
+    scalings: float
     depth: float
-    factor: float
-    operands: float
+    factors: Factors
     propagated: Array
     introduced: Array
+    reach: Array | None = None
+    operand: Callable[[], SumRecord] | None = None
+    """Of a value times constants: the same with that value as one term, for a product that follows."""
+
+    def moved(self, move: Callable[[Array], Array]) -> SumRecord:
+        """The record where the elements are moved."""
+        absolute, propagated, introduced = map(move, (self.absolute, self.propagated, self.introduced))
+        reach, operand = None if self.reach is None else move(self.reach), self.operand
+        return replace(
+            self, absolute=absolute, propagated=propagated, introduced=introduced, reach=reach,
+            operand=None if operand is None else lambda: operand().moved(move),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +140,9 @@ class Condition:
     holds: bool
     detail: str
 
+
+ARGUMENT, DIVISOR, EXPONENT, FINITE, NO_WRAP_AROUND = "argument", "divisor", "exponent", "finite", "no wrap-around"
+"""Names of conditions."""
 
 DECISION = "decision"
 """The name of a condition that is counted, not required: an implementation may decide otherwise."""
@@ -313,6 +337,11 @@ class Context:
         error = spread(np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50), shape)
         return Value("", facts, made.low, made.high, error, spread(made.introduced, shape), transfer=made,
                      node=self.node, readers=readers)  # fmt: skip
+
+    @property
+    def unit(self) -> float:
+        """The relative error of a rounding in a sum, 0 of integers."""
+        return 0.0 if self.is_integer else self.hypotheses.accumulator(self.element).unit
 
     @property
     def flushed(self) -> float:
