@@ -24,7 +24,7 @@ import sys
 import time
 import tomllib
 import traceback
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -51,6 +51,8 @@ TESTS = {
 """The tests of each package, by the longest prefix of a module's name."""
 MAX_TEST_SECONDS = 30.0
 """Processor time of the tests that one mutant must pass."""
+MAX_TRACED_CALLS = 100
+"""Calls of a function whose lines are traced in one test: a trace of all takes many times as long as the tests."""
 MAX_BYTES = 8 << 30
 BROKEN = 99
 """The exit code of a child that did not run the tests."""
@@ -192,7 +194,18 @@ def in_child(work: Callable[[], int], seconds: float) -> int | None:
 
 def run_tests(arguments: Sequence[str], plugin: object) -> int:
     """Run pytest in this process; its exit code."""
-    usual = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no", "--no-header", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    usual = [
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--tb=no",
+        "--no-header",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+    ]
     return int(pytest.main([*usual, *arguments], plugins=[plugin]))
 
 
@@ -224,11 +237,13 @@ class Tracer(Quick):
         self.target, self.started = target, 0.0
         self.tests: dict[str, dict[str, Any]] = {}
         self.lines: dict[CodeType, set[int]] = {}
+        self.calls: Counter[CodeType] = Counter()
         self.wanted = tuple(str(ROOT / prefix.replace(".", "/")) for prefix in TESTS)
 
     def _trace(self, frame: FrameType, event: str, _: object) -> Any:
         code = frame.f_code
-        if not code.co_filename.startswith(self.wanted):
+        self.calls[code] += 1
+        if self.calls[code] > MAX_TRACED_CALLS or not code.co_filename.startswith(self.wanted):
             return None
         add = self.lines.setdefault(code, set()).add
 
@@ -242,7 +257,7 @@ class Tracer(Quick):
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         """Begin."""
-        self.lines, self.started = {}, time.process_time()
+        self.lines, self.calls, self.started = {}, Counter(), time.process_time()
         sys.settrace(self._trace)
 
     def pytest_runtest_teardown(self, item: Any) -> None:
@@ -293,16 +308,20 @@ def traced(folders: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
 
 
 def reaching(module: str, place: Place, source: str) -> list[str]:
-    """The tests that run a changed line, those of the fewest seconds first; of code outside functions, the module."""
+    """The tests of a changed line, those of the fewest seconds first: that run it, then that run its function.
+
+    Of code outside functions, all tests of the module.
+    """
     name = str(module_path(module).relative_to(ROOT))
-    lines = set(range(place.first, place.last + 1)) if _in_function(source, place.first) else None
+    changed, function = set(range(place.first, place.last + 1)), _function_lines(source, place.first)
     found = []
     for test, seen in traced(tests_of(module)).items():
-        own = seen["lines"].get(name)
-        if own and (lines is None or not lines.isdisjoint(own)):
-            found.append((seen["seconds"], test))
-    chosen, total = [], 0.0
-    for seconds, test in sorted(found):
+        own = set(seen["lines"].get(name, ()))
+        if own and (function is None or own & function):
+            found.append((function is not None and not own & changed, seen["seconds"], test))
+    chosen: list[str] = []
+    total = 0.0
+    for _, seconds, test in sorted(found):
         total += seconds
         if chosen and total > MAX_TEST_SECONDS:
             break
@@ -310,13 +329,14 @@ def reaching(module: str, place: Place, source: str) -> list[str]:
     return chosen
 
 
-def _in_function(source: str, line: int) -> bool:
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.Lambda)]
-    return any(node.body[0].lineno <= line <= (node.end_lineno or 0) for node in functions if _has_body(node))
-
-
-def _has_body(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "body", None), list)
+def _function_lines(source: str, line: int) -> set[int] | None:
+    """The lines of the innermost function around a line."""
+    bodies = [
+        set(range(node.body[0].lineno, (node.end_lineno or 0) + 1))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    return min((body for body in bodies if line in body), key=len, default=None)
 
 
 def outcome(module: str, place: Place, source: str) -> str:
@@ -349,7 +369,7 @@ def mutation_test(module: str, sample: int, seed: int, end: float) -> ModuleResu
     """Try the mutants of a module, or a sample of them, until the time is over."""
     source = module_path(module).read_text("utf-8")
     known = places(source)
-    chosen = random.Random(f"{seed} {module}").sample(known, min(sample or len(known), len(known)))
+    chosen = random.Random(f"{seed} {module}").sample(known, min(sample or len(known), len(known)))  # noqa: S311
     result = ModuleResult(module, digest(source), len(known), 0)
     for place in chosen:
         if time.monotonic() > end:
