@@ -142,6 +142,6 @@ def test_boxes_that_cannot_be_halved() -> None:
     assert halves({"a": Interval(point, point)}, {}) is None
     assert halves({"a": Interval(empty, empty)}, {}) is None
     assert halves({"a": Interval(point, np.nextafter(point, 2))}, {}) is None
-    beside = {"a": Interval(np.array([-1e38]), np.array([3e38])), "b": Interval(empty, empty)}
+    beside = {"a": Interval(np.array([-(2.0**126)]), np.array([3 * 2.0**126])), "b": Interval(empty, empty)}
     below, above = halves(beside, {}) or ({}, {})
-    assert below["a"].high == above["a"].low == 1e38
+    assert below["a"].high == above["a"].low == 2.0**126
