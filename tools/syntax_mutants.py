@@ -105,7 +105,7 @@ def _of_call(owner: ast.expr, name: str, arguments: list[ast.expr]) -> Iterator[
 
 OTHER_NAME = {"any": "all", "all": "any", "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 """Functions and methods and their replacements, whatever they are called on."""
-COMMUTATIVE = {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "equal"}
+COMMUTATIVE = {"min", "max", "add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "equal"}
 """Functions whose first two arguments may be swapped."""
 
 
