@@ -26,7 +26,7 @@ import tomllib
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -88,11 +88,18 @@ def module_path(module: str) -> Path:
 
 def places(source: str) -> list[Place]:
     """All mutants of a module that differ from it and compile, in the order of the text."""
-    return [made for node, function in _nodes(ast.parse(source), "") for made in _changed(node, function, source)]
+    found, seen = [], Counter[Mutant]()
+    for node, function in _nodes(ast.parse(source), ""):
+        for made in _changed(node, function, source):
+            seen[made.mutant] += 1
+            number = seen[made.mutant]  # the same change of the same text in one line
+            own = made.mutant._replace(old=f"{made.mutant.old} ({number})") if number > 1 else made.mutant
+            found.append(replace(made, mutant=own))
+    return found
 
 
 def _nodes(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
-    """The nodes of code that runs, with the function they are in; no annotations and no texts."""
+    """The nodes of code that runs, with the function they are in; no annotations, no texts, no sizes of blocks."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment") or isinstance(node, ast.JoinedStr):
             continue
@@ -103,6 +110,8 @@ def _nodes(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
                     own = f"{function}.{child.name}" if function else child.name
                 elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
                     continue
+                elif isinstance(child, ast.Assign) and not function and "_ELEMENTS" in ast.unparse(child.targets[0]):
+                    continue  # no value depends on them
                 yield child, own
                 yield from _nodes(child, own)
 
@@ -365,8 +374,16 @@ class ModuleResult:
     survivors: dict[Mutant, str] = field(default_factory=dict)
 
 
-def mutation_test(module: str, sample: int, seed: int, end: float) -> ModuleResult:
-    """Try the mutants of a module, or a sample of them, until the time is over."""
+def mutation_test(module: str, sample: int, seed: int, end: float, before: ModuleResult | None = None) -> ModuleResult:
+    """Try the mutants of a module, or a sample of them, until the time is over.
+
+    Args:
+        module: its name.
+        sample: how many, 0 for all.
+        seed: of the sample.
+        end: the monotonic time after which no mutant is begun.
+        before: an earlier result; only its survivors without a reason are tried again.
+    """
     source = module_path(module).read_text("utf-8")
     known = places(source)
     chosen = random.Random(f"{seed} {module}").sample(known, min(sample or len(known), len(known)))  # noqa: S311
@@ -375,7 +392,11 @@ def mutation_test(module: str, sample: int, seed: int, end: float) -> ModuleResu
         if time.monotonic() > end:
             break
         result.tried += 1
-        if outcome(module, place, source) == SURVIVED:
+        if before is not None and before.survivors.get(place.mutant, "") != "":
+            result.survivors[place.mutant] = before.survivors[place.mutant]
+        elif before is not None and place.mutant not in before.survivors:
+            continue
+        elif outcome(module, place, source) == SURVIVED:
             result.survivors[place.mutant] = ""
             print(f"{module}:{place.first}: {place.mutant.old}  ->  {place.mutant.new}", flush=True)
     print(f"{module}: {result.tried - len(result.survivors)} of {result.tried} mutants detected", flush=True)
@@ -448,6 +469,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sample", type=int, default=60, help="mutants of a module, 0 for all (default 60)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no mutant after this time")
+    parser.add_argument("--again", action="store_true", help="try only recorded survivors without a reason")
     parser.add_argument("--write", action="store_true", help=f"record the results in {RECORD.name}")
     options = parser.parse_args(arguments)
     record, end = read_record(), time.monotonic() + options.seconds
@@ -455,8 +477,12 @@ def main(arguments: Sequence[str]) -> int:
     for name in ("numpy", "onnx", "hypothesis", "gmpy2", "ml_dtypes", "pytest"):  # what all children load
         importlib.import_module(name)
     changed = [x.name for x in record.modules.values() if x.digest != digest(module_path(x.name).read_text("utf-8"))]
-    for module in options.modules or changed:
-        record.add(mutation_test(module, options.sample, options.seed, end))
+    for module in options.modules or (list(record.modules) if options.again else changed):
+        before = record.modules.get(module) if options.again and module not in changed else None
+        if before is not None and all(before.survivors.values()):
+            continue
+        sample = before.tried if before is not None else options.sample
+        record.add(mutation_test(module, sample, options.seed, end, before))
         if options.write:
             write_record(record)
     for name, mutant in record.unexplained:
