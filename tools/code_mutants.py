@@ -466,7 +466,7 @@ def main(arguments: Sequence[str]) -> int:
     """Try mutants of modules; 1 if a survivor has no reason."""
     parser = argparse.ArgumentParser(prog="python -m tools.code_mutants", description="Mutation test of modules.")
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="all recorded modules that have changed if none")
-    parser.add_argument("--sample", type=int, default=60, help="mutants of a module, 0 for all (default 60)")
+    parser.add_argument("--sample", type=int, default=40, help="mutants of a module, 0 for all (default 40)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no mutant after this time")
     parser.add_argument("--again", action="store_true", help="try only recorded survivors without a reason")
