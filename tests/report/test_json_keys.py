@@ -123,7 +123,7 @@ def test_listed_rules_have_the_values_of_the_profile(name: str) -> None:
 
 @each_case("name", FORMATTED)
 def test_formats_are_as_recorded(name: str) -> None:
-    assert formatted(name) == (FOLDER / f"check.{name}").read_text("utf-8")
+    assert formatted(name) == (FOLDER / name).read_text("utf-8")
 
 
 def fingerprint(**changed: Any) -> str:

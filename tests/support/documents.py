@@ -42,6 +42,7 @@ from sonnx.report import (
 )
 from sonnx.report import json as check_json
 from sonnx.report.check import CheckReport
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import CheckRun
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ComparedOutput, RunReport
@@ -319,12 +320,74 @@ DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
 """By the name of the schema."""
 
 
-FORMATTED = ("sarif", "junit", "github")
-"""Formats of a check that programs read."""
+def case(criterion: str, name: str, standing: Standing, **more: Any) -> CaseResult:
+    """A result whose message names it."""
+    return CaseResult(criterion, name, f"is {standing}", standing, f"of {name} <{{&}}>", **more)
 
 
-def formatted(name: str) -> str:
-    """A check in a format, without the version of the tool and what SARIF states of the rules of the profile."""
+def rendered_document() -> Document:
+    """A document with results of each standing, equal ones, and more places than GitHub lists."""
+    node = Where("graph/node[1]", "node", "n", "Max", 13)
+    criteria = {
+        "one": Criterion("It is one.", "validity", "So it is.", "Mend it.", "Text", ("R1@2025-10", "E1@2025-11"),
+                         "https://e.org/one", "sonnx explain one", "rename"),
+        "two": Criterion("It is [two](x).", "theorem"),
+    }  # fmt: skip
+    details = (("required", "a {brace}"), ("meaning", "not valid"))
+    cases = (
+        case("two", "a", Standing.GOOD, details=details),
+        case("one", "b", Standing.BAD, where=node, details=details, grave=True),
+        case("one", "b", Standing.BAD, where=node),
+        case("two", "c", Standing.BAD),
+        case("two", "d", Standing.OPEN, where=Where("graph", "graph", "g")),
+        case("two", "e", Standing.OPEN, folded=True, where=Where("graph/input[0]", "value")),
+        case("one", "f", Standing.ASSUMED, where=Where("graph/initializer[2]", "tensor", "w"), properties={"own": 1}),
+        case("one", "g", Standing.NOTE, where=Where("m", "model", "m")),
+        case("one", "h", Standing.SKIPPED, where=Where("functions[0]", "function", "fun")),
+        case("one", "i", Standing.JUSTIFIED, where=node, justification="It is known."),
+        case("one", "j", Standing.NOT_APPLICABLE),
+    )
+    many = tuple(case("two", f"k{place}", Standing.BAD) for place in range(22))
+    sections = (
+        Section("first", "a folder/m.onnx", cases, note="A remark.", heads=("#number",)),
+        Section("second", "/n.onnx", many),
+    )
+    return Document(
+        "prove", "proof of it", "m.onnx", "it fails", 1, criteria, sections, (("edition", "2026-11"),), ("A note.",),
+        {"a folder/m.onnx": digest("a")}, (("next", "mend it"),), unreadable={"bad.onnx": "it is `bad`"},
+    )  # fmt: skip
+
+
+def overview_document() -> Document:
+    """A document whose sections have verdicts of their own, with assumptions that are accepted."""
+    found = rendered_document()
+    plain, _ = found.sections
+    sections = (
+        structs.replace(plain, headline="it conforms", facts=(("verdict", "fail"),), notes=("Own.", "Two.")),
+        Section("third", "standard input", plain.cases[:1] + plain.cases[6:7], headline="it passes"),
+    )
+    heads = ("model", "verdict", "edition")
+    rows = (("first", "fail", "2025-10"), ("th|ird", "pass", "2026-11"))
+    return structs.replace(
+        found, sections=sections, overview=(heads, *rows), accepted=True, properties={"reports": []}, unreadable={}
+    )
+
+
+RENDERED = {"cases": rendered_document, "overview": overview_document}
+FORMATTED = ("check.sarif", "check.junit", "check.github") + tuple(
+    f"{document}.{form}" for document in RENDERED for form in ("sarif", "junit", "github", "markdown")
+)
+"""Documents in formats that programs read, as NAME.FORMAT."""
+
+
+def formatted(file: str) -> str:
+    """A document in a format, without the version of the tool and what SARIF states of the rules of the profile."""
+    document, name = file.split(".")
+    if document in RENDERED:
+        text = formats.render_document(name, RENDERED[document]())
+        return text.replace(f'"version": "{tool_version()}"', '"version": "VERSION"').replace(
+            f"# sonnx {tool_version()}:", "# sonnx VERSION:"
+        )
     run = CheckRun([full_report(), plain_report()], {"bad.onnx": NoVerdictSentence("it is not a model")}, 2)
     text = formats.render(name, run)
     if name != "sarif":
@@ -351,6 +414,6 @@ def documents(name: str) -> list[Any]:
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for each in FORMATTED:
-        (FOLDER / f"check.{each}").write_text(formatted(each), "utf-8")
+        (FOLDER / each).write_text(formatted(each), "utf-8")
     for each in DOCUMENTS:
         (FOLDER / f"{each}.json").write_text(json.dumps(documents(each), indent=1, ensure_ascii=False) + "\n", "utf-8")
