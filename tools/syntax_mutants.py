@@ -124,7 +124,7 @@ def of_code(node: ast.AST) -> Iterator[ast.AST]:
             yield operand
         case ast.IfExp(test=test, body=then, orelse=otherwise):
             yield ast.IfExp(test, otherwise, then)
-        case ast.Return(value=value) if value is not None:
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
             yield ast.Return(None)
         case ast.If(test=test, body=body, orelse=rest):
             yield ast.If(ast.UnaryOp(ast.Not(), test), body, rest)
